@@ -9,10 +9,11 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// again queues a job anew whose run ended because a worker was lost, before those that wait, and
-// reports whether it did. It begins from its newest checkpoint, or else from the start, on the
-// workers that are there then. Measurements of the network do not. Nor does a job that has lost a
-// worker too often, for that may be its own doing: a vertex whose Compute ends the process.
+// again requeues a job whose run ended because a worker was lost, at the head of the queue, and
+// reports whether it did. The next attempt starts from the newest checkpoint, or else from the
+// beginning, on the workers registered then. Kinds of jobs without retries, such as network
+// measurements, are not requeued. Neither is a job that has lost too many workers, because its own
+// program may be the cause: for example, a Compute that ends the process.
 func (c *cluster) again(now time.Duration, j *job, err error, supersteps uint32) bool {
 	reason := j.reason
 	if !j.stopping && lossOf(err) {
@@ -31,7 +32,7 @@ func (c *cluster) again(now time.Duration, j *job, err error, supersteps uint32)
 	}
 	far := reached(j.state, supersteps)
 	if j.spec.Graph500 != nil {
-		far = "" // searches count, not their supersteps
+		far = "" // Graph500 reports progress in searches, not in supersteps.
 	}
 	j.losses = append(j.losses, reason+far)
 	if len(j.losses) > c.retries {
@@ -47,7 +48,7 @@ func (c *cluster) again(now time.Duration, j *job, err error, supersteps uint32)
 	return true
 }
 
-// requeue has a job wait for its next attempt, before those that have not begun.
+// requeue puts a job back into the queue for its next attempt, before jobs that have not begun.
 func (c *cluster) requeue(now time.Duration, j *job, reason string) {
 	j.used = j.taken(now)
 	if j.lost {
@@ -60,12 +61,12 @@ func (c *cluster) requeue(now time.Duration, j *job, reason string) {
 	c.turned(j)
 }
 
-// goesOn reports whether a job begins another attempt after an error that is no loss.
+// goesOn reports whether a job gets another attempt after an error that does not count as a loss.
 func goesOn(err error) bool {
 	return errors.Is(err, errNotTakenUp) || errors.As(err, new(*movedError))
 }
 
-// reached says how far an attempt had come.
+// reached describes how far an attempt got.
 func reached(state control.JobState, supersteps uint32) string {
 	switch state {
 	case control.JobState_JOB_STATE_LOADING:
@@ -79,8 +80,9 @@ func reached(state control.JobState, supersteps uint32) string {
 	return fmt.Sprintf(", after %d supersteps", supersteps)
 }
 
-// lossOf reports whether an error comes of a worker that is gone, or that another one cannot reach,
-// or that could not read the checkpoint to go on from: the next attempt looks for one again.
+// lossOf reports whether an error means that a worker was lost, that two workers cannot connect, or
+// that a worker could not read the checkpoint to resume from. In the last case the next attempt
+// looks for a checkpoint again.
 func lossOf(err error) bool {
 	var failed *workerError
 	return errors.Is(err, errSessionBroke) || errors.As(err, &failed) &&
@@ -88,7 +90,7 @@ func lossOf(err error) bool {
 			failed.failure.Unread)
 }
 
-// cancel ends a job because someone wants it. One that has ended stays as it is.
+// cancel ends a job on request. A job that has ended stays as it is.
 func (c *cluster) cancel(now time.Duration, id, reason string) (*job, error) {
 	j := c.jobs[id]
 	if j == nil {
@@ -97,7 +99,7 @@ func (c *cluster) cancel(now time.Duration, id, reason string) (*job, error) {
 	switch {
 	case j.state == control.JobState_JOB_STATE_QUEUED:
 		c.end(now, j, control.JobState_JOB_STATE_CANCELLED, reason)
-	case j.active() && j.lost: // it would begin again
+	case j.active() && j.lost: // otherwise it would be requeued
 		j.cancelled, j.lost, j.reason = true, false, reason
 		c.changed = append(c.changed, change{job: j.id})
 	case j.active():
@@ -110,12 +112,12 @@ func noJob(id string) error {
 	return absent("there is no job %.150q: superstep jobs --all lists those the master remembers", id)
 }
 
-// stop tells a run to end. The first reason counts: the cause, not what it led to.
+// stop ends a run. Only the first reason is stored, because later ones are consequences.
 func (c *cluster) stop(_ time.Duration, j *job, reason string, cancelled bool) {
 	if j.stopping {
 		return
 	}
-	leaves := cancelled && j.movable() && j.spec.KeepWhen != nil // its user asked for checkpoints
+	leaves := cancelled && j.movable() && j.spec.KeepWhen != nil // the user asked for checkpoints
 	j.stopping, j.cancelled, j.reason = true, cancelled, reason
 	if cancelled {
 		c.changed = append(c.changed, change{job: j.id})

@@ -15,12 +15,13 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// stamp makes a time of day of a time since the start.
+// stamp converts a time since the start to a time of day.
 func (s *server) stamp(d time.Duration) *timestamppb.Timestamp {
 	return timestamppb.New(s.start.Add(d))
 }
 
-// small refuses what is too large, as the door does where a caller is not in this process.
+// small rejects a request above the size limit. The HTTP server checks this too, but callers in
+// this process bypass it.
 func small(m proto.Message) error {
 	if n := proto.Size(m); n > control.MaxSpec {
 		return invalid("found a request of %d bytes, expected at most %d", n, control.MaxSpec)
@@ -28,14 +29,14 @@ func small(m proto.Message) error {
 	return control.Bounded(m)
 }
 
-// SubmitJob puts a job into the queue, unless the client has gone meanwhile.
+// SubmitJob queues a job, unless the client has disconnected meanwhile.
 func (s *server) SubmitJob(ctx context.Context, r *control.SubmitJobRequest) (*control.Job, error) {
 	j, _, err := s.Submit(ctx, r)
 	return j, err
 }
 
-// Submit puts a job into the queue, unless an earlier call with the same key has, which found says,
-// or ctx has ended.
+// Submit queues a job. If an earlier call with the same key did so, Submit returns that job and
+// found is true. It fails if ctx has ended.
 func (s *server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about *control.Job, found bool, err error) {
 	defer func() {
 		if !found {
@@ -70,11 +71,11 @@ func (s *server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 	}
 	held := false
 	about, err = s.job("", "", func() (j *job, err error) {
-		if ctx.Err() != nil { // while it waited for the lock
+		if ctx.Err() != nil { // ctx may end while the call waits for the lock
 			return nil, ctx.Err()
 		}
 		owner := control.CallerOf(ctx).Owner()
-		// Else the job has them, or had.
+		// An existing job holds its columns, or has released them.
 		if s.cluster.jobs[s.cluster.keys[submission{owner, r.Key}]] == nil {
 			if err := s.takes("takes no job"); err != nil {
 				return nil, err
@@ -101,7 +102,7 @@ func (s *server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 	return about, found, nil
 }
 
-// ConfirmJob lets a job begin whose client has heard that it was taken.
+// ConfirmJob lets a job start after the client has received the answer to its submission.
 func (s *server) ConfirmJob(ctx context.Context, r *control.ConfirmJobRequest) (*control.Job, error) {
 	if err := s.allowedJob(ctx, r.Id, "confirm"); err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func (s *server) ConfirmJob(ctx context.Context, r *control.ConfirmJobRequest) (
 	})
 }
 
-// grid returns the grid that a job asks for, or that of the catalog's graph that it is for.
+// grid returns the grid that a job asks for, or else the grid of the job's graph in the catalog.
 func (s *server) grid(spec *jobspec.Spec) layout.Grid {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,8 +123,9 @@ func (s *server) grid(spec *jobspec.Spec) layout.Grid {
 	return layout.Grid{Rows: int(rows), Columns: int(columns)}
 }
 
-// job answers with a job that something was done to: to the job of an id, unless only its result is
-// kept, or to a new one. done is what is told of a change of it that may not last.
+// job runs do, which changes the job with this id or makes a new one, and returns the job's
+// description. If only the result of the job is stored, job returns its description without a call
+// of do. done describes the change for the warning that it may not be durable.
 func (s *server) job(id, done string, do func() (*job, error)) (about *control.Job, err error) {
 	if about = s.earlier(id); about != nil {
 		return about, nil
@@ -145,15 +147,15 @@ func (s *server) job(id, done string, do func() (*job, error)) (about *control.J
 	return about, s.lasting(err, change{job: id}, done)
 }
 
-// ListJobs lists jobs, oldest first, and with those that have ended the ones of which only the
-// result is kept.
+// ListJobs lists jobs, oldest first. With Ended it includes ended jobs, also those whose result
+// alone is still stored.
 func (s *server) ListJobs(ctx context.Context, r *control.ListJobsRequest) (*control.ListJobsResponse, error) {
 	var all []*control.Job
 	if r.Ended {
 		all = s.results.retention.jobs()
 	}
 	for i, j := range all {
-		all[i] = briefJob(j, j.Spec) // before the lock: it is parsed
+		all[i] = briefJob(j, j.Spec) // before the lock, because it parses the spec
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +185,7 @@ func (s *server) jobs(ended bool) []*control.Job {
 	return all
 }
 
-// GetJob says how a job is.
+// GetJob returns the state of a job.
 func (s *server) GetJob(ctx context.Context, r *control.GetJobRequest) (*control.Job, error) {
 	j, err := s.job(r.Id, "", func() (*job, error) { return s.find(r.Id) })
 	if err != nil {
@@ -192,7 +194,7 @@ func (s *server) GetJob(ctx context.Context, r *control.GetJobRequest) (*control
 	return s.shownJob(ctx, j), nil
 }
 
-// find finds a job. The lock is held.
+// find finds a job. The caller holds the lock.
 func (s *server) find(id string) (*job, error) {
 	if j := s.cluster.jobs[id]; j != nil {
 		return j, nil
@@ -203,7 +205,7 @@ func (s *server) find(id string) (*job, error) {
 	return nil, noJob(id)
 }
 
-// CancelJob tells a job to end.
+// CancelJob cancels a job.
 func (s *server) CancelJob(ctx context.Context, r *control.CancelJobRequest) (_ *control.Job, err error) {
 	defer s.audit.add(ctx, entry{What: "cancel", Job: r.Id}, &err)
 	if err := s.allowedJob(ctx, r.Id, "cancel"); err != nil {
@@ -215,7 +217,7 @@ func (s *server) CancelJob(ctx context.Context, r *control.CancelJobRequest) (_ 
 	})
 }
 
-// WatchJob tells of a job as it happens.
+// WatchJob streams the events of a job.
 func (s *server) WatchJob(ctx context.Context, r *control.WatchJobRequest, stream *connect.ServerStream[control.JobEvent]) error {
 	owner, ended := "", false
 	s.mu.Lock()
@@ -269,8 +271,7 @@ func (s *server) WatchJob(ctx context.Context, r *control.WatchJobRequest, strea
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		// Those who watch need not be told of every superstep at once, and it would hold up the
-		// next.
+		// Batch the events of fast supersteps. A send per superstep would delay the next one.
 		select {
 		case <-time.After(watchPace):
 		case <-j.over:
@@ -280,11 +281,11 @@ func (s *server) WatchJob(ctx context.Context, r *control.WatchJobRequest, strea
 	}
 }
 
-// watchPace is how long what happens to a job waits for more, to be told together.
+// watchPace is how long events of a job are collected before they are sent together.
 const watchPace = 20 * time.Millisecond
 
-// LoadGraph loads a graph and answers when it is there. A client that goes away does not end the
-// load.
+// LoadGraph loads a graph and answers when it is loaded. The load continues if the client
+// disconnects.
 func (s *server) LoadGraph(ctx context.Context, r *control.LoadGraphRequest) (_ *control.Graph, err error) {
 	defer s.audit.add(ctx, entry{What: "load", Graph: r.Name, Source: r.Source().Origin()},
 		&err)
@@ -338,7 +339,7 @@ func describeGraph(g *graph) *control.Graph {
 	}
 }
 
-// InspectGraph says what is known of a graph.
+// InspectGraph returns the description of a graph.
 func (s *server) InspectGraph(ctx context.Context, r *control.InspectGraphRequest) (*control.Graph, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -349,7 +350,7 @@ func (s *server) InspectGraph(ctx context.Context, r *control.InspectGraphReques
 	return s.shownGraph(ctx, describeGraph(g)), nil
 }
 
-// DropGraph frees a graph.
+// DropGraph removes a graph from the catalog and the workers' memory.
 func (s *server) DropGraph(ctx context.Context, r *control.DropGraphRequest) (_ *control.Graph, err error) {
 	defer s.audit.add(ctx, entry{What: "drop", Graph: r.Name}, &err)
 	if err := s.allowedGraph(ctx, r.Name, "drop"); err != nil {

@@ -16,36 +16,36 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// audit writes down who has changed what, a line of JSON each, with its number and its checksum: a
-// line that is changed or missing is found. The nil value writes nothing.
+// audit is the log of changes and their authors. Each line is JSON with a line number and a
+// checksum, so a changed or missing line is detected. A nil audit writes nothing.
 type audit struct {
 	now   func() time.Time
-	log   *slog.Logger // of the master
+	log   *slog.Logger // the master's log
 	mu    sync.Mutex
 	file  *os.File
-	lines uint64 // the number of the last line
+	lines uint64 // number of the last line
 }
 
 // entry is a line of the audit log.
 type entry struct {
 	Line    uint64    `json:"line"`
 	Time    time.Time `json:"time"`
-	Who     string    `json:"who,omitempty"` // the certificate's name; token, browser or anyone
+	Who     string    `json:"who,omitempty"` // the certificate's name, or token, browser or anyone
 	Roles   string    `json:"roles,omitempty"`
 	From    string    `json:"from,omitempty"`
 	What    string    `json:"what"`
 	Job     string    `json:"job,omitempty"`
 	Graph   string    `json:"graph,omitempty"`
-	Source  string    `json:"source,omitempty"` // that a graph is loaded from
-	Place   string    `json:"place,omitempty"`  // that it is saved to
+	Source  string    `json:"source,omitempty"` // what the graph was loaded from
+	Place   string    `json:"place,omitempty"`  // where the graph was saved
 	Program string    `json:"program,omitempty"`
 	Worker  string    `json:"worker,omitempty"`
-	More    int64     `json:"more,omitempty"` // refusals since the last line about one
-	Outcome string    `json:"outcome"`        // done, or why not
+	More    int64     `json:"more,omitempty"` // refusals not logged since the last line of one
+	Outcome string    `json:"outcome"`        // done, or the error
 }
 
-// openAudit opens the log to append to it, and warns of damage that is in it; without a name there
-// is none.
+// openAudit opens the log for appending and warns if it is damaged. It returns nil if path is
+// empty.
 func openAudit(path string, now func() time.Time, log *slog.Logger) (*audit, error) {
 	if path == "" {
 		return nil, nil
@@ -61,8 +61,8 @@ func openAudit(path string, now func() time.Time, log *slog.Logger) (*audit, err
 	return a, nil
 }
 
-// verify reads the log, tells of the first line that is damaged or follows one that is missing, and
-// notes the number of the last.
+// verify reads the log, reports the first line that is damaged or follows a missing line, and sets
+// the number of the last line.
 func (a *audit) verify() {
 	in, told := bufio.NewReader(a.file), false
 	for n := 1; ; n++ {
@@ -81,14 +81,14 @@ func (a *audit) verify() {
 				fmt.Errorf("%s:%d: %w", a.file.Name(), n, damage))
 		}
 		a.lines = max(e.Line, a.lines+1)
-		if err != nil { // it has no end
-			_, _ = a.file.WriteString("\n") // so that the next line is whole
+		if err != nil { // the last line has no newline
+			_, _ = a.file.WriteString("\n") // the next line starts on its own
 			return
 		}
 	}
 }
 
-// add writes a line about what the caller of a request did, which failed if err is an error.
+// add logs what the caller of a request did, and its outcome.
 func (a *audit) add(ctx context.Context, e entry, err *error) {
 	if a == nil {
 		return
@@ -106,7 +106,7 @@ func (a *audit) write(e entry) {
 		return
 	}
 	e.Time = a.now().UTC()
-	// As the caller has them.
+	// Clients choose these texts.
 	for _, text := range []*string{&e.Job, &e.Graph, &e.Source, &e.Place, &e.Program, &e.Worker} {
 		*text = escape.Text(*text, maxReason)
 	}
@@ -125,6 +125,6 @@ func (a *audit) write(e entry) {
 
 func (a *audit) close() {
 	if a != nil {
-		_ = a.file.Close() // each line was written
+		_ = a.file.Close() // each line is already written
 	}
 }

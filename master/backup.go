@@ -24,21 +24,21 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// A backup has the state, whole results and the columns that jobs wait with. Not in it:
-// checkpoints, which are at a place of their own, the edges of graphs, which workers load again
-// from their sources, and the audit log.
+// A backup contains the state, complete results, and columns sent for waiting jobs. It excludes
+// checkpoints, which have their own place, edges of graphs, which workers reload from the sources,
+// and the audit log.
 
 // resultsName is the directory of results in Data.
 const resultsName = "results"
 
-// restoringFile says that a directory is being restored: it has not all yet.
+// restoringFile marks a directory whose restore has not finished.
 const restoringFile = "restoring"
 
-// backedUp are the files of an archive.
+// backedUp matches the names of the files in a backup.
 var backedUp = regexp.MustCompile(`^(state/snapshots/[0-9]{20}|` +
 	`results/([0-9a-f]{4}-[0-9]+/(job\.json|part-[0-9]+)|columns/[A-Z2-7]{26}))$`)
 
-// copied is a state as it was once, and as a file of it.
+// copied is a snapshot of the state: its records, and their encoding as a state file.
 type copied struct {
 	records map[string][]byte
 	name    string
@@ -50,8 +50,8 @@ func copyOf(l *standby.Log) (c copied) {
 	return c
 }
 
-// archive writes a backup of a state and of what is in the directory of results. Results
-// and columns that are damaged are left out, and the header lists them.
+// archive writes a backup of a state and of the directory of results. It leaves out damaged results
+// and columns, and lists them in the header.
 func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, columns []string) error {
 	var saved saved
 	if err := saved.take(state.records); err != nil {
@@ -82,7 +82,7 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, colu
 		case err != nil:
 		case len(f.objects) == 0:
 			err = store.Missing(path.Join(f.called, columnsName, id))
-		case sent[id] != nil: // else no job waits for it
+		case sent[id] != nil: // otherwise no job needs it
 			var from io.Reader
 			if from, err = f.open(ctx, id, *sent[id], mostPiece); err == nil {
 				_, err = io.Copy(io.Discard, from)
@@ -105,7 +105,7 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, colu
 	}
 	for _, o := range all {
 		name := path.Join(resultsName, o.Name)
-		if !backedUp.MatchString(name) { // Restore would refuse it
+		if !backedUp.MatchString(name) { // Restore would reject it
 			return fmt.Errorf("%.100q is no file of a backup", name)
 		}
 		if err := to.Add(name, o.Size, store.Reader(ctx, r.local, o, mostPiece)); err != nil {
@@ -115,8 +115,8 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, colu
 	return to.Close()
 }
 
-// whole returns the files of a job's result, each as it was written; none if the job is not done.
-// It is nil if the database does not know it.
+// whole returns the files of a job's result after checking them; none if the job is not done. j
+// describes the job, or is nil if the state does not contain it.
 func (r *results) whole(ctx context.Context, id string, j *control.Job) (all []store.Object, err error) {
 	f, err := r.local.result(ctx, id)
 	if err != nil {
@@ -143,7 +143,7 @@ func (r *results) whole(ctx context.Context, id string, j *control.Job) (all []s
 	return all, f.check(ctx, j.ResultParts)
 }
 
-// Backup streams what is on the disk, as it is now.
+// Backup streams a backup of the current data on disk.
 func (s *server) Backup(ctx context.Context, _ *control.BackupRequest, stream *connect.ServerStream[control.BackupChunk]) (err error) {
 	defer s.audit.add(ctx, entry{What: "backup"}, &err)
 	send := func(data []byte) error { return stream.Send(&control.BackupChunk{Data: data}) }
@@ -168,11 +168,13 @@ func (s *server) backup(ctx context.Context, w io.Writer) error {
 		return unready("another backup is under way")
 	}
 	defer s.backups.Unlock()
-	columns, release := s.columns.readAll() // before the state: a job in it has its columns
+	// before the state, so that every job in it has its columns
+	columns, release := s.columns.readAll()
 	defer release()
 	h := &backup.Header{Created: s.options.Now().UTC(), Version: s.options.Version, Run: s.run}
 	state := copyOf(s.state)
-	jobs, done := s.results.retention.readAll() // after it: a job that is done there has its result
+	// after the state, so that every job done in it has its result
+	jobs, done := s.results.retention.readAll()
 	defer done()
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -180,7 +182,7 @@ func (s *server) backup(ctx context.Context, w io.Writer) error {
 	return archive(w, h, state, s.results, jobs, columns)
 }
 
-// Backup writes a backup of Data, which no master may use.
+// Backup writes a backup of Data. It fails if a master uses Data.
 func (o Config) Backup(w io.Writer) (*backup.Header, error) {
 	if _, err := os.Stat(filepath.Join(o.Data, stateName)); err != nil {
 		return nil, fmt.Errorf("data: %s has no state of a master: %v", o.Data, err)
@@ -230,7 +232,7 @@ func (o *Config) readState() (copied, error) {
 	return copyOf(l), nil
 }
 
-// namesIn lists what is in a directory; one that is not there has nothing.
+// namesIn lists the matching names in a directory. A missing directory is empty.
 func namesIn(root *os.Root, dir string, wanted *regexp.Regexp) (names []string, err error) {
 	entries, err := fs.ReadDir(root.FS(), dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -244,8 +246,8 @@ func namesIn(root *os.Root, dir string, wanted *regexp.Regexp) (names []string, 
 	return names, nil
 }
 
-// whole refuses a directory that was not restored to the end, and a state without the number of
-// runs, which is written before it. Data that have neither are new.
+// whole rejects a directory whose restore has not finished. It also rejects a state without the
+// file of the run number, which is always written first. A directory with neither is new.
 func whole(data string) error {
 	if _, err := os.Stat(filepath.Join(data, restoringFile)); err == nil {
 		return fmt.Errorf("data: %s was not restored to the end: remove it and restore again", data)
@@ -259,8 +261,8 @@ func whole(data string) error {
 	return nil
 }
 
-// Restore makes Data of a backup, which is read twice: its checksums are compared before anything
-// is written. Data has to be empty.
+// Restore restores Data from a backup. It reads the backup twice: the first pass verifies checksums
+// before the second writes files. Data must be empty.
 func (o Config) Restore(open func() (io.ReadCloser, error)) (*backup.Header, error) {
 	pass := func(read func(io.Reader) (*backup.Header, error)) (*backup.Header, error) {
 		from, err := open()
@@ -302,8 +304,8 @@ func (o Config) Restore(open func() (io.ReadCloser, error)) (*backup.Header, err
 		_, err = o.readState()
 	}
 	if err == nil {
-		// Workers may have met later runs of the master that was backed up: one more in each second
-		// at most.
+		// Run numbers must exceed those of runs that followed the backup. The estimate allows one
+		// run per second.
 		run := h.Run + uint64(max(time.Since(h.Created)/time.Second, 0))
 		err = errors.Join(statefile.WriteNumber(filepath.Join(o.Data, runsFile), run),
 			root.Remove(restoringFile))

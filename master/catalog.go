@@ -10,11 +10,11 @@ import (
 	"github.com/superstep-go/superstep/internal/snapshot"
 )
 
-// removeTime is how long workers have to remove what they stored for a snapshot that failed.
+// removeTime is how long workers have to remove the files of a failed snapshot.
 const removeTime = 30 * time.Second
 
-// SaveGraph has the workers of a graph store it as a snapshot: each its share, at the same time;
-// then one of them commits. If it fails, or the client goes away, they remove what they stored.
+// SaveGraph stores a graph as a snapshot. All its workers store their partitions at the same time,
+// then one of them commits. If it fails, or the client disconnects, the workers remove their files.
 func (s *server) SaveGraph(ctx context.Context, r *control.SaveGraphRequest) (_ *control.SaveGraphResponse, err error) {
 	defer s.audit.add(ctx, entry{What: "save", Graph: r.Name, Place: r.Place}, &err)
 	if err := small(r); err != nil {
@@ -39,7 +39,7 @@ func (s *server) SaveGraph(ctx context.Context, r *control.SaveGraphRequest) (_ 
 	return &control.SaveGraphResponse{Manifest: m, Seconds: (s.now() - began).Seconds()}, nil
 }
 
-// ready returns where a graph is that is there, and how many vertices it has.
+// ready returns the placements and the number of vertices of a loaded graph.
 func (s *server) ready(name string) (placements []*control.Placement, vertices uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,8 +53,8 @@ func (s *server) ready(name string) (placements []*control.Placement, vertices u
 	return g.placements, g.report.Vertices, nil
 }
 
-// save has a team store its shares of a graph, and its first member commit them. It returns the
-// manifest.
+// save makes the workers of a team store their partitions and the first of them commit. It returns
+// the manifest.
 func (s *server) save(ctx context.Context, team []*control.Placement, name, place string) ([]byte, error) {
 	what, id := "save "+name, snapshot.NewID()
 	ask := func(ctx context.Context, team []*control.Placement,
@@ -72,7 +72,7 @@ func (s *server) save(ctx context.Context, team []*control.Placement, name, plac
 	if err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
 		defer cancel()
-		for _, p := range team { // whoever is still there
+		for _, p := range team { // workers that are still connected
 			_, _ = ask(ctx, []*control.Placement{p},
 				&control.Save{Graph: name, Place: place, Snapshot: id, Remove: true})
 		}
@@ -89,7 +89,7 @@ func (s *server) save(ctx context.Context, team []*control.Placement, name, plac
 	return done[0].GetSave().Manifest, nil
 }
 
-// mergeShares puts together what workers say of their shares.
+// mergeShares merges the manifests in the workers' reports.
 func mergeShares(reports []*control.Report) (*snapshot.Manifest, error) {
 	var shares []*snapshot.Manifest
 	for _, r := range reports {
@@ -105,11 +105,11 @@ func mergeShares(reports []*control.Report) (*snapshot.Manifest, error) {
 // maxListed bounds how many vertices one call lists.
 const maxListed = 1 << 16
 
-// maxNames bounds how many names one call asks for.
+// maxNames bounds the names and ids of one call.
 const maxNames = 1 << 10
 
-// ListVertices says which input ids vertices of a graph have. Those of a number are its
-// partition's, which is one of a worker's.
+// ListVertices returns the input ids of a range of vertices. It asks every worker and merges the
+// answers: vertex id is in partition id mod P.
 func (s *server) ListVertices(ctx context.Context, r *control.ListVerticesRequest) (*control.ListVerticesResponse, error) {
 	placements, vertices, err := s.ready(r.Graph)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *server) ListVertices(ctx context.Context, r *control.ListVerticesReques
 	if err != nil {
 		return nil, connect.NewError(connect.CodeAborted, err)
 	}
-	labels := map[string][]uint64{} // that are still to come, by worker
+	labels := map[string][]uint64{} // not yet returned, by worker
 	response := &control.ListVerticesResponse{}
 	for i, a := range answers {
 		labels[team[i].Worker] = a.Labels
@@ -148,8 +148,8 @@ func (s *server) ListVertices(ctx context.Context, r *control.ListVerticesReques
 	return response, nil
 }
 
-// locate asks workers what they know of vertices of a graph that they have. They answer while a job
-// runs on it.
+// locate asks workers about vertices of their partitions. They answer even while a job runs on the
+// graph.
 func (s *server) locate(ctx context.Context, what string, team []*control.Placement, l *control.Locate) ([]*control.Located, error) {
 	reports, err := s.gather(ctx, team, order{
 		what: what, command: &control.Command{Body: &control.Command_Locate{Locate: l}},
@@ -162,20 +162,20 @@ func (s *server) locate(ctx context.Context, what string, team []*control.Placem
 	return answers, err
 }
 
-// namePatience is how long a job that has failed waits for the name of the vertex.
+// namePatience is how long a failed job waits for the name of a vertex.
 const namePatience = 2 * time.Second
 
-// namePanic gives the vertex of a program's panic the name that the input has for it, which another
-// worker may know than the one that failed.
+// namePanic looks up the name of the vertex in which a program panicked. A worker other than the
+// failed one may have the name.
 func (r *run) namePanic(ctx context.Context, f *control.Failure) {
 	p := f.Panic
-	// whether there are names the run may have failed too soon to tell
+	// The graph may have names even if the failed run did not report so.
 	if p == nil || !p.Known || p.Name != "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, namePatience)
 	defer cancel()
-	// If no worker answers, it has its input id.
+	// If no worker answers, the message keeps the input id.
 	answers, _ := r.server.locate(ctx, "find names", r.team,
 		&control.Locate{Graph: r.job.graph(), NamesOf: []uint64{p.Vertex}})
 	for _, a := range answers {

@@ -21,8 +21,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// placeCheckpoints finds where checkpoints are kept, and how such places are opened: those on the
-// master's disk are in a directory of Data.
+// placeCheckpoints determines where checkpoints are stored, and makes Stores open places on the
+// master's disk as directories of Data.
 func (o *Config) placeCheckpoints() error {
 	open := o.Stores
 	o.Stores = func(place string) (store.Store, error) {
@@ -34,7 +34,8 @@ func (o *Config) placeCheckpoints() error {
 			return nil, fmt.Errorf("%s: %w", place, err)
 		}
 		all := filepath.Join(o.Data, checkpointsName)
-		if _, err := os.Stat(all); err != nil { // who removed it may bring it back
+		// a removed directory is not recreated: its owner may restore it
+		if _, err := os.Stat(all); err != nil {
 			return nil, err
 		}
 		return store.OpenDir(filepath.Join(all, dir))
@@ -53,19 +54,19 @@ func (o *Config) placeCheckpoints() error {
 	if err != nil {
 		return fmt.Errorf("the place of checkpoints: %w", err)
 	}
-	o.Checkpoints = s.String() // of a directory the full path
+	o.Checkpoints = s.String() // the full path, if it is a directory
 	store.Close(s)
 	return nil
 }
 
-// noCheckpoints is the place of those who want none, and checkpointsName the directory of Data for
-// those who name no place.
+// noCheckpoints is the value of Checkpoints that turns them off. checkpointsName is the directory
+// of Data for checkpoints if no other place is given.
 const (
 	noCheckpoints   = "off"
 	checkpointsName = "checkpoints"
 )
 
-// newObjects makes the store for workers that have no other.
+// newObjects makes the object store on the master's disk, for workers without a shared store.
 func newObjects(o *Config) (*objects.Server, error) {
 	if !objects.Is(o.Checkpoints) {
 		return &objects.Server{}, nil
@@ -77,9 +78,8 @@ func newObjects(o *Config) (*objects.Server, error) {
 	return objects.NewServer(dir), nil
 }
 
-// placed says where a job keeps its checkpoints, if the master has a place for them. What a client
-// says of that is forgotten, but for the place of a job that it goes on from, which is one of the
-// master's.
+// placed chooses the place of a job's checkpoints. A client cannot choose it, but may name a place
+// to resume from, which must belong to this master.
 func (s *server) placed(spec *jobspec.Spec) error {
 	spec.Checkpoints = ""
 	none := s.options.Checkpoints == noCheckpoints
@@ -103,8 +103,8 @@ func (s *server) placed(spec *jobspec.Spec) error {
 	return nil
 }
 
-// hasStored refuses to go on from the place of a job, called what, that has stored no checkpoint.
-// If the place cannot be listed, the run says why.
+// hasStored fails if a place has no checkpoint; what names the job for the error. If the place
+// cannot be listed, it returns nil, and the run will report the error.
 func (s *server) hasStored(ctx context.Context, place, what string) error {
 	at, err := s.options.Stores(place)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *server) hasStored(ctx context.Context, place, what string) error {
 	defer cancel()
 	all, err := checkpoint.List(ctx, at)
 	if d, ok := at.(*store.Dir); ok {
-		d.RemoveEmpty(".") // which looking there may have made
+		d.RemoveEmpty(".") // looking there may have made the directory
 	}
 	if err == nil && len(all) == 0 {
 		return unready("%s has stored no checkpoint: run it again", what)
@@ -123,14 +123,15 @@ func (s *server) hasStored(ctx context.Context, place, what string) error {
 	return nil
 }
 
-// removeWithin is how long the place of a job's checkpoints may take to remove them.
+// removeWithin bounds the time to remove the checkpoints of a job.
 const removeWithin = time.Minute
 
-// keeping says which checkpoints the attempt keeps, and which one it goes on from: the newest of an
-// attempt before, or else of the job that this one goes on from.
+// keeping fills in when and where an attempt stores checkpoints, and from which it resumes: the
+// newest of earlier attempts, or else of the job that the spec's GoOn names.
 func (r *run) keeping(ctx context.Context, c *control.Run) (err error) {
 	o := r.server.options
-	ctx, cancel := context.WithTimeout(ctx, checkpoint.StoreWithin) // the newest is read whole
+	// the whole newest checkpoint is read
+	ctx, cancel := context.WithTimeout(ctx, checkpoint.StoreWithin)
 	defer cancel()
 	var from *checkpoint.Manifest
 	if place := r.spec.Checkpoints; place != "" {
@@ -192,15 +193,15 @@ func (r *run) say(line string) {
 	r.server.append(r.id, said(control.Text(line, control.MaxText)))
 }
 
-// complete reports whether the run of a job that is done came to an end of its own. The lock is
-// held.
+// complete reports whether a finished run ended by the program's own criterion. The caller holds
+// the lock.
 func (s *server) complete(id string) bool {
 	r := s.runs[id]
 	return r == nil || r.figures().Complete()
 }
 
-// forget removes the checkpoints of a job that is done, or no longer remembered: one that failed or
-// was cancelled can be gone on with until then.
+// forget removes the checkpoints at a place, once the job is done or no longer remembered. Until
+// then a failed or cancelled job can be resumed.
 func (s *server) forget(place string) {
 	ctx, cancel := context.WithTimeout(s.ctx, removeWithin)
 	defer cancel()
@@ -208,7 +209,7 @@ func (s *server) forget(place string) {
 	if err == nil {
 		err = checkpoint.Prune(ctx, at, 0, math.MaxInt, false)
 		if d, ok := at.(*store.Dir); ok && err == nil {
-			err = os.RemoveAll(d.String()) // with what a worker that was killed had begun to write
+			err = os.RemoveAll(d.String()) // also removes partial files of a killed worker
 		}
 		store.Close(at)
 	}

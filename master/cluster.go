@@ -9,30 +9,30 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// rules are the figures that the state machine goes by.
+// rules are the timeouts and limits of the state machine.
 type rules struct {
-	lease time.Duration // a worker not heard of for longer is lost
-	grace time.Duration // a leaving worker gets so long for what it runs
-	// A worker that is lost may come back for so long, and its graphs wait for it.
+	lease time.Duration // a silent worker is lost after this time
+	grace time.Duration // time that a leaving worker has to finish its work
+	// A lost worker may come back within hold, and its graphs wait for it.
 	hold    time.Duration
-	keep    time.Duration // workers that are lost are shown for so long
-	left    time.Duration // workers that left
-	running int           // jobs at a time
-	// After a restart workers may take so long to come back, before anything begins.
+	keep    time.Duration // how long lost workers are shown
+	left    time.Duration // how long workers that left are shown
+	running int           // jobs that run at the same time
+	// After a restart workers have this long to come back before jobs begin.
 	settle    time.Duration
-	slowFor   time.Duration // a worker that is slow for so long is a straggler; 0: none is
-	retries   int           // how often a job that lost a worker begins again
+	slowFor   time.Duration // time after which a slow worker is a straggler; 0 disables this
+	retries   int           // how often a job restarts after losing a worker
 	queue     int           // jobs that may wait
-	ended     int           // jobs that are remembered
+	ended     int           // ended jobs to remember
 	quotas    quotas
 	jobPrefix string
-	master    string             // names this run of the master
-	programs  []*control.Program // the master's, which every worker must have
+	master    string             // id of this run of the master
+	programs  []*control.Program // the master's programs, which every worker must have
 }
 
-// cluster is the state of a cluster. It does no I/O, starts nothing and asks no clock: now is the
-// time since the master started, and never runs backwards. Its methods are the events; what they
-// want done is in effects.
+// cluster is the state machine of the cluster. It does no I/O and reads no clock: now is the time
+// since the master started and never decreases. Its methods are the events; the resulting actions
+// are in effects.
 //
 // A worker:
 //
@@ -41,44 +41,44 @@ type rules struct {
 //	              |   +-- within hold -- | --+
 //	              +------- lease --------+-> lost
 //
-// A job, which from any state but the last three may also become failed or cancelled:
+// A job, which may become failed or cancelled in any state but the last three:
 //
 //	queued -> loading -> running -> writing -> done
-//	  ^----------+----------+----------+  a worker was lost, and the job begins again
+//	  ^----------+----------+----------+  a worker was lost, and the job restarts
 //
 // A graph:
 //
-//	loading -> ready <-----> waiting, for workers that were lost -> failed
+//	loading -> ready <-----> waiting for lost workers -> failed
 //	   ^                      |  ^
-//	   +-- a share is lost ---+  offered by workers, when the master was restarted
+//	   +-- partition lost ----+  offered by workers after the master restarted
 //
-// Invariant: every placement of a job that runs and of a graph that is ready names a worker that is
-// registered or leaving, under its incarnation.
+// Invariant: every placement of a running job or ready graph names a registered or leaving worker
+// with its current incarnation.
 type cluster struct {
 	rules
 	workers map[string]*worker
 	graphs  map[string]*graph
 	jobs    map[string]*job
 	order   []string              // the jobs by age
-	queued  []string              // of them, those that wait, in no order
-	keys    map[submission]string // of submissions: the jobs they made
-	cuts    map[pair]bool         // of workers that do not reach each other
-	probed  time.Duration         // when that was looked into last
+	queued  []string              // ids of waiting jobs, unordered
+	keys    map[submission]string // jobs by owner and submission key
+	cuts    map[pair]bool         // pairs of workers that cannot connect
+	probed  time.Duration         // when cuts were last probed
 
-	changed  []change        // what the next run of the master would find otherwise
-	known    bool            // all graphs of earlier runs are: what others offer was dropped
-	expected map[string]bool // workers of before the restart that are not back
+	changed  []change        // changes not yet written to the state
+	known    bool            // the catalog was restored: ignore other offered graphs
+	expected map[string]bool // workers known before the restart that are not back
 
-	last    uint64 // incarnation given
-	floor   uint64 // incarnations up to here have been forgotten
-	jobsEnd int    // that have ended since the start, or were found to have
-	number  int    // of the last job of this run
-	numbers uint64 // of the last job of all runs
+	last    uint64 // last incarnation assigned
+	floor   uint64 // incarnations up to here may be forgotten
+	jobsEnd int    // jobs ended since the start, or found ended
+	number  int    // number of the last job of this run
+	numbers uint64 // number of the last job of all runs
 	loads   uint64 // number of the last load of a graph
-	refused int    // workers
-	lost    int    // workers
+	refused int    // refused registrations
+	lost    int    // lost workers
 
-	straggled int // moves of jobs away from slow workers
+	straggled int // times a job was moved off a straggler
 	effects   []effect
 }
 
@@ -86,26 +86,26 @@ func newCluster(r rules) *cluster {
 	return &cluster{rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{}, jobs: map[string]*job{}, keys: map[submission]string{}, cuts: map[pair]bool{}, expected: map[string]bool{}}
 }
 
-// effect is something that the state machine wants done: one of these.
+// effect is an action that the state machine requests: one of the types below.
 type effect any
 
 type (
 	startJob struct{ job *job }
 	stopJob  struct {
 		id, reason string
-		leaves     bool // a checkpoint, first
+		leaves     bool // store a checkpoint first
 	}
-	jobTurned struct { // to another state
+	jobTurned struct { // the job changed its state
 		job    *job
 		state  control.JobState
 		reason string
 	}
-	placeForgotten struct{ place string } // of a job's checkpoints: the job is no longer remembered
-	graphTurned    struct {               // to another state
+	placeForgotten struct{ place string } // checkpoints of a job that is no longer remembered
+	graphTurned    struct {               // the graph changed its state
 		graph  *graph
 		state  control.GraphState
 		reason string
-		gone   bool // out of the catalog
+		gone   bool // removed from the catalog
 	}
 	startLoad struct{ graph *graph }
 	stopLoad  struct{ name, reason string }
@@ -119,7 +119,7 @@ type (
 		job    *job
 		reason string
 	}
-	dismiss struct { // end the session of a worker that is lost
+	dismiss struct { // ends the session of a lost worker
 		name, reason string
 		incarnation  uint64
 	}
@@ -141,7 +141,7 @@ func (c *cluster) take() []effect {
 	return e
 }
 
-// shown is how long a worker that is gone is.
+// shown returns how long a worker that is gone stays listed.
 func (c *cluster) shown(w *worker) time.Duration {
 	if w.state == control.WorkerState_WORKER_STATE_LEFT {
 		return c.left
@@ -149,7 +149,7 @@ func (c *cluster) shown(w *worker) time.Duration {
 	return c.keep
 }
 
-// tick lets time pass: leases lapse, patience ends, the old is forgotten.
+// tick handles the passage of time: leases expire, deadlines pass, old entries are removed.
 func (c *cluster) tick(now time.Duration) {
 	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
 		w := c.workers[name]
@@ -172,11 +172,12 @@ func (c *cluster) tick(now time.Duration) {
 	c.schedule(now)
 }
 
-// mostNames is how many of the workers one certificate has at most.
+// mostNames bounds the workers registered with one certificate.
 const mostNames = maxWorkers / 2
 
-// makeRoom makes room for a worker's name among so many, of one certificate or of all: that of the
-// one goes which has been gone for longest.
+// makeRoom makes room for one more worker if there are already most, counting workers of
+// certificate by, or all if by is empty. It removes the worker that has been gone longest, and
+// reports false if all are live.
 func (c *cluster) makeRoom(by string, most int) bool {
 	var oldest *worker
 	found := 0
@@ -198,10 +199,11 @@ func (c *cluster) makeRoom(by string, most int) bool {
 	return oldest != nil
 }
 
-// mostOfWord bounds what a worker says of itself, in bytes.
+// mostOfWord bounds the length of a worker's version and addresses, in bytes.
 const mostOfWord = 256
 
-// acceptable refuses what can be no worker of this cluster, whoever has its name.
+// acceptable checks that a worker may join this cluster: its protocol version, name, addresses,
+// site and programs.
 func (c *cluster) acceptable(r *control.RegisterRequest) error {
 	if r.Protocol != control.Protocol {
 		return control.Refuse(control.Refusal_KIND_VERSION,

@@ -21,32 +21,32 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// sentColumns keeps what clients have sent of vertex columns, each in a file beside the results,
-// until the jobs that name it have ended:
+// sentColumns stores the column data that clients send, each in a file beside the results, until
+// the jobs that use it have ended:
 //
 //	DATA/results/columns/ID
 //
-// What no job names goes when it is old. Masters that share their state have what was sent as a
-// whole in their place, too. What is kept is read by the jobs that name it and have not ended.
+// Data that no job uses expires. Masters that share their state also store complete data in the
+// shared place. Only running and waiting jobs that name a column may read it.
 type sentColumns struct {
 	*results
 	keptTable
 	now func() time.Time
 }
 
-// Bounds of what is kept of columns.
+// Bounds of stored column data.
 const (
 	columnsName    = "columns"
-	keepColumn     = 10 * time.Minute // when no job names it
-	maxColumnBytes = keepResultBytes  // of all together
+	keepColumn     = 10 * time.Minute // lifetime if no job names it
+	maxColumnBytes = keepResultBytes  // bytes of all columns
 	maxColumns     = 1000
 )
 
-// columnID is what clients call what they send: rand.Text.
+// columnID matches the ids that clients choose: rand.Text.
 var columnID = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
-// newSentColumns keeps files in a directory beside results, from which those of an earlier master
-// are removed but for those that its jobs name, so often.
+// newSentColumns opens the directory of columns. It removes files of an earlier master unless a job
+// uses them; named is the number of jobs by column id.
 func newSentColumns(r *results, now func() time.Time, named map[string]int) (*sentColumns, error) {
 	c := &sentColumns{results: r, now: now, keptTable: keptTable{all: map[string]*stored{}}}
 	for id, n := range named {
@@ -62,7 +62,7 @@ func newSentColumns(r *results, now func() time.Time, named map[string]int) (*se
 			k.bytes = info.Size()
 			continue
 		}
-		err = cmp.Or(err, r.root.RemoveAll(columnsPrefix+e.Name())) // what is here may be a part
+		err = cmp.Or(err, r.root.RemoveAll(columnsPrefix+e.Name())) // the file may be incomplete
 	}
 	if err != nil {
 		return nil, fmt.Errorf("columns: %w", err)
@@ -70,13 +70,13 @@ func newSentColumns(r *results, now func() time.Time, named map[string]int) (*se
 	return c, nil
 }
 
-// SendColumn takes a piece of what a vertex column of a job that will be submitted begins with.
+// SendColumn receives a piece of the initial values of a column, before the job is submitted.
 func (s *server) SendColumn(ctx context.Context, r *control.SendColumnRequest) (*control.SendColumnResponse, error) {
 	return &control.SendColumnResponse{}, s.columns.take(ctx, r)
 }
 
-// take writes a piece into its file, and stores the whole where masters share their state. One that
-// came before, whose sender did not hear the answer, changes nothing.
+// take writes a piece into its file. After the last piece of a column, it publishes the file if
+// masters share their state. A repeated piece, whose answer the sender missed, changes nothing.
 func (c *sentColumns) take(ctx context.Context, r *control.SendColumnRequest) error {
 	if !columnID.MatchString(r.Id) {
 		return invalid("column data is called %.40q, expected 26 letters and digits", r.Id)
@@ -115,8 +115,8 @@ func (c *sentColumns) lost(id string) error {
 	return absent("the master no longer has column data %s: send it again", id)
 }
 
-// write writes data at an offset in the file of a column, which is on the disk after the last. The
-// file is locked.
+// write writes data at an offset of a column's file, and syncs the file after the last piece. The
+// caller has locked the file.
 func (c *sentColumns) write(to *stored, offset uint64, data []byte, last bool) error {
 	if offset == 0 {
 		if err := c.root.MkdirAll(columnsName, 0o700); err != nil {
@@ -131,12 +131,12 @@ func (c *sentColumns) write(to *stored, offset uint64, data []byte, last bool) e
 		err = errors.Join(f.Sync(), store.SyncDir(c.root, columnsName))
 	}
 	if err = errors.Join(err, f.Close()); err != nil && to.bytes == 0 {
-		_ = c.root.Remove(columnsPrefix + to.id) // on a disk that is full it would be empty
+		_ = c.root.Remove(columnsPrefix + to.id) // avoids an empty file on a full disk
 	}
 	return err
 }
 
-// find returns what was sent under a name, or makes it; there must be room for so many bytes more.
+// find returns the entry of a column, or creates it. It fails if there is no room for more bytes.
 func (c *sentColumns) find(id string, create bool, more int64) (*stored, error) {
 	c.keptTable.mu.Lock()
 	defer c.keptTable.mu.Unlock()
@@ -160,7 +160,8 @@ func (c *sentColumns) find(id string, create bool, more int64) (*stored, error) 
 	return s, nil
 }
 
-// expire removes what no job names and nobody has added to for a while. The lock is held.
+// expire removes columns that no job names and that have not grown recently. The caller holds the
+// lock.
 func (c *sentColumns) expire() {
 	for _, s := range c.all {
 		if s.readers == 0 && c.now().Sub(s.at) > keepColumn {
@@ -169,7 +170,7 @@ func (c *sentColumns) expire() {
 	}
 }
 
-// remove removes a column that nobody writes or reads any more. The lock is held.
+// remove removes a column that nobody writes or reads. The caller holds the lock.
 func (c *sentColumns) remove(s *stored) {
 	delete(c.all, s.id)
 	c.atDisk.Go(func() {
@@ -177,12 +178,13 @@ func (c *sentColumns) remove(s *stored) {
 		defer s.file.Unlock()
 		s.gone = true
 		_ = c.root.Remove(columnsPrefix + s.id)
-		// Else the next master removes it.
+		// On failure the next master removes it.
 		_ = c.unshare(context.Background(), columnsPrefix+s.id)
 	})
 }
 
-// hold keeps what a job names until it is released, or is an error if that is not there as a whole.
+// hold reserves the columns that a job names until release. It fails if one is incomplete or
+// missing.
 func (c *sentColumns) hold(spec *jobspec.Spec) error {
 	c.keptTable.mu.Lock()
 	defer c.keptTable.mu.Unlock()
@@ -204,7 +206,7 @@ func (c *sentColumns) hold(spec *jobspec.Spec) error {
 	return nil
 }
 
-// release lets go of what a job named that has ended, or is none.
+// release undoes hold for a job that has ended, or was not accepted.
 func (c *sentColumns) release(spec *jobspec.Spec, ended bool) {
 	c.keptTable.mu.Lock()
 	defer c.keptTable.mu.Unlock()
@@ -217,8 +219,8 @@ func (c *sentColumns) release(spec *jobspec.Spec, ended bool) {
 	}
 }
 
-// open opens a column, which gives store.ErrDamaged in place of its end if it is not as its client
-// sent it.
+// open opens a column. The reader returns store.ErrDamaged instead of io.EOF if the checksum does
+// not match.
 func (c *sentColumns) open(ctx context.Context, data *jobspec.ColumnData) (io.Reader, error) {
 	f, err := c.local.column(ctx, data.ID)
 	if err == nil && len(f.objects) == 0 && c.shared != nil {
@@ -230,7 +232,7 @@ func (c *sentColumns) open(ctx context.Context, data *jobspec.ColumnData) (io.Re
 	return f.open(ctx, data.ID, *data.Sum, mostPiece)
 }
 
-// learn finds what a job names and was sent to a master before this one.
+// learn registers columns of a job that an earlier master received.
 func (c *sentColumns) learn(ctx context.Context, spec *jobspec.Spec) error {
 	for name, data := range spec.ColumnData {
 		c.keptTable.mu.Lock()
@@ -243,14 +245,14 @@ func (c *sentColumns) learn(ctx context.Context, spec *jobspec.Spec) error {
 		if err != nil {
 			return failed(connect.CodeUnavailable, "column %.150s: %w", name, err)
 		}
-		for id, o := range f.objects { // if there is none hold refuses it
+		for id, o := range f.objects { // if there is none, hold fails
 			c.enter(id, o)
 		}
 	}
 	return nil
 }
 
-// learnAll finds all that was sent to masters before. What no job names goes when it is old.
+// learnAll registers all columns that earlier masters received. Unused ones expire.
 func (c *sentColumns) learnAll(ctx context.Context) error {
 	for o, err := range c.shared.List(ctx, columnsPrefix) {
 		if err != nil {
@@ -263,7 +265,7 @@ func (c *sentColumns) learnAll(ctx context.Context) error {
 	return nil
 }
 
-// enter counts a column that is in the place.
+// enter registers a column that is in the shared place.
 func (c *sentColumns) enter(id string, o store.Object) {
 	c.keptTable.mu.Lock()
 	defer c.keptTable.mu.Unlock()
@@ -272,7 +274,7 @@ func (c *sentColumns) enter(id string, o store.Object) {
 	}
 }
 
-// copy passes on what was sent.
+// copy passes the data of a column to each, in chunks.
 func (c *sentColumns) copy(ctx context.Context, data *jobspec.ColumnData, each func(data []byte) error) error {
 	from, err := c.open(ctx, data)
 	if err != nil {
@@ -282,7 +284,7 @@ func (c *sentColumns) copy(ctx context.Context, data *jobspec.ColumnData, each f
 	return err
 }
 
-// lines passes on what was sent in pieces of whole lines, of at most a chunk and a line.
+// lines passes the data of a column to each as whole lines, about a chunk at a time.
 func (c *sentColumns) lines(ctx context.Context, data *jobspec.ColumnData, each func(text []byte) error) error {
 	from, err := c.open(ctx, data)
 	if err != nil {
@@ -306,8 +308,8 @@ func (c *sentColumns) lines(ctx context.Context, data *jobspec.ColumnData, each 
 	return each(text)
 }
 
-// ReadColumn streams what a column of a job begins with: the result of an earlier job, or what its
-// client has sent.
+// ReadColumn streams the initial values of a job's column: the result of an earlier job, or data
+// that the client sent.
 func (s *server) ReadColumn(ctx context.Context, q *control.ReadColumnRequest, stream *connect.ServerStream[control.ResultChunk]) error {
 	send := func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) }
 	s.mu.Lock()
@@ -343,8 +345,8 @@ func (s *server) ReadColumn(ctx context.Context, q *control.ReadColumnRequest, s
 	return sentError(s.columns.copy(ctx, data, send))
 }
 
-// worksBy reports whether one of a job's workers registered with a certificate of this name,
-// or that it is none.
+// worksBy reports whether one of a job's workers registered with the certificate named by, or by
+// names no certificate.
 func (c *cluster) worksBy(j *job, by string) bool {
 	return !control.Named(by) || slices.ContainsFunc(j.placements, func(p *control.Placement) bool {
 		w := c.workers[p.Worker]
@@ -352,8 +354,8 @@ func (c *cluster) worksBy(j *job, by string) bool {
 	})
 }
 
-// sentError is an error of reading what was sent, as workers get it: the job begins again where the
-// place does not answer.
+// sentError converts a read error for the worker. It makes other errors than damage
+// CodeUnavailable, so that the job restarts.
 func sentError(err error) error {
 	if err == nil || errors.Is(err, store.ErrDamaged) || errors.Is(err, bufio.ErrTooLong) ||
 		connect.CodeOf(err) != connect.CodeUnknown {
@@ -363,8 +365,7 @@ func sentError(err error) error {
 		errors.New(control.Text(err.Error(), control.MaxText)))
 }
 
-// fits refuses the result of a job if it is not of the vertices of a graph, as that is loaded, or of
-// another type.
+// fits checks that a job's result can fill a column: the same load of the graph, and the same type.
 func (s *server) fits(id, graph string, load loadID, values string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,14 +14,15 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// session returns the session of the worker a placement names, if it is still that incarnation.
+// session returns the session of a placement's worker, or nil if the worker has another
+// incarnation.
 func (s *server) session(p *control.Placement) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sessionOf(p)
 }
 
-// sessionOf is session where the lock is held.
+// sessionOf is session for callers that hold the lock.
 func (s *server) sessionOf(p *control.Placement) *session {
 	if w := s.sessions[p.Worker]; w != nil && w.incarnation == p.Incarnation {
 		return w
@@ -29,16 +30,16 @@ func (s *server) sessionOf(p *control.Placement) *session {
 	return nil
 }
 
-// order is a command to every worker of a team, and what becomes of the answers.
+// order is a command to all workers of a team, with the handlers of their answers.
 type order struct {
 	what    string
-	command *control.Command // the same for all, of which only the number differs
-	// again, if not nil, makes what is sent in place of command to a worker that has lost its
-	// session and has another. If the command had not arrived, it is sent once more.
+	command *control.Command // the same for all workers but for its number
+	// again, if not nil, makes the command to send to a worker that lost its session and opened a
+	// new one. If the original command had not arrived, it is sent once more.
 	again func(i int) *control.Command
-	// more takes a worker's reports before the last; nil allows none. take takes a chunk of an
-	// answer that is delivered; nil allows none. fits says whether the last report is an answer;
-	// nil allows any.
+	// more handles reports before the last; nil allows none. take handles chunks of an answer sent
+	// on a separate connection; nil allows none. fits checks the type of the last report; nil
+	// allows any.
 	more func(ctx context.Context, i int, report *control.Report) error
 	take func(i int, chunk *control.ValuesChunk) error
 	fits func(i int, report *control.Report) bool
@@ -55,13 +56,13 @@ func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
 }
 
 // gather sends each worker of a team a command and waits for all answers. The first failure ends
-// the wait, and is what is returned: the cause, not what it led to.
+// the wait and is returned, because later ones are consequences.
 func (s *server) gather(ctx context.Context, team []*control.Placement, o order) ([]*control.Report, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	reports := make([]*control.Report, len(team))
 	sessions := make([]*session, len(team))
-	var mu sync.Mutex // of sessions, once the commands are sent
+	var mu sync.Mutex // guards sessions once commands are sent
 	for i, p := range team {
 		if sessions[i] = s.session(p); sessions[i] == nil && o.again != nil {
 			sessions[i] = s.back(ctx, p, nil)
@@ -119,14 +120,14 @@ func (s *server) gather(ctx context.Context, team []*control.Placement, o order)
 	return reports, nil
 }
 
-// unnumbered returns a command of the order, for one worker.
+// unnumbered returns a copy of command c for one worker, without a number.
 func (o *order) unnumbered(c *control.Command) *control.Command {
 	return &control.Command{Job: o.command.Job, Epoch: o.command.Epoch, Body: c.Body}
 }
 
-// of returns what takes the reports of a worker before the last, and chunks of its answer, if there
-// may be any. more notes that something was heard. An error of more fails the whole order: it may be that of another session, and does
-// not say that this worker's broke.
+// of returns the handlers of worker i's reports and chunks. The report handler sets heard. Its
+// errors fail the whole order, because they may come from another session and do not mean that this
+// session broke.
 func (o *order) of(ctx context.Context, fail context.CancelCauseFunc, i int, heard *bool) (
 	more func(*control.Report) error, take func(*control.ValuesChunk) error,
 ) {
@@ -147,9 +148,8 @@ func (o *order) of(ctx context.Context, fail context.CancelCauseFunc, i int, hea
 	return more, take
 }
 
-// awaitCause waits until ctx ends, or for as long as it takes to see that a worker is gone: when
-// the connection between two workers broke, the loss of one of them may be the cause. It returns
-// that, if it was found.
+// awaitCause waits for a lost worker to be noticed, at most 1.5 leases: if the connection of two
+// workers broke, the loss of one may be the cause. It returns that cause, or nil.
 func (s *server) awaitCause(ctx context.Context, sessions []*session) error {
 	broke := make(chan error, len(sessions))
 	for _, w := range sessions {
@@ -164,18 +164,19 @@ func (s *server) awaitCause(ctx context.Context, sessions []*session) error {
 	return nil
 }
 
-// reasonOf is an error as messages carry it. It is for errors of this process: its files and its
-// programs may say anything.
+// reasonOf formats an error for messages. Errors of this process may contain any text, from files
+// or programs.
 func reasonOf(err error) string { return control.Text(err.Error(), control.MaxText) }
 
-// workerError is what a worker says went wrong with a command.
+// workerError is the failure of a command that a worker reported.
 type workerError struct {
 	what, worker string
 	failure      *control.Failure
 }
 
 func (e *workerError) Error() string {
-	if e.failure.Panic != nil || e.failure.Run { // it names the vertex and the superstep itself
+	// the message itself names the vertex and superstep
+	if e.failure.Panic != nil || e.failure.Run {
 		return e.failure.Message
 	}
 	return fmt.Sprintf("%s: worker %s: %s", cmp.Or(e.failure.Step, e.what), e.worker,
@@ -203,8 +204,8 @@ func (s *server) load(ctx context.Context, g *graph) {
 	})
 }
 
-// stopLoading ends what workers still do for a load that failed: of a graph of the catalog, or of a
-// job. The lock is held.
+// stopLoading cancels the workers' part of a failed load, of a graph of the catalog or of a job.
+// The caller holds the lock.
 func (s *server) stopLoading(job string, epoch uint32, name string, team []*control.Placement, err error) {
 	if job != "" {
 		name = ""
@@ -217,14 +218,14 @@ func (s *server) stopLoading(job string, epoch uint32, name string, team []*cont
 	}
 }
 
-// meetings is how often a team meets for one thing, as long as its meetings end before that.
+// meetings bounds how often a team connects for one operation.
 const meetings = 3
 
-// together has a team meet and then do something together. If a worker has attached anew in
-// between, they meet again.
+// together connects a team and then runs do. It repeats both if a worker opened a new session in
+// between.
 func (s *server) together(ctx context.Context, job string, epoch uint32, team []*control.Placement, what string, m *control.Meet, do func() error) error {
 	for again := 1; ; again++ {
-		m := proto.CloneOf(m) // the lanes may still have the one before
+		m := proto.CloneOf(m) // the lanes may still be sending the previous one
 		m.Attempt = s.meetings.Add(1)
 		_, err := s.gather(ctx, team, order{what: what, command: &control.Command{
 			Job: job, Epoch: epoch, Body: &control.Command_Meet{Meet: m},
@@ -237,13 +238,13 @@ func (s *server) together(ctx context.Context, job string, epoch uint32, team []
 			return err
 		}
 		s.mu.Lock()
-		// The next meeting would wait for who is still at it.
+		// Workers that are still loading would delay the next attempt.
 		s.stopLoading(job, epoch, m.Graph, team, err)
 		s.mu.Unlock()
 	}
 }
 
-// loadOn has a team load its shares of a graph and returns the figures of the whole.
+// loadOn makes a team load its partitions of a graph, and returns the totals.
 func (s *server) loadOn(ctx context.Context, team []*control.Placement, l *control.Load) (*control.LoadReport, error) {
 	what := "load " + l.Source().Input
 	var answers []*control.Report
@@ -264,7 +265,7 @@ func (s *server) loadOn(ctx context.Context, team []*control.Placement, l *contr
 	return sumLoads(l.Source().Input, team, shares)
 }
 
-// sumLoads returns the report of a graph of which the workers of a team report their shares.
+// sumLoads combines the reports of a team's workers into one of the graph.
 func sumLoads(input string, team []*control.Placement, shares []*control.LoadReport) (*control.LoadReport, error) {
 	sum := &control.LoadReport{}
 	for i, share := range shares {
@@ -283,19 +284,19 @@ func sumLoads(input string, team []*control.Placement, shares []*control.LoadRep
 	return sum, nil
 }
 
-// errSessionBroke is why commands under way fail when a worker's connection does.
+// errSessionBroke fails commands in progress when a worker's connection breaks.
 var errSessionBroke = errors.New("its session broke")
 
-// cause is why the session has ended, or nil.
+// cause returns why the session ended, or nil.
 func (s *session) cause() error {
 	cause := context.Cause(s.ctx)
-	if errors.Is(cause, context.Canceled) { // by who serves the stream
+	if errors.Is(cause, context.Canceled) { // cancelled by the stream's server
 		return errSessionBroke
 	}
 	return cause
 }
 
-// broken words it as the failure of a command.
+// broken returns the cause as an error of a command.
 func (s *session) broken() error {
 	cause := s.cause()
 	if errors.Is(cause, errSessionBroke) {
@@ -304,12 +305,11 @@ func (s *session) broken() error {
 	return fmt.Errorf("worker %s: %w", s.name, cause)
 }
 
-// errDelivered is how a delivery ends well.
+// errDelivered ends a complete delivery.
 var errDelivered = errors.New("delivered")
 
-// receive takes what a worker delivers on a connection beside its session, as fast as it is taken
-// in, and returns why it ended. What the worker sends meanwhile waits in the connection, and holds
-// up nothing else.
+// receive handles a connection on which a worker delivers an answer, and returns why it ended. A
+// separate connection keeps large answers from delaying the session.
 func (s *server) receive(lane *control.Lane, incarnation uint64, d *control.Deliver) error {
 	w, k := s.delivery(incarnation, d)
 	if k == nil {
@@ -339,14 +339,14 @@ func (s *server) receive(lane *control.Lane, incarnation uint64, d *control.Deli
 			continue
 		}
 		if err := lane.Send(&control.ToWorker{Body: &control.ToWorker_Delivered{Delivered: &control.Delivered{}}}); err != nil {
-			return err // the worker says so
+			return err // the worker reports it
 		}
 		return errDelivered
 	}
 }
 
-// delivery finds the command that a worker delivers the answer to; nil if there is none, or a
-// delivery of it has begun.
+// delivery finds the command whose answer a worker delivers; nil if there is none, or another
+// delivery has begun.
 func (s *server) delivery(incarnation uint64, d *control.Deliver) (*session, *call) {
 	s.mu.Lock()
 	w := s.sessions[d.Name]
@@ -364,8 +364,8 @@ func (s *server) delivery(incarnation uint64, d *control.Deliver) (*session, *ca
 	return w, k
 }
 
-// explain gives the worker time to say why it broke a delivery off, and then takes the break itself
-// for the cause.
+// explain gives the worker time to report why it broke off a delivery. After that the broken
+// connection is the error.
 func (k *call) explain(w *session, lease time.Duration) {
 	select {
 	case <-time.After(lease):

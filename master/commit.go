@@ -11,37 +11,36 @@ import (
 	"github.com/superstep-go/superstep/internal/standby"
 )
 
-// commits are the events whose changes are not on the disk yet. What an event wants done, its
-// effects, is done when its changes, and those of the events before it, are. Who lets something
-// happen does not wait for that, unless it has to answer a client. All but wake and ended is under
-// the server's lock.
+// commits holds the events whose changes are not yet on disk. The effects of an event run after its
+// changes and those of all earlier events are written. An event does not wait for this unless it
+// answers a client. The server's lock guards all fields but wake and ended.
 type commits struct {
-	wake    chan struct{} // there are some
-	end     chan struct{} // closed: write what there is, and no more
-	ended   chan struct{} // closed: that was done
+	wake    chan struct{} // signals pending batches
+	end     chan struct{} // closed to write the rest and stop
+	ended   chan struct{} // closed when that is done
 	pending []*batch
-	last    *batch // the last, until it is done
-	made    *job   // by the event that happens, for a client
-	failed  error  // of the last write
+	last    *batch // the last batch, until it is done
+	made    *job   // job that the current event created for a client
+	failed  error  // error of the last write, or nil
 	due     time.Duration
-	lost    []change // what it was to write
+	lost    []change // changes that could not be written
 }
 
-// batch is an event's.
+// batch is the changes and effects of an event.
 type batch struct {
 	records []standby.Change
 	changed []change
 	effects []effect
-	made    *job          // for a client, who is refused it when it cannot be written
-	done    chan struct{} // closed when the effects have been done
-	err     error         // then: why the client is refused
+	made    *job          // job that the event created for a client; undone if the write fails
+	done    chan struct{} // closed after the effects have run
+	err     error         // set before done is closed; the error for the client
 }
 
-// retryWrite is how often it is tried to write what could not be written.
+// retryWrite is the delay between attempts to write the state.
 const retryWrite = time.Second
 
-// event lets something happen to the state, and does what the state machine wants done, as soon as
-// that may be. It does not wait.
+// event changes the state and runs the resulting effects as soon as the changes are on disk. It
+// does not wait for that.
 func (s *server) event(happen func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +48,7 @@ func (s *server) event(happen func()) {
 	s.settle()
 }
 
-// commit is event for what a client is told of: it waits until the change is on the disk.
+// commit is event for calls of clients: it waits until the change is on disk.
 func (s *server) commit(happen func() error) error {
 	s.mu.Lock()
 	err := happen()
@@ -72,8 +71,8 @@ func (s *server) commit(happen func() error) error {
 	return err
 }
 
-// settle takes what an event has changed and wants done, and returns what to wait for, or nil. The
-// lock is held.
+// settle makes a batch of the changes and effects of the current event. It returns a batch to wait
+// for, or nil if the effects have run. The caller holds the lock.
 func (s *server) settle() *batch {
 	b := &batch{effects: s.cluster.take(), changed: s.cluster.takeChanged(), made: s.commits.made, done: make(chan struct{})}
 	s.commits.made = nil
@@ -95,14 +94,14 @@ func (s *server) settle() *batch {
 	return b
 }
 
-// do does what an event wants done. None of that waits. The lock is held.
+// do runs the effects of a batch. They do not block. The caller holds the lock.
 func (s *server) do(b *batch) {
 	for _, e := range b.effects {
 		s.effect(e)
 	}
 }
 
-// write writes what events change, until the end.
+// write is the goroutine that writes changes, until end is closed.
 func (s *server) write() {
 	defer close(s.commits.ended)
 	renew, stop := s.renewals()
@@ -121,7 +120,7 @@ func (s *server) write() {
 	}
 }
 
-// flush writes what there is as one transaction, and then does what its events want done.
+// flush writes the pending changes as one transaction and then runs their effects.
 func (s *server) flush() {
 	for {
 		s.mu.Lock()
@@ -140,7 +139,7 @@ func (s *server) flush() {
 			err = s.writeRecords(records)
 		}
 		if err == nil {
-			_ = faults.At(faults.Committed, "") // what is written is written
+			_ = faults.At(faults.Committed, "") // the state is written, so this error has no effect
 		}
 		s.mu.Lock()
 		s.wrote(all, len(records), err)
@@ -148,7 +147,8 @@ func (s *server) flush() {
 	}
 }
 
-// wrote goes on after the changes of events were written, or could not be. The lock is held.
+// wrote completes batches after their changes were written, or failed to be. The caller holds the
+// lock.
 func (s *server) wrote(all []*batch, records int, err error) {
 	switch {
 	case err != nil && s.shared != nil:
@@ -175,10 +175,10 @@ func (s *server) wrote(all []*batch, records int, err error) {
 	if s.commits.last == all[len(all)-1] {
 		s.commits.last = nil
 	}
-	s.settle() // what a refusal has changed, and what could not be written before
+	s.settle() // writes changes made by refuse and rewrite
 }
 
-// refuse takes a job back that a client has just submitted. The lock is held.
+// refuse removes a job that a client has just submitted. The caller holds the lock.
 func (s *server) refuse(b *batch) {
 	j := b.made
 	if j == nil || s.cluster.jobs[j.id] != j {
@@ -193,14 +193,14 @@ func (s *server) refuse(b *batch) {
 	s.cluster.withdraw(s.now(), j)
 }
 
-// unwritten tells a client that the state cannot be written, and what follows. The lock is held.
+// unwritten is the error for a client whose change could not be written. The caller holds the lock.
 func (s *server) unwritten(told string) error {
 	return failed(connect.CodeInternal, "%s the master's state cannot be written: %s", told,
 		control.Text(s.commits.failed.Error(), control.MaxText))
 }
 
-// lasting is err, or the error that a change of the state is done, and not on the disk, as it could
-// not be written. Who changes nothing gives no text for what is done.
+// lasting returns err, or an error if change c was made but could not be written. Calls that change
+// nothing pass an empty done.
 func (s *server) lasting(err error, c change, done string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +210,7 @@ func (s *server) lasting(err error, c change, done string) error {
 	return s.unwritten(done + ", but a restart of the master undoes that, for")
 }
 
-// rewrite tries again to write what could not be written. The lock is held.
+// rewrite retries changes that could not be written. The caller holds the lock.
 func (s *server) rewrite(now time.Duration) {
 	if len(s.commits.lost) > 0 && now >= s.commits.due {
 		s.cluster.changed = append(s.cluster.changed, s.commits.lost...)

@@ -11,18 +11,17 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// pair is two workers, a before b by name.
+// pair is a pair of workers, sorted by name.
 type pair struct{ a, b string }
 
 func pairOf(a, b string) pair { return pair{min(a, b), max(a, b)} }
 
 func (p pair) compare(q pair) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) }
 
-// probeEvery is how often it is looked into whether workers that did not reach each other do again.
+// probeEvery is how often a master checks whether disconnected workers can connect again.
 const probeEvery = 2 * time.Second
 
-// cut notes that two workers do not reach each other. One of them gets no work until a probe
-// passes.
+// cut notes that two workers cannot connect. One of them gets no work until a probe succeeds.
 func (c *cluster) cut(now time.Duration, a, b string) {
 	v, w := c.workers[a], c.workers[b]
 	if a == b || v == nil || w == nil || !v.live() || !w.live() || c.cuts[pairOf(a, b)] {
@@ -33,7 +32,7 @@ func (c *cluster) cut(now time.Duration, a, b string) {
 	c.exclude()
 }
 
-// mended notes that two workers reach each other.
+// mended notes that two workers can connect again.
 func (c *cluster) mended(now time.Duration, a, b string) {
 	if c.cuts[pairOf(a, b)] {
 		delete(c.cuts, pairOf(a, b))
@@ -42,15 +41,15 @@ func (c *cluster) mended(now time.Duration, a, b string) {
 	}
 }
 
-// mendAll forgets the cuts of a worker that is gone.
+// mendAll removes the cuts of a lost worker.
 func (c *cluster) mendAll(name string) {
 	maps.DeleteFunc(c.cuts, func(p pair, _ bool) bool { return p.a == name || p.b == name })
 	c.exclude()
 }
 
-// exclude chooses the workers that get no work, so that all others reach each other: first those
-// without a session, since who does not reach the master either explains it, and they get no work
-// anyway; then the one with the most cuts, of two with as many the one that registered last.
+// exclude chooses workers to exclude from work, so that all others can connect to each other. It
+// first excludes workers without a session: they get no work anyway, and probably lost their
+// network. Then it excludes the worker with the most cuts; ties go to the one registered last.
 func (c *cluster) exclude() {
 	for _, w := range c.workers {
 		w.excluded = ""
@@ -85,7 +84,7 @@ func (c *cluster) exclude() {
 	}
 }
 
-// probeCuts has it looked into, now and then, whether workers reach each other again.
+// probeCuts requests a probe of each cut, every probeEvery.
 func (c *cluster) probeCuts(now time.Duration) {
 	if len(c.cuts) == 0 || now < c.probed+probeEvery {
 		return
@@ -96,7 +95,7 @@ func (c *cluster) probeCuts(now time.Duration) {
 	}
 }
 
-// cutIn finds two workers of placements that do not reach each other.
+// cutIn finds two workers of placements that cannot connect to each other.
 func (c *cluster) cutIn(placements []*control.Placement) (a, b string, found bool) {
 	for p := range c.cuts {
 		if uses(placements, p.a) && uses(placements, p.b) && (!found || p.compare(pair{a, b}) < 0) {
@@ -106,8 +105,8 @@ func (c *cluster) cutIn(placements []*control.Placement) (a, b string, found boo
 	return a, b, found
 }
 
-// examine asks two workers whom they reach, and tells the state machine. While it does, it is not
-// asked again. The lock is held.
+// examine asks two workers which peers they can reach and passes the result to the state machine.
+// It does nothing if a probe of this pair is running. The caller holds the lock.
 func (s *server) examine(p pair) {
 	a, b := s.sessions[p.a], s.sessions[p.b]
 	if a == nil || b == nil || s.examined[p] {
@@ -139,7 +138,7 @@ func (s *server) examine(p pair) {
 	})
 }
 
-// findings takes what two workers say of whom they reach. The lock is held.
+// findings updates cuts from the probe reports of two workers. The caller holds the lock.
 func (s *server) findings(p pair, reports [2]*control.ProbeReport) {
 	delete(s.examined, p)
 	now := s.now()

@@ -11,8 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
-// together has the workers meet and do the job, each its part, to its end. The first of them tells
-// how far they are.
+// together connects the workers and runs the job on them. The first worker reports progress.
 func (r *run) together(ctx context.Context, c *control.Run) error {
 	c.SpecJson, c.Placements, c.Rows, c.Columns = jobspec.Text(r.spec), r.job.placements,
 		r.job.rows, r.job.columns
@@ -22,8 +21,8 @@ func (r *run) together(ctx context.Context, c *control.Run) error {
 	})
 }
 
-// ride hears of a run until it has ended. A worker that loses its session, and comes back before
-// its lease has lapsed, is asked to go on telling.
+// ride starts a run on the workers and receives their reports until it has ended. If a worker loses
+// its session and attaches again before its lease expires, ride asks it to continue reporting.
 func (r *run) ride(ctx context.Context, command *control.Command) error {
 	answers, err := r.each(ctx, order{
 		what: "run", command: command, again: r.rejoin,
@@ -54,17 +53,17 @@ func (r *run) ride(ctx context.Context, command *control.Command) error {
 	return r.drives(ctx, answers[0].GetDrive())
 }
 
-// rejoin has a worker of the team go on telling.
+// rejoin makes the command that asks a worker to continue reporting.
 func (r *run) rejoin(i int) *control.Command {
 	wanted := r.heardOf(r.team[i].Worker)
 	return &control.Command{Body: &control.Command_Rejoin{Rejoin: &control.Rejoin{Wanted: wanted}}}
 }
 
-// errNotTakenUp is why an attempt that an earlier master began has to begin again.
+// errNotTakenUp is why an attempt of an earlier master has to restart.
 var errNotTakenUp = errors.New("the master was started anew")
 
-// takeUp goes on with an attempt that an earlier run of the master has begun: the workers run it by
-// themselves, and hold it until they hear of a master that does not want it.
+// takeUp continues an attempt that an earlier run of the master began. The workers run it without a
+// master, and keep it until a master cancels it.
 func (r *run) takeUp(ctx context.Context) error {
 	for _, p := range r.team {
 		if err := r.server.awaitBack(ctx, p); err != nil {
@@ -73,14 +72,14 @@ func (r *run) takeUp(ctx context.Context) error {
 	}
 	r.say("the master was started anew, and has taken up the job where it is")
 	r.advance(control.JobState_JOB_STATE_RUNNING)
-	err := r.ride(ctx, r.rejoin(0)) // all of them tell what they have kept
+	err := r.ride(ctx, r.rejoin(0)) // all workers send the reports that they stored
 	if failed, ok := errors.AsType[*workerError](err); ok && failed.failure.Absent {
 		return fmt.Errorf("%w, and %w; the job begins again", errNotTakenUp, err)
 	}
 	return err
 }
 
-// arrival waits until a worker's session, nil without one, is one that is waited for.
+// arrival waits until awaited accepts the session of a worker, which is nil while there is none.
 func (s *server) arrival(ctx context.Context, name string, awaited func(w *session) bool) (*session, error) {
 	for {
 		s.mu.Lock()
@@ -98,7 +97,7 @@ func (s *server) arrival(ctx context.Context, name string, awaited func(w *sessi
 	}
 }
 
-// awaitBack waits until a worker of before the master's start has a session again.
+// awaitBack waits until a worker known before the master's restart has a session again.
 func (s *server) awaitBack(ctx context.Context, p *control.Placement) error {
 	soon, cancel := context.WithTimeout(ctx, s.cluster.settle-s.now())
 	defer cancel()
@@ -115,7 +114,7 @@ func (s *server) awaitBack(ctx context.Context, p *control.Placement) error {
 	return nil
 }
 
-// back waits for the next session of a worker that has lost one, and returns nil when it is lost.
+// back waits for a worker's next session after before. It returns nil if the worker is lost.
 func (s *server) back(ctx context.Context, p *control.Placement, before *session) *session {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Lease+s.options.Lease/2)
 	defer cancel()
@@ -128,9 +127,9 @@ func (s *server) back(ctx context.Context, p *control.Placement, before *session
 	return w
 }
 
-// drives tells those who watch the job what the worker that drives it has told, once they know that
-// it runs. A slow disk holds that up for a moment only: a worker whose reports nobody takes would
-// lose its session.
+// drives publishes a report of the driving worker to the job's watchers, after they have been told
+// that the job is running. It waits only briefly for a slow disk, because a worker whose reports
+// are not read would lose its session.
 func (r *run) drives(ctx context.Context, d *control.DriveReport) error {
 	g, err := sumLoads(r.spec.Origin(), r.team, d.Loads)
 	if err != nil {
@@ -144,7 +143,7 @@ func (r *run) drives(ctx context.Context, d *control.DriveReport) error {
 		}
 		if len(d.Loads) > 0 {
 			if a.Vertices > 0 {
-				g.Notes = nil // they are known
+				g.Notes = nil // already reported
 			}
 			a.Vertices, a.Edges, a.Arcs, a.LoadSeconds = g.Vertices, g.Edges, g.Arcs, g.Seconds
 			a.Directed, a.Named, a.Skipped = g.Directed, g.Named, g.Skipped
@@ -162,7 +161,7 @@ func (r *run) drives(ctx context.Context, d *control.DriveReport) error {
 		case <-r.announced.done:
 		case <-time.After(roomWait):
 			r.announced = nil
-		case <-ctx.Done(): // what has come is told
+		case <-ctx.Done(): // publish what has arrived
 		}
 	}
 	for _, note := range g.Notes {
@@ -178,7 +177,7 @@ func (r *run) drives(ctx context.Context, d *control.DriveReport) error {
 	return r.tell(r.team[0].Worker, d)
 }
 
-// tell tells those who watch the job what a report has for them, unless it was heard before.
+// tell publishes a worker's report to the job's watchers. It ignores a report received before.
 func (r *run) tell(worker string, d *control.DriveReport) error {
 	next := d.Serial
 	switch of := uint64(r.epoch); {
@@ -220,16 +219,16 @@ func (r *run) tell(worker string, d *control.DriveReport) error {
 	return nil
 }
 
-// runs notes that the workers run the job by themselves from now on.
+// runs notes that the workers now run the job without further commands.
 func (r *run) runs() {
 	r.begins = r.server.now() - r.since
-	if kindOf(r.spec) == &programKind { // others begin again with another master
+	if kindOf(r.spec) == &programKind { // other kinds of jobs restart with a new master
 		r.server.event(func() { r.server.cluster.drives(r.server.now(), r.id, r.epoch) })
 	}
 	r.advance(control.JobState_JOB_STATE_RUNNING)
 }
 
-// shown leaves the values of aggregators out.
+// shown returns the aggregators without their binary values.
 func shown(all []*control.Aggregator) (without []*control.Aggregator) {
 	for _, a := range all {
 		without = append(without, &control.Aggregator{Name: a.Name, Json: a.Json})

@@ -33,10 +33,10 @@ func (s *server) effect(e effect) {
 		s.logJob(e)
 		s.note(e)
 		if e.state == control.JobState_JOB_STATE_QUEUED {
-			delete(s.runs, e.job.id) // of an attempt that is over
+			delete(s.runs, e.job.id) // of the previous attempt
 		}
 		if e.state.Ended() {
-			// A master that starts anew, and knows nothing of the end, needs them again.
+			// If the end is not on disk, a restarted master needs the columns again.
 			s.columns.release(e.job.spec, s.commits.failed == nil)
 		}
 		if place := e.job.spec.Checkpoints; place != "" &&
@@ -79,8 +79,8 @@ func (s *server) effect(e effect) {
 	}
 }
 
-// awaited lets those go on who wait for a graph that is there now, or will not be. The lock is
-// held.
+// awaited makes a channel for callers that wait for a loading graph, and closes it when the graph
+// is ready or has failed. The caller holds the lock.
 func (s *server) awaited(e graphTurned) {
 	name := e.graph.name
 	switch e.state {
@@ -96,9 +96,9 @@ func (s *server) awaited(e graphTurned) {
 	}
 }
 
-// tick lets time pass in the state machine. Between two ticks no more than two periods pass, unless
-// the process was stopped, the machine suspended, or the lock held: that time is nobody's silence
-// but the master's own.
+// tick calls the state machine's tick periodically. If more than two periods pass between ticks,
+// the process was stopped, the machine suspended, or the lock held. That gap does not count as
+// silence of the workers.
 func (s *server) tick() {
 	period := s.options.Lease / ticks
 	t := time.NewTicker(period)
@@ -123,8 +123,8 @@ func (s *server) tick() {
 	}
 }
 
-// tickSessions takes what has come of a message that is still under way for a sign of life, and
-// gives workers one. The lock is held.
+// tickSessions counts bytes of partial messages as a sign of life of a worker, and sends heartbeats
+// to workers. The caller holds the lock.
 func (s *server) tickSessions() {
 	now := s.now()
 	for _, w := range s.sessions {
@@ -134,13 +134,14 @@ func (s *server) tickSessions() {
 		}
 		if now-w.told >= s.options.Lease/control.HeartbeatsPerLease {
 			w.told = now
-			// Else much is on the way to it.
+			// It fails if other messages are queued, which serve as well.
 			_ = w.lane.Offer(&control.ToWorker{Body: &control.ToWorker_Beat{Beat: &control.Beat{Heard: s.heardOf(w)}}})
 		}
 	}
 }
 
-// heardOf is what was heard of the runs that a worker does. The lock is held.
+// heardOf returns, for each run on a worker, the serial number up to which its reports were
+// received. The caller holds the lock.
 func (s *server) heardOf(w *session) (all []*control.Heard) {
 	for id := range s.stops {
 		if r := s.runs[id]; r != nil && r.heardOf(w.name) > 0 {
@@ -150,7 +151,7 @@ func (s *server) heardOf(w *session) (all []*control.Heard) {
 	return all
 }
 
-// hints passes on what gossip takes for dead.
+// hints passes workers that gossip considers dead to the state machine.
 func (s *server) hints() {
 	for {
 		select {
@@ -167,11 +168,11 @@ func (s *server) hints() {
 	}
 }
 
-// logJob logs that a job has a new state: a failure as an error.
+// logJob logs a job's new state; a failure as an error.
 func (s *server) logJob(e jobTurned) {
 	s.log.Log(s.ctx, levels[e.state],
 		"job", "job", e.job.id, "state", e.state.Detail(), "reason", e.reason)
 }
 
-// levels are those that states are logged at, if it is not slog.LevelInfo.
+// levels are the log levels of states not logged at slog.LevelInfo.
 var levels = map[control.JobState]slog.Level{control.JobState_JOB_STATE_FAILED: slog.LevelError}

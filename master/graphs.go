@@ -15,33 +15,33 @@ import (
 	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
-// graph is an entry of the catalog: a graph that lies on workers, for many jobs.
+// graph is an entry of the catalog: a graph loaded on workers for any number of jobs.
 type graph struct {
 	name, owner   string
 	source        *jobspec.Source
 	rows, columns uint32
 	placements    []*control.Placement
 	state         control.GraphState
-	// Rows and columns that were asked for; 0: as many partitions as there are workers.
+	// Requested rows and columns; 0: one partition per worker.
 	asked    [2]uint32
-	reason   string              // why it is not there
-	report   *control.LoadReport // nothing yet while it is being loaded
+	reason   string              // why it is not ready
+	report   *control.LoadReport // empty while loading
 	load     loadID
-	missing  map[string]bool // workers whose shares are not there, while it waits for them
-	due      bool            // to be freed on its workers, when the runs on it have ended
-	dropped  bool            // while it was being loaded: it has no record, and goes after that
+	missing  map[string]bool // while waiting: workers whose partitions are missing
+	due      bool            // to be freed on the workers once no run uses it
+	dropped  bool            // while loading: has no record, and is removed when the load ends
 	stopping bool            // the load was told to stop, for reason
 	lost     bool            // because a worker was lost
-	again    bool            // while it waits: it is to be loaded again, because of
+	again    bool            // while waiting: to be loaded again, because of why
 	why      string
-	losses   int     // loads in a row that have lost a worker
-	starved  *worker // of the load, that has ended for want of memory
+	losses   int     // consecutive loads that lost a worker
+	starved  *worker // worker that ran out of memory in the last load
 	far      progress
 }
 
-// place deals the partitions of a grid to the workers that are there, in turn, but for those to
-// avoid where there are others; a grid of 0 is a partition each, in the grid that shape makes of
-// their number.
+// place assigns the partitions of a grid to the available workers in turn. It avoids the workers of
+// avoid if there are others. If rows is 0, it makes one partition per worker, in the grid that
+// shape returns for their number.
 func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid, avoid []*control.Placement) ([]*control.Placement, uint32, uint32, error) {
 	var there []*worker
 	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
@@ -70,7 +70,7 @@ func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid, avoid
 	return all, rows, columns, nil
 }
 
-// checkGrid refuses a grid that cannot be; 0 by 0 is the master's choice.
+// checkGrid rejects an impossible grid. 0 by 0 lets the master choose.
 func checkGrid(rows, columns uint32) error {
 	if uint64(rows)*uint64(columns) > layout.MaxPartitions {
 		return invalid("found a grid of %dx%d, expected at most %d partitions", rows, columns,
@@ -82,7 +82,7 @@ func checkGrid(rows, columns uint32) error {
 	return nil
 }
 
-// failed is an error of a call.
+// failed returns an error of a call.
 func failed(code connect.Code, format string, args ...any) error {
 	return connect.NewError(code, fmt.Errorf(format, args...))
 }
@@ -91,17 +91,17 @@ func invalid(format string, args ...any) error {
 	return failed(connect.CodeInvalidArgument, format, args...)
 }
 
-// unready is an error of what cannot be done as things are.
+// unready returns an error for a call that the current state does not allow.
 func unready(format string, args ...any) error {
 	return failed(connect.CodeFailedPrecondition, format, args...)
 }
 
-// absent is an error of what is not there.
+// absent returns an error for something that does not exist.
 func absent(format string, args ...any) error {
 	return failed(connect.CodeNotFound, format, args...)
 }
 
-// loadGraph begins to load a graph. A name may be given anew when what it names failed.
+// loadGraph starts loading a graph. The name of a failed graph may be used again.
 func (c *cluster) loadGraph(owner, name string, from *jobspec.Source, rows, columns uint32) error {
 	if !control.ValidName(name) {
 		return invalid("found the graph's name %.150q, expected %s", name, control.NameRule)
@@ -143,7 +143,7 @@ func (c *cluster) loadGraph(owner, name string, from *jobspec.Source, rows, colu
 	return nil
 }
 
-// beginLoad has a graph loaded by the workers that are there, unless their memory is too short.
+// beginLoad starts loading a graph on the available workers, or returns what memory they lack.
 func (c *cluster) beginLoad(g *graph, reason string) (*shortage, error) {
 	placements, rows, columns, err := c.place(g.asked[0], g.asked[1], layout.Of, nil)
 	if err != nil {
@@ -163,7 +163,7 @@ func (c *cluster) beginLoad(g *graph, reason string) (*shortage, error) {
 	return nil, nil
 }
 
-// graphLoaded ends a load, well or not.
+// graphLoaded handles the end of a load.
 func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadReport, err error) {
 	if c.graphs[g.name] != g || g.state != control.GraphState_GRAPH_STATE_LOADING {
 		return
@@ -196,7 +196,7 @@ func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadR
 	c.schedule(now)
 }
 
-// dropDue frees what waited for runs to end.
+// dropDue frees graphs that waited for the end of runs.
 func (c *cluster) dropDue() {
 	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
 		if g := c.graphs[name]; g.due {
@@ -205,7 +205,8 @@ func (c *cluster) dropDue() {
 	}
 }
 
-// dropShares frees what workers that are there hold of a graph, as soon as no run needs it.
+// dropShares tells the workers of a graph to free their partitions, or sets due if a run still uses
+// the graph.
 func (c *cluster) dropShares(g *graph) {
 	g.due = false
 	for _, j := range c.jobs {
@@ -227,8 +228,8 @@ func (c *cluster) dropShares(g *graph) {
 	}
 }
 
-// loaded returns the graphs that workers have shares of, by name: all of them, or but for those
-// that are waited for.
+// loaded returns, by name, the graphs of which workers hold partitions: ready graphs, and graphs
+// that wait for lost workers.
 func (c *cluster) loaded() (all []*graph) {
 	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
 		if g := c.graphs[name]; g.state == control.GraphState_GRAPH_STATE_READY ||
@@ -239,8 +240,8 @@ func (c *cluster) loaded() (all []*graph) {
 	return all
 }
 
-// dropGraph frees a graph that no job needs. One that is being loaded is forgotten when its load,
-// which is told to stop, has ended.
+// dropGraph frees a graph that no job needs. If it is loading, the load is stopped, and the graph
+// is removed when it ends.
 func (c *cluster) dropGraph(name string) (*graph, error) {
 	g := c.graphs[name]
 	if g == nil {
@@ -267,7 +268,7 @@ func (c *cluster) dropGraph(name string) (*graph, error) {
 	return g, nil
 }
 
-// forgetGraph takes a graph out of the catalog.
+// forgetGraph removes a graph from the catalog.
 func (c *cluster) forgetGraph(g *graph) {
 	delete(c.graphs, g.name)
 	c.changed = append(c.changed, change{graph: g.name})

@@ -25,41 +25,41 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// jobLogs keeps on the disk what jobs have logged, and how their states changed, so that the next
-// master with the same data shows it:
+// jobLogs stores the log lines and state changes of jobs on disk, so that the next master with the
+// same data can show them:
 //
 //	DATA/logs/JOB      a line for each event: a control.JobEvent as JSON, with its checksum (store.Seal)
-//	DATA/logs/JOB.old  the lines before those
+//	DATA/logs/JOB.old  earlier lines
 //
-// A log that is too long takes the place of the old one. While there is something to be written a
-// goroutine does; who logs waits for no disk. Nothing is synced: a master that is killed loses what
-// waits to be written, and a machine that crashes also the end of logs, where a line is then cut
-// off or has another checksum. Of a job that had not ended, a log that somebody cuts after a line
-// reads as that of a master that was killed.
+// A log that becomes too long replaces the old one. A goroutine writes while there is something to
+// write; callers do not wait for the disk. Nothing is synced. If the master is killed, queued lines
+// are lost. If the machine crashes, the end of a log may be lost too, and its last line may be cut
+// off or fail its checksum. If a job had not ended and its log is cut at the end of a line, the
+// loss cannot be distinguished from a killed master.
 type jobLogs struct {
 	root *os.Root
 	log  *slog.Logger
-	work sync.WaitGroup // the goroutine that writes, if there is one
+	work sync.WaitGroup // the writing goroutine, if there is one
 
 	mu    sync.Mutex
 	queue []loggedEvent
-	bytes int // of the queue
-	// lost has, of each job of which events were not written, a line that says so.
+	bytes int // in queue
+	// lost has a warning line for each job with events that were not written.
 	lost    map[string]*control.JobEvent
-	writing bool // there is that goroutine
+	writing bool // the writing goroutine runs
 	closed  bool
 
-	disk   sync.Mutex // of who reads a log, adds to it, or puts another in its place
-	failed bool       // the last write has; of the goroutine that writes
+	disk   sync.Mutex // held while reading or changing a log
+	failed bool       // the last write failed; only the writing goroutine uses this
 }
 
-// loggedEvent is an event to be written; without data the job's log is to be removed.
+// loggedEvent is an event to write. If data is nil, the job's log is to be removed.
 type loggedEvent struct {
 	id   string
 	data []byte
 }
 
-// Bounds of the log of a job on the disk, and of what waits to be written.
+// Bounds of a job's log on disk and of the queue.
 const (
 	logsName       = "logs"
 	oldLog         = ".old"
@@ -83,14 +83,14 @@ func openJobLogs(data string, log *slog.Logger) (*jobLogs, error) {
 	return &jobLogs{root: root, log: log, lost: map[string]*control.JobEvent{}}, nil
 }
 
-// close frees what openJobLogs has opened. Nothing is written any more.
+// close closes the directory. Nothing may be written afterwards.
 func (l *jobLogs) close() {
 	if l != nil {
 		_ = l.root.Close()
 	}
 }
 
-// stop waits until all is written that was added before, but not for ever for a disk that hangs.
+// stop waits until all queued events are written, but not forever if the disk hangs.
 func (l *jobLogs) stop() {
 	if l == nil {
 		return
@@ -104,7 +104,7 @@ func (l *jobLogs) stop() {
 	}
 }
 
-// add has an event of a job be written, if it is one that superstep logs shows. It does not wait.
+// add queues an event to write, if superstep logs shows its kind. It does not block.
 func (l *jobLogs) add(id string, e *control.JobEvent) {
 	if l == nil || e.GetLog() == nil && e.GetJob() == nil {
 		return
@@ -121,7 +121,7 @@ func (l *jobLogs) add(id string, e *control.JobEvent) {
 	}
 }
 
-// push has something be written, unless nothing is any more. The lock is held.
+// push adds an entry to the queue, unless the log is closed. The caller holds the lock.
 func (l *jobLogs) push(id string, data []byte) {
 	if l.closed {
 		return
@@ -133,7 +133,7 @@ func (l *jobLogs) push(id string, data []byte) {
 	}
 }
 
-// remove has the log of a job be removed.
+// remove queues the removal of a job's log.
 func (l *jobLogs) remove(id string) {
 	if l == nil {
 		return
@@ -143,7 +143,7 @@ func (l *jobLogs) remove(id string) {
 	l.push(id, nil)
 }
 
-// write writes what waits, until nothing does.
+// write writes the queue until it is empty.
 func (l *jobLogs) write() {
 	for {
 		l.mu.Lock()
@@ -176,7 +176,8 @@ func (l *jobLogs) write() {
 	}
 }
 
-// append adds records to the log of a job. What cannot be written is said once, and is missing.
+// append adds lines to the log of a job. Lines that cannot be written are lost; the first such
+// error is logged.
 func (l *jobLogs) append(id string, records []byte) {
 	if len(records) == 0 {
 		return
@@ -206,11 +207,11 @@ func (l *jobLogs) appendTo(id string, lines []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(append([]byte("\n"), lines...)) // the last line may have no end
+	_, err = file.Write(append([]byte("\n"), lines...)) // the last line may have no newline
 	return errors.Join(err, file.Close())
 }
 
-// removedLines begins a log that has taken the place of another.
+// removedLines is the first line of a log that replaced another.
 const removedLines = "lines before this one were removed: a part of the log of a job is kept"
 
 func (l *jobLogs) removeFiles(id string) {
@@ -221,7 +222,7 @@ func (l *jobLogs) removeFiles(id string) {
 	}
 }
 
-// forget removes what is no log of a job of this master. It is called before anything is written.
+// forget removes files that are not logs of known jobs. It is called before anything is written.
 func (l *jobLogs) forget(known func(id string) bool) {
 	all, err := fs.ReadDir(l.root.FS(), ".")
 	if err != nil {
@@ -234,10 +235,10 @@ func (l *jobLogs) forget(known func(id string) bool) {
 	}
 }
 
-// before returns what earlier masters have kept of the log of a job, whose events have numbers up to
-// border, with a line where something is missing, such as the end of a job that they have ended; of
-// another the last line says that a new master goes on. Lines of the master's own have number and
-// time of a neighbour, the last one those that are given.
+// before returns the stored log of a job from earlier masters: events with sequence numbers up to
+// border. A line marks missing events, such as the end of a job that has ended. If the job has not
+// ended, the last line tells of the master's restart. Each added line gets the number and time of
+// the event after it, the last one border and at.
 func (l *jobLogs) before(id string, ended bool, border uint64, at *timestamppb.Timestamp) (events []*control.JobEvent) {
 	if l == nil {
 		return nil
@@ -245,12 +246,13 @@ func (l *jobLogs) before(id string, ended bool, border uint64, at *timestamppb.T
 	damage := fmt.Sprintf("lines are missing here: %s is damaged, cut off or gone",
 		path.Join(logsName, id))
 	l.disk.Lock()
-	old, _ := l.read(id + oldLog) // it may be removed just now: then there is none
+	old, _ := l.read(id + oldLog) // a file removed meanwhile counts as empty
 	newer, _ := l.read(id)
 	l.disk.Unlock()
 	events = decodeLog(old, damage)
 	for _, e := range decodeLog(newer, damage) {
-		if len(events) == 0 || e.GetLog().GetText() != removedLines { // what it followed is there
+		// the lines before it are present
+		if len(events) == 0 || e.GetLog().GetText() != removedLines {
 			events = append(events, e)
 		}
 	}
@@ -270,7 +272,7 @@ func (l *jobLogs) before(id string, ended bool, border uint64, at *timestamppb.T
 	}
 	switch {
 	case last >= 0:
-		events = slices.Delete(events, last, last+1) // the journal has it
+		events = slices.Delete(events, last, last+1) // the journal has it too
 	case ended && sound:
 		events = append(events, said(damage))
 	case !ended && len(events) > 0:
@@ -283,12 +285,12 @@ func (l *jobLogs) before(id string, ended bool, border uint64, at *timestamppb.T
 		}
 		border, at = e.Sequence, e.Time
 	}
-	// Those who logged at once were not in order.
+	// Concurrent calls of add may have queued events out of order.
 	slices.SortStableFunc(events, func(a, b *control.JobEvent) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return events
 }
 
-// read reads a file of the log of a job, which is hardly longer than its bound.
+// read reads a file of a job's log, which is not much longer than its bound.
 func (l *jobLogs) read(name string) ([]byte, error) {
 	f, err := l.root.Open(name)
 	if err != nil {
@@ -298,7 +300,7 @@ func (l *jobLogs) read(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, 2*jobLogBytes))
 }
 
-// shortened bounds a text of an event.
+// shortened truncates a long text of an event.
 func shortened(text string) string {
 	if len(text) <= maxLogged {
 		return text
@@ -306,8 +308,8 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:maxLogged], "") + " ..."
 }
 
-// encodeLogged makes the line of an event. What a job's state has beside what is shown of it may be
-// large, and is left out.
+// encodeLogged encodes an event as a line. It omits parts of a job's state that logs do not show
+// and that may be large.
 func encodeLogged(e *control.JobEvent) []byte {
 	if j := e.GetJob(); j != nil {
 		e = &control.JobEvent{Sequence: e.Sequence, Time: e.Time, Body: &control.JobEvent_Job{Job: &control.Job{
@@ -319,19 +321,19 @@ func encodeLogged(e *control.JobEvent) []byte {
 		e.GetLog().Text = shortened(e.GetLog().Text)
 	}
 	data, err := protojson.Marshal(e)
-	if err != nil || len(data) > 4*maxLogged { // its texts were checked where they came from
+	if err != nil || len(data) > 4*maxLogged { // texts are validated on receipt
 		data, _ = protojson.Marshal(said("a line is missing here: it was too long"))
 	}
 	return append(store.Seal(data), '\n')
 }
 
-// decodeLog reads the lines of a log; in place of those that are damaged or cut off is one that says
-// so.
+// decodeLog reads the lines of a log. It replaces consecutive damaged lines with one line of the
+// text damage.
 func decodeLog(data []byte, damage string) (events []*control.JobEvent) {
 	sound := true
 	for line := range bytes.Lines(data) {
 		if len(line) == 1 {
-			continue // which parts what was written at once
+			continue // separates writes
 		}
 		e, object := &control.JobEvent{}, bytes.TrimSuffix(line, []byte("\n"))
 		before := sound

@@ -12,14 +12,14 @@ import (
 	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
-// job is a job and how far it is.
+// job is a job and its state.
 type job struct {
 	id         string
-	number     uint64 // rises from job to job
-	key        string // of the call that made it
+	number     uint64 // increases from job to job
+	key        string // of the submission
 	owner      string
 	spec       *jobspec.Spec
-	text       string // of spec, once it was asked for
+	text       string // JSON of spec, made on first use
 	state      control.JobState
 	reason     string // why it waits, failed or was cancelled
 	epoch      uint32 // the attempt, from 1
@@ -31,50 +31,51 @@ type job struct {
 
 	submitted, started, ended time.Duration
 
-	began time.Duration // the attempt, as this run of the master has seen it
-	used  time.Duration // by the attempts before it
+	began time.Duration // start of the attempt, as seen by this run of the master
+	used  time.Duration // time of earlier attempts
 
-	confirm time.Duration // how long its client has to confirm it, if it has not
-	// The client that submitted it has to confirm it until then; 0: it has, or need not.
+	confirm time.Duration // time for the client to confirm it; 0 if no confirmation is needed
+	// Deadline for the client to confirm; 0: confirmed, or not needed.
 	confirmBy time.Duration
 
 	stopping  bool                    // the run was told to stop, for reason
 	lost      bool                    // because a worker was lost
-	cancelled bool                    // by someone
-	ending    bool                    // the workers are told to free what they hold of it
-	about     *control.Job            // of an earlier run of the master in which it has ended
-	losses    []string                // why the attempts before this one ended: each lost a worker
-	searched  *control.Graph500Result // what the attempts before have of a benchmark, or nil
-	// The workers run the attempt by themselves: they can be left to it, and found again.
+	cancelled bool                    // on request
+	ending    bool                    // workers are being told to free its memory
+	about     *control.Job            // description, if it ended in an earlier run of the master
+	losses    []string                // why earlier attempts ended; each lost a worker
+	searched  *control.Graph500Result // benchmark results of earlier attempts, or nil
+	// The workers run the attempt without the master. A restarted master can continue it.
 	driving bool
-	takenUp bool          // the attempt is an earlier master's
-	driven  time.Duration // since when it is driving
+	takenUp bool          // an earlier master began the attempt
+	driven  time.Duration // when driving was set
 
-	stragglers []*control.Placement // workers that it has moved away from because they were slow
+	stragglers []*control.Placement // slow workers that the job has moved away from
 	unit       float64              // streak.unit before the last of these moves
 
-	moving bool // it is to go on elsewhere, from the checkpoint that it is told to take
+	moving bool // will restart elsewhere from the checkpoint being stored
 
-	team    []*control.Placement // while it waits because it lost a worker: of the attempt before
-	starved *worker              // of the attempt, that has ended for want of memory
+	// while queued after losing a worker: placements of the last attempt
+	team    []*control.Placement
+	starved *worker // worker that ran out of memory in the attempt
 }
 
-// active reports whether a run of the job is under way.
+// active reports whether the job is being run.
 func (j *job) active() bool {
 	return j.state == control.JobState_JOB_STATE_LOADING ||
 		j.state == control.JobState_JOB_STATE_RUNNING ||
 		j.state == control.JobState_JOB_STATE_WRITING
 }
 
-// graph is the name that the job's graph has on the workers.
+// graph returns the name of the job's graph on the workers.
 func (j *job) graph() string {
 	if j.spec.Graph != "" {
 		return j.spec.Graph
 	}
-	return resolve.OwnGraph(j.id) // loaded for it alone
+	return resolve.OwnGraph(j.id) // loaded for this job only
 }
 
-// specText is the job's description as JSON. The lock is held.
+// specText returns the job's description as JSON. The caller holds the lock.
 func (j *job) specText() string {
 	if j.text == "" {
 		j.text = jobspec.Text(j.spec)
@@ -84,14 +85,14 @@ func (j *job) specText() string {
 
 func (j *job) workers() []string { return workersOf(j.placements) }
 
-// submission is what finds a job again: a key is its owner's.
+// submission identifies the call that made a job. Keys are chosen by owners.
 type submission struct{ owner, key string }
 
 // maxKey bounds the keys of submissions.
 const maxKey = 64
 
-// submit takes a job into the queue. A key that has made the same job finds it again: the client
-// did not hear the answer, and has as long again to confirm the job.
+// submit queues a job. If the key has already made the same job, submit returns that one: the
+// client missed the answer, and gets the full time to confirm again.
 func (c *cluster) submit(now time.Duration, owner string, spec *jobspec.Spec, key string, confirm time.Duration) (j *job, found bool, err error) {
 	if len(key) > maxKey {
 		return nil, false, invalid("found a key of %d bytes, expected at most %d", len(key), maxKey)
@@ -112,7 +113,7 @@ func (c *cluster) submit(now time.Duration, owner string, spec *jobspec.Spec, ke
 	return j, false, err
 }
 
-// enqueue takes a new job into the queue.
+// enqueue queues a new job.
 func (c *cluster) enqueue(now time.Duration, owner string, spec *jobspec.Spec, key string, confirm time.Duration) (*job, error) {
 	if spec.Graph != "" && spec.Rows|spec.Columns != 0 {
 		return nil,
@@ -171,7 +172,7 @@ type site struct {
 	load          loadID // of its graph of the catalog
 }
 
-// site returns where a job may run now, or what it lacks.
+// site returns where a job can run now, or what is lacking.
 func (c *cluster) site(now time.Duration, j *job) (site, *shortage) {
 	if j.spec.Graph == "" {
 		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape,
@@ -209,13 +210,14 @@ func (c *cluster) site(now time.Duration, j *job) (site, *shortage) {
 	if load := j.spec.Load; load != "" && load != g.load.String() {
 		return site{}, &shortage{reason: fmt.Sprintf("graph %s was loaded since the client listed its vertices, which may have other numbers now: Connection.Graph has it as it is", g.name)}
 	}
-	if name := c.silent(g.placements); name != "" && c.retries > 0 { // an attempt would end at once
+	// otherwise an attempt would fail at once
+	if name := c.silent(g.placements); name != "" && c.retries > 0 {
 		return site{}, &shortage{fmt.Sprintf("graph %s waits for worker %s, which lost its session", g.name, name), true}
 	}
 	return site{placements: g.placements, rows: g.rows, columns: g.columns, load: g.load}, nil
 }
 
-// start begins an attempt at a job that waits.
+// start begins an attempt of a queued job.
 func (c *cluster) start(now time.Duration, j *job, at site) {
 	c.unqueue(j)
 	j.placements, j.rows, j.columns = at.placements, at.rows, at.columns
@@ -240,7 +242,7 @@ func (c *cluster) start(now time.Duration, j *job, at site) {
 	c.emit(startJob{j})
 }
 
-// wait says why a queued job does, once.
+// wait sets the reason why a queued job waits.
 func (c *cluster) wait(j *job, reason string) {
 	if j.reason != reason {
 		j.reason = reason
@@ -252,8 +254,8 @@ func (c *cluster) unqueue(j *job) {
 	c.queued = slices.DeleteFunc(c.queued, func(id string) bool { return id == j.id })
 }
 
-// advance moves a running job on. A run that was told to stop, or is of an earlier attempt, moves
-// nothing.
+// advance moves a running job to a later state. It ignores a run that was told to stop, or of an
+// earlier attempt.
 func (c *cluster) advance(id string, epoch uint32, state control.JobState) {
 	j := c.jobs[id]
 	if j == nil || !j.active() || j.epoch != epoch || j.stopping || state <= j.state {
@@ -263,7 +265,7 @@ func (c *cluster) advance(id string, epoch uint32, state control.JobState) {
 	c.turned(j)
 }
 
-// drives notes that the workers run an attempt by themselves from now on.
+// drives notes that the workers now run an attempt without the master.
 func (c *cluster) drives(now time.Duration, id string, epoch uint32) {
 	if j := c.jobs[id]; j != nil && j.active() && j.epoch == epoch && !j.driving {
 		j.driving, j.driven = true, now
@@ -271,9 +273,9 @@ func (c *cluster) drives(now time.Duration, id string, epoch uint32) {
 	}
 }
 
-// freeing notes that the workers are told to free what they hold of a job. One that attaches from
-// then on, which may not be told, frees it by itself. What follows from why the run ended, err, is
-// not the job's reason; but why a session broke may be known only then.
+// freeing notes that workers are being told to free the job's memory. A worker that attaches later
+// frees it unasked. freeing also stores the error that ended the run, so that its consequences do
+// not replace it. It does not store the loss of a session, whose cause may not be known yet.
 func (c *cluster) freeing(id string, epoch uint32, err error) {
 	j := c.jobs[id]
 	if j == nil || j.epoch != epoch {
@@ -285,8 +287,8 @@ func (c *cluster) freeing(id string, epoch uint32, err error) {
 	}
 }
 
-// runEnded takes the end of a job's run: done, or with the error that ended it, unless it had been
-// told to stop. So many supersteps of it had ended.
+// runEnded handles the end of a job's run after a number of supersteps. err is nil if the job is
+// done. If the run had been told to stop, the reason for that counts.
 func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error, steps uint32) {
 	j := c.jobs[id]
 	if j == nil || !j.active() || j.epoch != epoch {
@@ -336,8 +338,7 @@ func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason 
 	}
 }
 
-// remembers reports whether a job that is remembered has its checkpoints at a place, or goes on
-// from there.
+// remembers reports whether a remembered job stores checkpoints at a place or resumes from it.
 func (c *cluster) remembers(place string) bool {
 	for _, j := range c.jobs {
 		if j.spec.Checkpoints == place || j.spec.GoOn == place {

@@ -9,10 +9,10 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Bounds of what is kept of a job's events, while it runs and after, and of the events of all jobs
-// that have ended: so many log lines and so many others, so that a program that logs much displaces
-// no records. The oldest go first; a job's last event stays. Bytes are those of messages as they
-// are sent, which take some five times as much in memory.
+// Bounds of the events in memory of a job, while it runs and after, and of all ended jobs together.
+// Log lines and other events are counted separately, so that a program that logs much does not
+// displace records. The oldest events are removed first; a job's last event stays. Bytes are sizes
+// of encoded messages; in memory they take about five times as much.
 const (
 	keepEvents = 2000
 	keepAfter  = 200
@@ -22,28 +22,27 @@ const (
 	keepEndedBytes = 4 << 20
 )
 
-// journal is what happened to a job, for those who watch it. However slow they are, it does not
-// wait for them.
+// journal holds the events of a job for its watchers. It never waits for a slow watcher.
 type journal struct {
 	mu      sync.Mutex
 	events  []*control.JobEvent
 	sizes   []int         // of the events, in bytes
-	bytes   int           // of them all
-	logs    int           // how many of them are log lines
-	watched int           // how many watch
-	next    uint64        // sequence
-	ended   bool          // nothing follows
+	bytes   int           // in all events
+	logs    int           // number of events that are log lines
+	watched int           // number of watchers
+	next    uint64        // next sequence number
+	ended   bool          // no events follow
 	changed chan struct{} // closed at the next event
-	over    chan struct{} // closed at the last
+	over    chan struct{} // closed at the last event
 	far     progress
 }
 
-// newJournal makes a journal whose events are numbered from the next after first.
+// newJournal makes a journal whose first event has number first+1.
 func newJournal(first uint64) *journal {
 	return &journal{next: first + 1, changed: make(chan struct{}), over: make(chan struct{})}
 }
 
-// append adds an event; last, if it is the last.
+// append adds an event. last is true for the final event.
 func (j *journal) append(e *control.JobEvent, last bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -65,24 +64,24 @@ func (j *journal) append(e *control.JobEvent, last bool) {
 		close(j.over)
 	}
 	if max(j.logs, len(j.events)-j.logs) > keepEvents+keepEvents/4 || j.bytes > keepBytes {
-		j.trim(keepEvents, keepBytes-keepBytes/4) // not with every event
+		j.trim(keepEvents, keepBytes-keepBytes/4) // to a lower bound, so that not every event trims
 	}
 	j.wake()
 }
 
-// trim removes the oldest log lines and the oldest of the others until there are at most so many of
-// each, and the oldest of all until they have at most so many bytes. The last stays, and so does,
-// if there is room, what the job's states were: thousands of supersteps are over before a slow
-// client hears that a worker was lost. The lock is held.
+// trim removes the oldest log lines and the oldest other events until at most events of each
+// remain, and then the oldest events until they have at most bytes. It keeps the last event and, if
+// possible, the job's changes of state: thousands of supersteps may pass before a slow client hears
+// that a worker was lost. The caller holds the lock.
 func (j *journal) trim(events, bytes int) {
 	j.drop(events, bytes, func(e *control.JobEvent) bool { return e.GetJob() == nil })
 	j.drop(events, bytes, func(*control.JobEvent) bool { return true })
 }
 
-// drop is trim of the events that may go.
+// drop is trim restricted to the events that may accepts.
 func (j *journal) drop(events, bytes int, may func(*control.JobEvent) bool) {
-	logs, others := j.logs-events, len(j.events)-j.logs-events // too many
-	// New memory: who watches may have the old.
+	logs, others := j.logs-events, len(j.events)-j.logs-events // excess of each
+	// Allocate new slices, because watchers may use the old ones.
 	left, sizes := []*control.JobEvent(nil), []int(nil)
 	for i, e := range j.events {
 		many := &others
@@ -99,8 +98,8 @@ func (j *journal) drop(events, bytes int, may func(*control.JobEvent) bool) {
 	j.events, j.sizes, j.logs = left, sizes, events+logs
 }
 
-// watch says that somebody watches, and returns what ends that: of a job that has ended nothing
-// more is removed while they do.
+// watch registers a watcher and returns the function that ends this. trimEnded spares watched jobs
+// if the total size allows.
 func (j *journal) watch() (end func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -112,10 +111,9 @@ func (j *journal) watch() (end func()) {
 	}
 }
 
-// trimEnded removes events of jobs that have ended: of all but the newest, whose client may be
-// about to ask, and those that are watched, down to their bounds; then the oldest jobs' first,
-// until all have at most so many bytes. journals are those of the jobs that have ended, oldest
-// first.
+// trimEnded removes events of ended jobs, whose journals are given oldest first. First it trims
+// each journal to the bounds of a job, except watched ones and the newest, whose client may be
+// about to ask. Then it trims the oldest journals until all together have at most bytes.
 func trimEnded(journals []*journal, bytes int) {
 	all := 0
 	for i, j := range journals {
@@ -137,14 +135,14 @@ func trimEnded(journals []*journal, bytes int) {
 	}
 }
 
-// wake wakes who waits for something to happen. The lock is held.
+// wake wakes waiting watchers. The caller holds the lock.
 func (j *journal) wake() {
 	close(j.changed)
 	j.changed = make(chan struct{})
 }
 
-// after returns the events after a sequence number, what is closed when there are more, and whether
-// there will be.
+// after returns the events after a sequence number, a channel that is closed when there are more,
+// and whether there may be more.
 func (j *journal) after(sequence uint64) ([]*control.JobEvent, <-chan struct{}, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -152,8 +150,8 @@ func (j *journal) after(sequence uint64) ([]*control.JobEvent, <-chan struct{}, 
 	return j.events[from:len(j.events):len(j.events)], j.changed, !j.ended
 }
 
-// note writes a job's new state down, and forgets the journals of jobs that are forgotten. The lock
-// is held.
+// note adds a job's new state to its journal, and deletes journals of forgotten jobs. The caller
+// holds the lock.
 func (s *server) note(e jobTurned) {
 	j := s.journals[e.job.id]
 	if j == nil {
@@ -175,7 +173,7 @@ func (s *server) note(e jobTurned) {
 	case e.state == control.JobState_JOB_STATE_DONE:
 		s.results.store(about, s.options.Now())
 	case e.job.epoch > 0:
-		s.results.remove(e.job.id) // it may be whole: the job was cancelled late
+		s.results.remove(e.job.id) // may be complete if the job was cancelled late
 	}
 	for id := range s.journals {
 		if s.cluster.jobs[id] == nil {
@@ -193,7 +191,7 @@ func (s *server) note(e jobTurned) {
 	trimEnded(ended, keepEndedBytes)
 }
 
-// append writes an event of a job down.
+// append adds an event to a job's journal and log.
 func (s *server) append(id string, e *control.JobEvent) {
 	s.mu.Lock()
 	j, of := s.journals[id], s.cluster.jobs[id]
@@ -206,7 +204,7 @@ func (s *server) append(id string, e *control.JobEvent) {
 	}
 }
 
-// describe says how a job is. The lock is held.
+// describe returns a job's description. The caller holds the lock.
 func (s *server) describe(j *job) *control.Job {
 	d := &control.Job{}
 	if r := s.runs[j.id]; r != nil {
@@ -234,17 +232,17 @@ func (s *server) describe(j *job) *control.Job {
 	return d
 }
 
-// progress is how far the workers of a job are with what they do now. They go through the same
-// stages, not in step: a stage is shown until all have left it.
+// progress is the progress of the workers of a job or graph. They pass through the same stages, but
+// not in step: a stage is shown until all have left it.
 type progress struct {
-	version uint64 // rises with every change
+	version uint64 // increases with every change
 	stage   string
 	in      map[string]*control.Progress // the workers in the stage
-	left    uint64                       // what those had to do who have left it
-	ahead   map[string]*control.Progress // these, where they are now
+	left    uint64                       // total work of workers that have left the stage
+	ahead   map[string]*control.Progress // progress of these workers
 }
 
-// take notes how far a worker is.
+// take updates the progress of a worker.
 func (p *progress) take(worker string, far *control.Progress) {
 	p.version++
 	if len(p.in) == 0 {
@@ -265,7 +263,7 @@ func (p *progress) take(worker string, far *control.Progress) {
 	}
 }
 
-// enter begins a stage with those who are there.
+// enter begins a stage with the workers that are already in it.
 func (p *progress) enter(stage string) {
 	ahead := p.ahead
 	p.stage, p.left = stage, 0
@@ -281,7 +279,7 @@ func (p *progress) enter(stage string) {
 
 func (p *progress) clear() { *p = progress{version: p.version} }
 
-// sum is how far the stage is, over all workers.
+// sum returns the progress of the stage, added over all workers.
 func (p *progress) sum() *control.Progress {
 	if p.stage == "" {
 		return nil
@@ -295,7 +293,7 @@ func (p *progress) sum() *control.Progress {
 	return all
 }
 
-// advanced notes how far a worker is, with a job or with a graph of the catalog.
+// advanced handles a worker's progress with a job or a graph of the catalog.
 func (s *server) advanced(worker string, far *control.Progress) {
 	s.mu.Lock()
 	j, of := s.journals[far.Job], s.cluster.jobs[far.Job]
@@ -312,8 +310,8 @@ func (s *server) advanced(worker string, far *control.Progress) {
 	}
 }
 
-// tell notes how far a worker is, for those who watch, and returns how far all are; nil if the job
-// has ended.
+// tell updates a worker's progress for watchers and returns the sum over all workers. It returns
+// nil if the job has ended.
 func (j *journal) tell(worker string, far *control.Progress) *control.Progress {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -325,7 +323,7 @@ func (j *journal) tell(worker string, far *control.Progress) *control.Progress {
 	return j.far.sum()
 }
 
-// progress returns how far the job is if that has changed since a version, and the version.
+// progress returns the job's progress if it changed since a version, and the current version.
 func (j *journal) progress(since uint64) (*control.Progress, uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -335,7 +333,7 @@ func (j *journal) progress(since uint64) (*control.Progress, uint64) {
 	return j.far.sum(), j.far.version
 }
 
-// said is a line of the master's in the log of a job.
+// said makes a log line of the master in the log of a job.
 func said(text string) *control.JobEvent {
 	return &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Worker: "master", Text: text}}}
 }

@@ -17,30 +17,31 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// stored is what a master keeps: the result of a job, or a column that a client sends.
+// stored is an entry of keptTable: the result of a job, or a column that a client sent.
 type stored struct {
 	id      string
 	bytes   int64
-	at      time.Time // when the job ended, or the client sent something
-	readers int       // those who need it: it stays as long
+	at      time.Time // when the job ended, or the client last sent data
+	readers int       // number of users; it is kept while there are any
 
-	// Of a result.
-	job    *control.Job // nil if its master ended before it wrote the manifest, or that is damaged
-	damage error        // store.ErrDamaged of that, or nil
+	// Of a result:
+	job    *control.Job // nil if the manifest is damaged, or missing because the master stopped
+	damage error        // store.ErrDamaged if the manifest is damaged
 
-	// Of a column.
-	file    sync.Mutex // of who writes it
-	partial bool       // something is still to come
+	// Of a column:
+	file    sync.Mutex // held while writing the file
+	partial bool       // incomplete
 	gone    bool
 }
 
-// keptTable has what a master keeps, by id.
+// keptTable has the stored results or columns by id.
 type keptTable struct {
 	mu  sync.Mutex
 	all map[string]*stored
 }
 
-// read keeps one from being removed until done is called. It is nil if there is none.
+// read protects an entry from removal until done is called. It returns nil if there is no such
+// entry.
 func (t *keptTable) read(id string) (done func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,7 +57,7 @@ func (t *keptTable) read(id string) (done func()) {
 	}
 }
 
-// readAll keeps all that are whole from being removed until done is called.
+// readAll protects all complete entries from removal until done is called.
 func (t *keptTable) readAll() (ids []string, done func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,7 +77,7 @@ func (t *keptTable) readAll() (ids []string, done func()) {
 	}
 }
 
-// total is how many bytes are kept. The lock is held.
+// total returns the bytes of all entries. The caller holds the lock.
 func (t *keptTable) total() (n int64) {
 	for _, k := range t.all {
 		n += k.bytes
@@ -84,36 +85,36 @@ func (t *keptTable) total() (n int64) {
 	return n
 }
 
-// place is where results and columns lie: the master's own directory, or the place that masters
+// place is where results and columns are stored: the master's directory, or the place that masters
 // share.
 type place struct {
 	store.Store
-	called string // what errors call it
-	prefix string // of the names of results
-	depth  int    // how many slashes are before the last element of these
+	called string // name in errors
+	prefix string // of results' names
+	depth  int    // slashes before the last element of results' names
 }
 
 // Names in a place.
 const (
 	columnsPrefix = columnsName + "/"
-	// The object beside a result's parts that says whose it is: the job, as JSON. It is for later
-	// masters.
+	// The manifest beside the parts of a result: its job as JSON, for later masters.
 	manifestName = "job.json"
-	maxManifest  = 8 << 20 // JSON is longer than what is in a message
-	partPrefix   = "part-" // begins the names of parts
+	maxManifest  = 8 << 20 // JSON is longer than the message
+	partPrefix   = "part-" // of the names of parts
 )
 
-// jobName is how jobs are called. Directories with other names are left alone.
+// jobName matches ids of jobs. Directories with other names are left alone.
 var jobName = regexp.MustCompile(`^[0-9a-f]{4}-[0-9]+$`)
 
-// found is a result as it lies in a place, or a column.
+// found is a result or column found in a place.
 type found struct {
 	*place
-	dir     string // begins the names of its objects
+	dir     string // prefix of the names of its objects
 	objects map[string]store.Object
 }
 
-// results finds the results of all jobs, or of one, of each that of the last term.
+// results finds the results of one job, or of all jobs if job is empty. If a job has results of
+// several terms, the latest counts.
 func (p *place) results(ctx context.Context, job string) (map[string]*found, error) {
 	all := map[string]*found{}
 	prefix := p.prefix
@@ -140,7 +141,7 @@ func (p *place) results(ctx context.Context, job string) (map[string]*found, err
 	return all, nil
 }
 
-// result finds the result of a job, which may not be there.
+// result finds the result of a job. The result has no objects if there is none.
 func (p *place) result(ctx context.Context, job string) (*found, error) {
 	all, err := p.results(ctx, job)
 	if f := all[job]; f != nil {
@@ -149,13 +150,13 @@ func (p *place) result(ctx context.Context, job string) (*found, error) {
 	return &found{place: p, dir: p.prefix + job + "/"}, err
 }
 
-// begins reports whether a result's first part is there, which goes first when it is removed.
+// begins reports whether a result's first part exists. Removal of a result begins with this part.
 func (f *found) begins() bool {
 	_, ok := f.objects[partFile(0)]
 	return ok
 }
 
-// column finds a column, which may not be there.
+// column finds a column. The result has no objects if there is none.
 func (p *place) column(ctx context.Context, id string) (*found, error) {
 	f := &found{p, columnsPrefix, map[string]store.Object{}}
 	o, err := store.Stat(ctx, p.Store, columnsPrefix+id)
@@ -167,7 +168,7 @@ func (p *place) column(ctx context.Context, id string) (*found, error) {
 	return f, err
 }
 
-// stored counts the bytes of a result.
+// stored makes the entry of a result for keptTable.
 func (f *found) stored(id string, now time.Time) *stored {
 	k := &stored{id: id}
 	for _, o := range f.objects {
@@ -182,15 +183,15 @@ func (f *found) stored(id string, now time.Time) *stored {
 	return k
 }
 
-// A reader asks for so many bytes at once, and those of all parts of a result for so many together.
+// Sizes of reads. The readers of all parts of a result together read at most allPieces at once.
 const (
 	leastPiece = 64 << 10
 	mostPiece  = 2 << 20
 	allPieces  = 16 << 20
 )
 
-// open returns a reader of an object, which gives store.ErrDamaged in place of its end if it is not
-// as it was written. Its length is compared at once.
+// open returns a reader of an object. It checks the length at once. The reader returns
+// store.ErrDamaged instead of io.EOF if the checksum differs.
 func (f *found) open(ctx context.Context, file string, want store.Sum, piece int) (io.Reader, error) {
 	name := f.called + "/" + f.dir + file
 	o, ok := f.objects[file]
@@ -216,7 +217,7 @@ func (f *found) parts(ctx context.Context, sums []*control.Sum) (all []io.Reader
 	return all, nil
 }
 
-// check reads the parts of a result, and returns store.ErrDamaged if one is not as it was written.
+// check reads the parts of a result, and returns store.ErrDamaged if one is damaged.
 func (f *found) check(ctx context.Context, sums []*control.Sum) error {
 	parts, err := f.parts(ctx, sums)
 	if err == nil {
@@ -225,7 +226,7 @@ func (f *found) check(ctx context.Context, sums []*control.Sum) error {
 	return err
 }
 
-// sumOf is a Sum as a message has it.
+// sumOf converts a Sum of a message.
 func sumOf(s *control.Sum) store.Sum {
 	return store.Sum{Bytes: int64(s.GetBytes()), CRC32C: s.GetCrc32C()}
 }

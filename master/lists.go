@@ -14,16 +14,16 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// Bounds of lists, in bytes: what jobs, graphs or workers may take of a message together, what one
-// may take that is listed as it is, and a reason.
+// Bounds in bytes: of a list of jobs, graphs or workers in a message, of one entry that is listed
+// unabridged, and of a reason.
 const (
 	mostOfList   = 1 << 20
 	mostOfEntry  = 4 << 10
 	mostOfReason = 512
 )
 
-// fitting returns the first entries of a list that a message has room for, and how many are left
-// out.
+// fitting returns the first entries of a list that fit into a message, and the number of the
+// others.
 func fitting[M proto.Message](all []M) (listed []M, more int) {
 	size := 0
 	for i, m := range all {
@@ -34,7 +34,7 @@ func fitting[M proto.Message](all []M) (listed []M, more int) {
 	return all, 0
 }
 
-// fittingJobs is the same of jobs, of which the last are the newest and stay.
+// fittingJobs is fitting for jobs. It keeps the newest, which are last.
 func fittingJobs(all []*control.Job) (listed []*control.Job, more int) {
 	slices.Reverse(all)
 	listed, more = fitting(all)
@@ -42,7 +42,7 @@ func fittingJobs(all []*control.Job) (listed []*control.Job, more int) {
 	return listed, more
 }
 
-// fittingActive is fittingJobs, but those that wait make room for those that run.
+// fittingActive is fittingJobs, but omits queued jobs before others.
 func fittingActive(all []*control.Job) (listed []*control.Job, more int) {
 	var waiting, running []*control.Job
 	for _, j := range all {
@@ -57,20 +57,18 @@ func fittingActive(all []*control.Job) (listed []*control.Job, more int) {
 		more
 }
 
-// fittingWorkers is the same of workers, which go without what they have measured of the network
-// where there is no room for it.
+// fittingWorkers is fitting for workers. If not all fit, it omits their network measurements.
 func fittingWorkers(all []*control.Worker) (listed []*control.Worker, more int) {
 	if listed, more = fitting(all); more == 0 {
 		return listed, 0
 	}
 	for _, w := range all {
-		w.Ways = nil // of a description that is nobody else's
+		w.Ways = nil // these descriptions are not shared
 	}
 	return fitting(all)
 }
 
-// briefJob returns a job as lists have it; GetJob describes it whole. described reads its
-// description.
+// briefJob abridges a job for a list; GetJob returns it in full. described returns the parsed spec.
 func briefJob(j *control.Job, described func() *jobspec.Spec) *control.Job {
 	if len(j.Aggregators) == 0 && len(j.Reason) <= mostOfReason && proto.Size(j) <= mostOfEntry {
 		return j
@@ -114,7 +112,7 @@ func (s *server) graphs() []*control.Graph {
 	return all
 }
 
-// briefGraph is the same of a graph, which InspectGraph describes whole.
+// briefGraph abridges a graph for a list; InspectGraph returns it in full.
 func briefGraph(g *control.Graph) *control.Graph {
 	reason := escape.Text(g.Reason, mostOfReason)
 	g.Brief, g.Reason = reason != g.Reason, reason
@@ -126,7 +124,7 @@ func briefGraph(g *control.Graph) *control.Graph {
 	return g
 }
 
-// ListWorkers lists the workers by name, then those that are gone.
+// ListWorkers lists the live workers by name, then the others.
 func (s *server) ListWorkers(context.Context, *control.ListWorkersRequest) (*control.ListWorkersResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +152,7 @@ func (s *server) workers() []*control.Worker {
 	return all
 }
 
-// oneIf is 1 or 0, to sort by.
+// oneIf returns 1 or 0, for sorting.
 func oneIf(fact bool) int {
 	if fact {
 		return 1
@@ -162,12 +160,12 @@ func oneIf(fact bool) int {
 	return 0
 }
 
-// Status says how the cluster is.
+// Status returns the state of the cluster.
 func (s *server) Status(ctx context.Context, _ *control.StatusRequest) (*control.StatusResponse, error) {
 	return s.shownStatus(ctx), nil
 }
 
-// shownStatus returns the status as a caller may see it.
+// shownStatus returns the status that a caller may see.
 func (s *server) shownStatus(ctx context.Context) *control.StatusResponse {
 	all := s.status()
 	for i, j := range all.Jobs {
@@ -179,7 +177,7 @@ func (s *server) shownStatus(ctx context.Context) *control.StatusResponse {
 	return all
 }
 
-// status is whole, as messages have it: of long lists a part.
+// status returns the status with long lists cut to fit a message.
 func (s *server) status() *control.StatusResponse {
 	all := s.whole()
 	workers, someWorkers := fittingWorkers(all.Workers)
@@ -190,7 +188,7 @@ func (s *server) status() *control.StatusResponse {
 	return all
 }
 
-// whole is how the cluster is, with all that there is.
+// whole returns the complete status.
 func (s *server) whole() *control.StatusResponse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +203,7 @@ func (s *server) whole() *control.StatusResponse {
 	}
 }
 
-// statusPage is the status for people with curl.
+// statusPage serves the status as text, for curl.
 func (s *server) statusPage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

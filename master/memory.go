@@ -13,17 +13,17 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Before a graph is loaded, for the catalog or for a job, the master compares what each worker is
-// sure to need for it with what the worker has said of its budget of memory. What no worker could
-// have, were nothing else there, is refused with the numbers. What is held by jobs and loads, which
-// end, is waited for. What graphs of the catalog hold, which nobody frees by himself, is refused
-// too, and these are named. Of what nothing is known the workers judge by themselves when they open
-// it.
+// Before a graph is loaded, for the catalog or for a job, the master compares an estimate of the
+// memory that each worker needs at least with the budget that the worker reported. A load that
+// exceeds what the worker could have if it held nothing else is rejected with the numbers. If jobs
+// or other loads hold the memory, the load waits for their end. If graphs of the catalog hold it,
+// the load is rejected, and the error names these graphs, because only users free them. If the need
+// is not known, the workers check it when they open the input.
 
-// mostWays bounds the ways to others that are known of a worker.
+// mostWays bounds the number of measured links per worker.
 const mostWays = 256
 
-// beat takes what a worker says of itself.
+// beat handles a worker's heartbeat.
 func (c *cluster) beat(now time.Duration, w *worker, h *control.Heartbeat) {
 	w.used, w.budget, w.counted = h.MemoryUsed, h.Budget, now
 	w.stalled = min(2*time.Duration(h.StalledMilliseconds)*time.Millisecond, mostStalled*c.lease)
@@ -33,13 +33,13 @@ func (c *cluster) beat(now time.Duration, w *worker, h *control.Heartbeat) {
 	}
 }
 
-// shortage is why a job does not begin, or a graph is not loaded.
+// shortage is why a job cannot start, or a graph cannot be loaded.
 type shortage struct {
 	reason string
-	wait   bool // it may end
+	wait   bool // the shortage may end without user action
 }
 
-// shortOf returns the first worker's lack of memory for its share of what is to be loaded, or nil.
+// shortOf returns the first shortage of memory for a worker's partitions of a graph, or nil.
 func (c *cluster) shortOf(placements []*control.Placement, what string, d resolve.Demand) *shortage {
 	for _, name := range workersOf(placements) {
 		w := c.workers[name]
@@ -67,7 +67,7 @@ func (c *cluster) shortOf(placements []*control.Placement, what string, d resolv
 	return nil
 }
 
-// held words what a worker's budget has given out.
+// held describes the memory in use on a worker.
 func held(b *control.Budget) string {
 	use := mem.Use{Limit: int64(b.Limit), Memory: int64(b.Arrays), Heap: int64(b.Heap), Spilled: int64(b.Spilled)}
 	for _, k := range b.Kinds {
@@ -87,7 +87,8 @@ func count(placements []*control.Placement, worker string) (n int) {
 	return n
 }
 
-// coming is what loads under way will take on a worker, of which its figures may know nothing yet.
+// coming estimates the memory that loads in progress take on a worker. The worker's figures may not
+// include it yet.
 func (c *cluster) coming(name string) (bytes int64) {
 	for _, j := range c.jobs {
 		if j.state == control.JobState_JOB_STATE_LOADING && j.spec.Graph == "" {
@@ -102,8 +103,8 @@ func (c *cluster) coming(name string) (bytes int64) {
 	return bytes
 }
 
-// changing reports whether a worker's memory will be free without anybody's doing: what takes it
-// ends, or has ended, and the worker has not said so yet.
+// changing reports whether memory on a worker will become free without user action: its users will
+// end, or have ended since the worker's last report.
 func (c *cluster) changing(w *worker) bool {
 	for _, g := range c.graphs {
 		if g.due && uses(g.placements, w.name) {
@@ -113,8 +114,8 @@ func (c *cluster) changing(w *worker) bool {
 	return c.busy(w.name) || w.counted <= w.freed+2*c.lease/control.HeartbeatsPerLease
 }
 
-// freed notes that something has ended that took memory of workers, of which what they have said
-// last may know nothing.
+// freed notes that a job or load has ended on workers. Their last reports may still include its
+// memory.
 func (c *cluster) freed(placements []*control.Placement) {
 	for _, name := range workersOf(placements) {
 		if w := c.workers[name]; w != nil {
@@ -123,7 +124,7 @@ func (c *cluster) freed(placements []*control.Placement) {
 	}
 }
 
-// catalogOn returns the graphs of the catalog that a worker has shares of.
+// catalogOn returns the graphs of the catalog that have partitions on a worker.
 func (c *cluster) catalogOn(name string) (names []string) {
 	for _, graph := range slices.Sorted(maps.Keys(c.graphs)) {
 		if g := c.graphs[graph]; g.state == control.GraphState_GRAPH_STATE_READY &&
@@ -134,7 +135,7 @@ func (c *cluster) catalogOn(name string) (names []string) {
 	return names
 }
 
-// demand is what is known of the memory that the graph which the job brings takes in a grid.
+// demand estimates the memory of the graph that the job loads, in a grid.
 func (j *job) demand(rows, columns uint32) resolve.Demand {
 	if kindOf(j.spec) != &programKind {
 		return resolve.Demand{}
@@ -146,12 +147,12 @@ func (g *graph) demand() resolve.Demand {
 	return resolve.DemandOf(g.source, layout.Grid{Rows: int(g.rows), Columns: int(g.columns)})
 }
 
-// A worker that has ended for want of memory ends so again with the same work. Its job begins
-// again, and a graph is loaded again, only where a worker is there that the team did not have and
-// that has more memory free than the lost one had to give.
+// A worker whose process ran out of memory would do so again with the same work. The job is
+// restarted, and the graph loaded again, only if there is another worker outside the team with more
+// free memory than the lost one had.
 
-// starve notes that a worker's process has ended for want of memory: for what runs on it, and for
-// jobs that wait since they lost it and would begin again.
+// starve notes that a worker's process ran out of memory. It marks the jobs and loads on this
+// worker, and fails queued jobs that lost the worker and that no other worker has memory for.
 func (c *cluster) starve(now time.Duration, w *worker) {
 	for _, id := range slices.Clone(c.order) {
 		switch j := c.jobs[id]; {
@@ -170,8 +171,8 @@ func (c *cluster) starve(now time.Duration, w *worker) {
 	}
 }
 
-// roomier reports whether a worker is there that a team did not have, with more memory free than
-// another one's limit left to arrays.
+// roomier reports whether there is a worker outside a team with more free memory than another
+// worker had.
 func (c *cluster) roomier(than *worker, team []*control.Placement) bool {
 	for name, w := range c.workers {
 		if w.free() && !uses(team, name) &&
@@ -182,8 +183,8 @@ func (c *cluster) roomier(than *worker, team []*control.Placement) bool {
 	return false
 }
 
-// starved words that a worker has ended for want of memory, with what it said last if its reason
-// has no numbers.
+// starved describes that a worker ran out of memory. If its reason has no numbers, the text
+// includes its last report.
 func starved(w *worker) string {
 	text := fmt.Sprintf("worker %s was lost: %s", w.name, w.reason)
 	if w.budget != nil && !strings.Contains(w.reason, "are held") {

@@ -14,12 +14,12 @@ import (
 	supersteps "github.com/superstep-go/superstep/record"
 )
 
-// A run that keeps checkpoints can be moved at the border between two supersteps: it is told to
-// take a checkpoint, ends when that is stored, and begins another attempt from there, on the
-// workers that there are then. That is no loss. It is done when a worker leaves, when more workers
-// are there than the job has, and when a worker is slow.
+// A run that stores checkpoints can be moved between two supersteps: it stores a checkpoint, ends,
+// and starts another attempt from it on the workers available then. This does not count as a loss.
+// A job is moved when a worker leaves, when there are more workers than it uses, and when a worker
+// is slow.
 
-// movedError ends an attempt that goes on elsewhere.
+// movedError ends an attempt that will continue on other workers.
 type movedError struct{ reason string }
 
 func (e *movedError) Error() string { return e.reason }
@@ -30,7 +30,7 @@ func (j *job) movable() bool {
 		j.state == control.JobState_JOB_STATE_RUNNING && j.spec.Checkpoints != ""
 }
 
-// moveFrom moves the jobs that a worker leaves.
+// moveFrom moves the jobs of a leaving worker.
 func (c *cluster) moveFrom(w *worker) {
 	for _, id := range c.order {
 		if j := c.jobs[id]; j.movable() && uses(j.placements, w.name) {
@@ -44,24 +44,24 @@ func (c *cluster) move(j *job, reason string) {
 	c.emit(moveJob{j, reason})
 }
 
-// stays has a job move later which could not be told to.
+// stays allows another move of a job whose move failed.
 func (c *cluster) stays(id string, epoch uint32) {
 	if j := c.jobs[id]; j != nil && j.epoch == epoch {
 		j.moving = false
 	}
 }
 
-// A job moves to more workers when these have been there for settledAfter, and the attempt has run
-// for spreadAfter at least and several times as long as it took to begin: a run of unknown length
-// is expected to last as long again as it did.
+// A job moves to more workers when they have been present for settledAfter, and the attempt has run
+// for at least spreadAfter and spreadTimes the time that it took to start. The expectation is that
+// a run of unknown length will last as long again as it has.
 const (
 	settledAfter = 3 * time.Second
 	spreadAfter  = 10 * time.Second
 	spreadTimes  = 4
 )
 
-// spread moves jobs to workers that have joined since they began. A job whose grid was asked for,
-// or that is on a graph of the catalog, stays where that is.
+// spread moves jobs to workers that joined later. It does not move jobs with a requested grid or on
+// a graph of the catalog.
 func (c *cluster) spread(now time.Duration) {
 	for _, id := range c.order {
 		j := c.jobs[id]
@@ -86,15 +86,14 @@ func (c *cluster) spread(now time.Duration) {
 	}
 }
 
-// plan is what is known of a run that may move: how many supersteps it has run, how many it runs at
-// most if that is known, and what loading the graph and taking a checkpoint cost, in seconds.
+// plan has the figures of a run that may move: the supersteps run, their maximum (0 if not known),
+// and the seconds to load the graph and to store a checkpoint.
 type plan struct {
 	ran, limit       int
 	load, checkpoint float64
 }
 
-// left is how many supersteps are expected to come: as many as were run, for nobody knows how many
-// there will be, and no more than the limit allows.
+// left estimates how many supersteps remain: as many as have run, within the limit.
 func (p plan) left() int {
 	if p.limit > 0 {
 		return min(p.ran, p.limit-p.ran)
@@ -102,14 +101,13 @@ func (p plan) left() int {
 	return p.ran
 }
 
-// stillSlow is how much of the time of before a job's supersteps may take, for the same work, after
-// it has moved away from a slow worker, to be moved away from another one: if they take more, the
-// program is slow on whichever worker has some vertex, and not the worker.
+// stillSlow is a ratio of times per unit of work. After a job has moved away from a slow worker, it
+// moves away from another one only if its supersteps take less than this ratio of the earlier time.
+// Otherwise the cause is the program, which is slow on any worker that has certain vertices.
 const stillSlow = 0.9
 
-// straggles moves a job away from a worker that is slow, if that takes less time than it is
-// expected to save. It is done once for each job and worker. A job on a graph of the catalog stays
-// where that is.
+// straggles moves a job away from a slow worker if this is expected to save more time than it
+// takes. It does so once per job and worker, and not for jobs on a graph of the catalog.
 func (c *cluster) straggles(id string, epoch uint32, s *streak, p plan) {
 	j := c.jobs[id]
 	if j == nil || j.epoch != epoch || !j.movable() || j.spec.Graph != "" || j.unit > 0 &&
@@ -123,7 +121,7 @@ func (c *cluster) straggles(id string, epoch uint32, s *streak, p plan) {
 	avoid := append(slices.Clone(j.stragglers), j.placements[i])
 	to, _, _, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape, avoid)
 	if err != nil || placedOn(to, s.worker, j.placements[i].Incarnation) {
-		return // it is the only one
+		return // there is no other worker
 	}
 	left := p.left()
 	saved, cost := s.saved(len(workersOf(to)), left), p.load+p.checkpoint
@@ -139,13 +137,13 @@ func (c *cluster) straggles(id string, epoch uint32, s *streak, p plan) {
 			s.seconds, cost, saved, left))
 }
 
-// free reports whether a worker gets new work.
+// free reports whether a worker may get new work.
 func (w *worker) free() bool {
 	return w.state == control.WorkerState_WORKER_STATE_REGISTERED && w.attached && w.excluded == ""
 }
 
-// keepAndEnd has the run's next checkpoint be taken soon, and the attempt end when it is stored. It
-// reports whether the workers will take one.
+// keepAndEnd requests a checkpoint and lets the attempt end when it is stored. It reports whether
+// the worker agreed.
 func (r *run) keepAndEnd(why error) bool {
 	s := r.server
 	r.set(func(*control.Job) { r.moved = why })
@@ -154,10 +152,10 @@ func (r *run) keepAndEnd(why error) bool {
 	_, err := s.gather(ctx, r.team[:1], order{what: "checkpoint", command: &control.Command{
 		Job: r.id, Epoch: r.epoch, Body: &control.Command_KeepNow{KeepNow: &control.KeepNow{}},
 	}})
-	if err != nil { // it stays where it is
+	if err != nil { // the job is not moved
 		s.log.Info("a job takes no checkpoint", "job", r.id, "error", err)
 		r.set(func(*control.Job) { r.moved = nil })
-		// A worker that keeps no checkpoints would say so again.
+		// Allow another try, unless the worker stores no checkpoints.
 		if errors.Is(err, errSessionBroke) {
 			s.event(func() { s.cluster.stays(r.id, r.epoch) })
 		}
@@ -165,8 +163,8 @@ func (r *run) keepAndEnd(why error) bool {
 	return err == nil
 }
 
-// leave has a run that was cancelled leave a checkpoint of where it is, if that takes no longer
-// than the workers have for it.
+// leave stops a cancelled run. If the workers can store a checkpoint, it gives them LeaveWithin for
+// it.
 func (r *run) leave(why error, stop context.CancelCauseFunc) {
 	within := checkpoint.LeaveWithin
 	if !r.keepAndEnd(why) {
@@ -175,7 +173,7 @@ func (r *run) leave(why error, stop context.CancelCauseFunc) {
 	time.AfterFunc(within, func() { stop(why) })
 }
 
-// straggles has the state machine look at the worker of the run that is slow, if one is.
+// straggles passes the run's slow worker to the state machine, if there is one.
 func (r *run) straggles() {
 	s := r.pace.straggler(r.server.cluster.slowFor.Seconds())
 	if s == nil {
@@ -184,13 +182,13 @@ func (r *run) straggles() {
 	a := r.figures()
 	p := plan{ran: int(a.Supersteps), limit: int(a.MaxSupersteps), load: max(a.LoadSeconds,
 		r.begins.Seconds()), checkpoint: r.checkpoint}
-	if p.checkpoint == 0 { // none was taken
+	if p.checkpoint == 0 { // none stored yet
 		p.checkpoint = checkpoint.Estimate(int64(a.Vertices) * checkpoint.BytesOfVertex / int64(len(r.team))).Seconds()
 	}
 	r.server.event(func() { r.server.cluster.straggles(r.id, r.epoch, s, p) })
 }
 
-// kept ends the attempt if it was to move when a checkpoint is stored.
+// kept is called when a checkpoint is stored. It ends the attempt if the job is to move.
 func (r *run) kept() {
 	var moved error
 	r.set(func(*control.Job) { moved = r.moved })
@@ -205,7 +203,7 @@ func (r *run) kept() {
 	}
 }
 
-// DrainWorker has a worker leave.
+// DrainWorker makes a worker leave.
 func (s *server) DrainWorker(ctx context.Context, r *control.DrainWorkerRequest) (_ *control.DrainWorkerResponse, err error) {
 	defer s.audit.add(ctx, entry{What: "drain", Worker: r.Name}, &err)
 	answer := &control.DrainWorkerResponse{}
@@ -229,50 +227,50 @@ func (s *server) DrainWorker(ctx context.Context, r *control.DrainWorkerRequest)
 	return answer, err
 }
 
-// A worker is slow if a unit of work, an edge walked or a vertex run, takes it slowFactor times as
-// long as the median of the others, in slowSteps supersteps in a row and for so long as
-// rules.slowFor: seconds a unit, so that a worker with the larger part of the graph is not taken
-// for a slow one. Supersteps in which nobody works for leastWork tell nothing.
+// A worker is slow if its time per unit of work (an edge walked or a vertex run) is slowFactor
+// times the median of the other workers, in at least slowSteps consecutive supersteps that last at
+// least rules.slowFor. Time per unit does not penalize a worker with a larger part of the graph.
+// Supersteps in which no worker works for leastWork do not count.
 const (
 	slowFactor = 2
 	slowSteps  = 8
 	leastWork  = 1e-3 // seconds
 )
 
-// pace finds the slow worker of an attempt by the records of its supersteps.
+// pace finds the slow worker of an attempt from the records of its supersteps.
 type pace struct {
-	threads map[string]int // of each worker
-	// Of workers that were slow in the last superstep that told something.
+	threads map[string]int // by worker
+	// Workers that were slow in the last superstep that counted.
 	slow map[string]*streak
-	work map[string]*worked // in the superstep that is looked at
+	work map[string]*worked // by worker, in the current superstep
 }
 
-// worked is what a worker did in a superstep.
+// worked is the work of a worker in a superstep.
 type worked struct{ longest, sum, units float64 }
 
-// seconds is how long the worker worked: its partitions run at the same time, as far as it has
-// n threads for them.
+// seconds returns the working time of a worker with n threads. Its partitions run in parallel, n at
+// a time.
 func (w *worked) seconds(n int) float64 { return max(w.longest, w.sum/max(float64(n), 1)) }
 
-// streak sums up supersteps in a row in which a worker was slow.
+// streak sums up consecutive supersteps in which a worker was slow.
 type streak struct {
 	worker   string
 	steps    int
-	seconds  float64 // that they took
-	busy     float64 // of these, the worker's own work
-	expected float64 // that its work would have taken one of the others
-	all      float64 // that the work of all workers would have taken one of the others
-	units    float64 // of work, of all workers
+	seconds  float64 // duration of the supersteps
+	busy     float64 // working time of the worker
+	expected float64 // estimated time of the worker's work on another worker
+	all      float64 // estimated time of all workers' work on one other worker
+	units    float64 // units of work of all workers
 }
 
-// factor is how many times as long as the others the worker takes for the same work.
+// factor returns how many times longer than the others the worker takes for the same work.
 func (s *streak) factor() float64 { return s.busy / s.expected }
 
-// unit is how many seconds a superstep takes for a unit of work of all workers.
+// unit returns the duration of supersteps per unit of work of all workers, in seconds.
 func (s *streak) unit() float64 { return s.seconds / s.units }
 
-// saved is how many seconds a run takes less on so many of the other workers, over so many
-// supersteps like those.
+// saved estimates the seconds saved by running the given number of such supersteps on the given
+// number of other workers.
 func (s *streak) saved(workers, supersteps int) float64 {
 	return (s.busy - s.all/float64(workers)) * float64(supersteps) / float64(s.steps)
 }
@@ -281,7 +279,7 @@ func newPace(threads map[string]int) *pace {
 	return &pace{threads: threads, slow: map[string]*streak{}, work: map[string]*worked{}}
 }
 
-// observe takes the record of the next superstep.
+// observe adds the record of the next superstep.
 func (p *pace) observe(r *supersteps.Superstep) {
 	clear(p.work)
 	for i := range r.Partitions {
@@ -320,8 +318,8 @@ func (p *pace) observe(r *supersteps.Superstep) {
 	}
 }
 
-// othersRate is the median of the seconds that a unit of work took the workers but one, the slower
-// of the two in the middle; 0 if they did nothing.
+// othersRate returns the (upper) median of the seconds per unit of work of all workers but one; 0
+// if they did nothing.
 func (p *pace) othersRate(but string) float64 {
 	var rates []float64
 	for name, w := range p.work {
@@ -336,7 +334,8 @@ func (p *pace) othersRate(but string) float64 {
 	return rates[len(rates)/2]
 }
 
-// straggler returns the slowest of the workers that have been slow for so many seconds, or nil.
+// straggler returns the slowest of the workers that have been slow for at least the given time, or
+// nil.
 func (p *pace) straggler(seconds float64) *streak {
 	var found *streak
 	for _, name := range slices.Sorted(maps.Keys(p.slow)) {

@@ -11,19 +11,19 @@ import (
 	layout "github.com/superstep-go/superstep/internal/graph"
 )
 
-// loadID identifies the load that a graph came from, and each share of it.
+// loadID identifies a load of a graph, and its partitions on workers.
 type loadID struct {
-	master string // the run of the master that asked for it
-	number uint64 // larger than that of any load before, of earlier runs too
+	master string // the run of the master that requested it
+	number uint64 // increases from load to load, also across runs
 }
 
 func (l loadID) String() string { return fmt.Sprintf("%s-%d", l.master, l.number) }
 
 func idOf(o *control.Offer) loadID { return loadID{o.GetLoad().GetMaster(), o.GetLoad().GetNumber()} }
 
-// offered takes all the shares of graphs that a worker holds, which it tells when it attaches. A
-// graph that waits for its share has it again, and one whose share it no longer has fails. What
-// fits nothing is not on the list that the worker gets: it frees that.
+// offered handles the list of graph partitions that a worker holds when it attaches. A graph that
+// waited for the worker gets its partition back. A graph whose partition the worker no longer holds
+// is lost. The worker then gets a list of graphs, and frees partitions of all others.
 func (c *cluster) offered(now time.Duration, w *worker, offers []*control.Offer) {
 	if !w.met && !c.known && now <= c.hold {
 		for _, o := range offers {
@@ -39,7 +39,7 @@ func (c *cluster) offered(now time.Duration, w *worker, offers []*control.Offer)
 			c.loseGraph(g, w.name, "no longer has it")
 			continue
 		}
-		if !w.met { // the graph is from before the master's restart
+		if !w.met { // the graph was loaded before the master's restart
 			share := offers[i].GetReport()
 			g.report.Bytes += share.GetBytes()
 			g.report.Seconds = max(g.report.Seconds, share.GetSeconds())
@@ -52,8 +52,8 @@ func (c *cluster) offered(now time.Duration, w *worker, offers []*control.Offer)
 	}
 }
 
-// unmet reports whether the master has just started and no worker has attached to it yet: they may
-// still offer any graph.
+// unmet reports whether workers may still offer any graph: the master has just started, and no
+// worker has attached yet.
 func (c *cluster) unmet(now time.Duration) bool {
 	for _, w := range c.workers {
 		if w.met {
@@ -63,10 +63,10 @@ func (c *cluster) unmet(now time.Duration) bool {
 	return now <= c.hold && !c.known
 }
 
-// adopt enters the graph of an offer that a worker makes when it first attaches to this run of the
-// master: an earlier run loaded it. It waits for the shares of its other workers. Of two graphs of
-// one name the one that was loaded last counts. A graph is not entered if a share of it is gone:
-// one of its workers has attached without it, or was started anew.
+// adopt enters a graph that an earlier run of the master loaded and that a worker offers when it
+// first attaches. The graph waits for its other workers. If a name has two graphs, the later load
+// counts. adopt ignores a graph that cannot become complete, because one of its workers has
+// attached without it or was restarted.
 func (c *cluster) adopt(w *worker, o *control.Offer) {
 	l, r := o.GetLoad(), o.GetReport()
 	n := uint64(len(l.GetPlacements()))
@@ -97,13 +97,13 @@ func (c *cluster) adopt(w *worker, o *control.Offer) {
 	}
 	if d := layout.Of(len(workersOf(g.placements))); g.rows != uint32(d.Rows) ||
 		g.columns != uint32(d.Columns) {
-		g.asked = [2]uint32{g.rows, g.columns} // it cannot be known of the others
+		g.asked = [2]uint32{g.rows, g.columns} // not the default, so it was requested
 	}
 	g.settle()
 	c.graphs[g.name] = g
 }
 
-// settle makes a graph ready when no share of it is missing; else it waits.
+// settle sets the graph's state: ready if no partition is missing, otherwise waiting.
 func (g *graph) settle() {
 	names := slices.Sorted(maps.Keys(g.missing))
 	switch len(names) {
@@ -119,12 +119,12 @@ func (g *graph) settle() {
 	g.state = control.GraphState_GRAPH_STATE_WAITING
 }
 
-// expireGraphs gives up the graphs that have waited for a worker for the hold time.
+// expireGraphs gives up waiting for workers after the hold time.
 func (c *cluster) expireGraphs(now time.Duration) {
 	for _, g := range c.loaded() {
 		for _, name := range slices.Sorted(maps.Keys(g.missing)) {
 			w := c.workers[name]
-			// Since the master's start.
+			// Workers not seen since the master's start have the hold time too.
 			if w != nil && (w.live() || now <= w.deadline) || w == nil && now <= c.hold {
 				continue
 			}
@@ -134,8 +134,8 @@ func (c *cluster) expireGraphs(now time.Duration) {
 	}
 }
 
-// loseGraph takes the loss of a share of a graph: it is loaded again, from its source, on the
-// workers that are there, or given up.
+// loseGraph handles the loss of a partition of a graph: the graph is loaded again from its source,
+// or fails if c.retries is 0.
 func (c *cluster) loseGraph(g *graph, worker, what string) {
 	reason := fmt.Sprintf("worker %s, which held a share of it, %s", worker, what)
 	if c.retries == 0 {
@@ -145,7 +145,7 @@ func (c *cluster) loseGraph(g *graph, worker, what string) {
 	c.loadAgain(g, reason)
 }
 
-// loseGraphs takes the loss of a worker's shares of graphs.
+// loseGraphs handles the loss of all partitions of a worker.
 func (c *cluster) loseGraphs(w *worker, what string) {
 	for _, g := range c.loaded() {
 		if uses(g.placements, w.name) {
@@ -154,16 +154,15 @@ func (c *cluster) loseGraphs(w *worker, what string) {
 	}
 }
 
-// giveUp fails a graph, and frees what workers hold of it.
+// giveUp fails a graph and frees its partitions.
 func (c *cluster) giveUp(g *graph, reason string) {
 	g.state, g.reason, g.again = control.GraphState_GRAPH_STATE_FAILED, reason, false
-	g.report.Bytes = 0 // the shares are freed
+	g.report.Bytes = 0 // the partitions are freed
 	c.graphTurned(g)
 	c.dropShares(g)
 }
 
-// loadAgain frees what workers hold of a graph, and has it loaded again when that is done and a
-// worker is there.
+// loadAgain frees the partitions of a graph, and marks it to be loaded again after that.
 func (c *cluster) loadAgain(g *graph, reason string) {
 	g.state, g.reason, g.again = control.GraphState_GRAPH_STATE_WAITING, reason+toLoadAgain, true
 	g.report.Bytes, g.why = 0, reason
@@ -172,11 +171,11 @@ func (c *cluster) loadAgain(g *graph, reason string) {
 	g.missing = map[string]bool{}
 }
 
-// toLoadAgain ends the reason of a graph that waits for that.
+// toLoadAgain ends the reason of a graph that waits to be loaded again.
 const toLoadAgain = "; it is to be loaded again"
 
-// reload begins to load the graphs that have lost a share. While a worker is about to come back,
-// which does not take longer than a lease, they wait for it.
+// reload starts loading the graphs marked by loadAgain. It waits while a registered worker has no
+// session, which lasts at most a lease.
 func (c *cluster) reload() {
 	for _, w := range c.workers {
 		if w.state == control.WorkerState_WORKER_STATE_REGISTERED && !w.attached {
@@ -191,7 +190,7 @@ func (c *cluster) reload() {
 			}
 			lack, err := c.beginLoad(g, why)
 			switch {
-			case err != nil || lack == nil: // it is loaded, or there is no worker
+			case err != nil || lack == nil: // loading, or there is no worker
 			case !lack.wait:
 				c.giveUp(g, lack.reason)
 			case g.reason != lack.reason:

@@ -15,75 +15,75 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Options say how a master works. The zero value is for a cluster on one machine.
+// Options configure a master. The zero value is for a cluster on one machine.
 type Options struct {
-	// Listen is where the master answers, HOST:PORT; port 0 is any. Default 127.0.0.1:7700.
+	// Listen is the address of the master, HOST:PORT; port 0 is any. Default 127.0.0.1:7700.
 	Listen string
-	// Ready, if not nil, is called with the address where the master answers.
+	// Ready, if not nil, is called with the address of the master when it accepts calls.
 	Ready func(address string)
-	// TokenFile has the token that workers and clients must know. By default, without TLS, it is a
-	// token of the user's own for Listen, which is an address of this machine: a file of the user's
-	// state directory, which workers and clients of that user read. Where others can reach the
-	// master there is TLS, or a token that is known to be insecure. The token of MetricsTokenFile
-	// opens /metrics and nothing else.
+	// TokenFile contains the token that workers and clients must present. Without TLS, the default
+	// is a token for Listen in the user's state directory, where workers and clients of the same
+	// user find it; Listen must then be an address of this machine. If other machines can reach the
+	// master, it needs TLS or InsecureToken. MetricsTokenFile contains a token that gives access to
+	// /metrics only.
 	TokenFile, MetricsTokenFile string
-	// TLSCert, TLSKey and TLSCA are the files of this process's certificate, its key, and the CA
-	// that others' are from; all or none. They are read again when they change. superstep ca makes
-	// such files.
+	// TLSCert, TLSKey and TLSCA are the files of the process's certificate, its key, and the CA of
+	// other processes' certificates: all or none. They are read again when they change. superstep
+	// ca makes such files.
 	TLSCert, TLSKey, TLSCA string
-	// InsecureToken lets the token, and all data, travel in the clear where others can reach what
-	// listens.
+	// InsecureToken allows sending the token and all data unencrypted to and from other machines.
 	InsecureToken bool
-	// Programs are those of this binary beside the built-in ones, as pregel.Register returns them.
-	// Workers have the same, of the same build.
+	// Programs are this binary's programs beside the built-in ones, as pregel.Register returns
+	// them. Workers must have the same programs of the same build.
 	Programs []pregel.Registered
-	// AuditLog is the file to which a line is added for each change that someone made, and for who
-	// was refused; none by default.
+	// AuditLog is the file to which each change by a caller, and each refusal, is appended; none by
+	// default.
 	AuditLog string
-	// Data is the directory where results are kept, and the queue, the list of jobs and the catalog
-	// for the next master with the same directory; by default results are in one that is removed at
-	// the end, and the rest is nowhere.
+	// Data is the directory that stores results, and the queue, the list of jobs and the catalog
+	// for the next master with the same directory. By default results are in a temporary directory,
+	// and the rest is not stored.
 	Data string
-	// KeepResults and KeepResultBytes say how long results are kept, and how many bytes of them:
-	// the oldest go first, those of earlier masters in Data too. Defaults: a week, 10 GB.
+	// KeepResults and KeepResultBytes bound how long results are stored, and their total size. The
+	// oldest are removed first, including those of earlier masters in Data. Defaults: a week, 10
+	// GB.
 	KeepResults     time.Duration
 	KeepResultBytes int64
-	// Quotas bound what each owner has, by the owner's name; that of "" is for all who have none of
-	// their own. Default: no bounds.
+	// Quotas bound the use by each owner, by the owner's name. The entry "" applies to all other
+	// owners. Default: no bounds.
 	Quotas map[string]Quota
-	// Lease is how long a worker may be silent; default 2.5 s, with which a loss is seen within 3
-	// s.
+	// Lease is how long a worker may be silent before it is lost. Default 2.5 s, so that a loss is
+	// detected within 3 s.
 	Lease time.Duration
-	// Hold is how long a worker that is lost, or was there before the master was restarted, may
-	// take to come back: its partitions of graphs are waited for. Default 1 minute.
+	// Hold is how long the master waits for a lost worker, or after its own restart for the workers
+	// it had, before it gives up their partitions of graphs. Default 1 minute.
 	Hold time.Duration
-	// Grace is how long a leaving worker may finish what it runs, default 25 s.
+	// Grace is how long a leaving worker may finish its work. Default 25 s.
 	Grace time.Duration
-	// Running is how many jobs run at a time, default 1: each takes all the cores.
+	// Running is how many jobs run at a time. Default 1, because each job uses all cores.
 	Running int
-	// Retries is how often the job of a vertex program that loses a worker begins again, from the
-	// start, on the workers that are left; default 2. Negative is never: the job fails.
+	// Retries is how often the job of a vertex program restarts after losing a worker, on the
+	// remaining workers. Default 2. If negative, the job fails.
 	Retries int
-	// Checkpoints is a place that the master and all workers reach, a directory or
-	// s3://BUCKET/PREFIX, where jobs of vertex programs keep checkpoints: a job that begins again
-	// goes on from its newest one. Empty: workers send them to the master, which keeps them in
-	// Data, and without Data, or by "off", none are kept. They are taken every CheckpointEvery
-	// supersteps or CheckpointInterval; without either as often as pays by what one costs and MTBF,
-	// the mean time between failures, default 24 h. CheckpointStrict fails a job when two in a row
-	// cannot be stored.
+	// Checkpoints is a place that the master and all workers can reach, a directory or
+	// s3://BUCKET/PREFIX, where jobs of vertex programs store checkpoints. A restarted job resumes
+	// from its newest checkpoint. If empty, workers send checkpoints to the master, which stores
+	// them in Data. Without Data, or with "off", there are no checkpoints. A checkpoint is taken
+	// every CheckpointEvery supersteps or every CheckpointInterval. Without either, the interval is
+	// optimal for the cost of a checkpoint and MTBF, the mean time between failures, default 24 h.
+	// With CheckpointStrict, a job fails if two consecutive checkpoints cannot be stored.
 	Checkpoints        string
 	CheckpointEvery    int
 	CheckpointInterval time.Duration
 	MTBF               time.Duration
 	CheckpointStrict   bool
-	// Stragglers says what becomes of jobs that keep checkpoints on a worker that is slow. Default
-	// move: they go on without it, where that is expected to take less time. off: they stay.
+	// Stragglers decides about jobs with checkpoints on a slow worker. move, the default: they
+	// continue without it, if that is expected to save time. off: they stay.
 	Stragglers string
-	// Standby has the state, in the place of Data, in Checkpoints, for all masters that are given
-	// the same: one leads, and the others stand by until it ends or loses touch with the place.
-	// Then Data has results alone.
+	// Standby stores the state in Checkpoints instead of Data, for several masters with the same
+	// Checkpoints. One leads, and the others stand by until it ends or can no longer reach the
+	// place. Data then contains results only.
 	Standby bool
-	// Log gets what happens, or is nil.
+	// Log receives log messages; nil discards them.
 	Log *slog.Logger
 }
 
@@ -93,19 +93,19 @@ const (
 	leaveStragglers = "off"
 )
 
-// retries is how often a job begins again by default: more than two losses are likely its own
-// doing.
+// retries is the default of Options.Retries. After more losses the job itself is probably the
+// cause.
 const retries = 2
 
-// Config is Options, and what only the command line and the tests of superstep need. No other
-// program uses it, and it may change in any version.
+// Config is Options and what only superstep's command line and tests need. Other programs do not
+// use it. It may change in any version.
 type Config struct {
 	Options
 	daemon.Master
-	shared *standby.Log // that this master leads by, with Standby
+	shared *standby.Log // the shared state of masters with Standby
 }
 
-// complete checks what is given, and adds what is not.
+// complete checks the options and fills in defaults.
 func (o *Config) complete() (err error) {
 	if err := o.Complete("master", o.TokenFile,
 		certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA}, o.Programs, o.Log); err != nil {

@@ -18,11 +18,11 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Who submitted a job owns it, and who had a graph loaded that graph: they, and operators, may
-// confirm, cancel and go on with the one, read what it computed, and drop the other. What has no
-// owner is everybody's.
+// The submitter of a job owns it, and the caller that loaded a graph owns the graph. The owner and
+// operators may confirm, cancel and resume a job, read its result, and drop a graph. Everybody may
+// do so if there is no owner.
 
-// allowed refuses to do something to what another owns.
+// allowed fails if the caller may not do something to a thing of another owner.
 func allowed(ctx context.Context, owner, what, do string) error {
 	caller := control.CallerOf(ctx)
 	if owner == "" || caller.Owner() == owner || caller.Roles.Has(certs.Operator) {
@@ -32,8 +32,8 @@ func allowed(ctx context.Context, owner, what, do string) error {
 		"%s is of %s: %s or an operator may %s it, and not %s", what, owner, owner, do, caller.Name)
 }
 
-// places are files and directories of the master's own, of which workers read no graph, and to
-// which they save none.
+// places are files and directories of the master. Workers may not load graphs from them or save
+// graphs to them.
 func (s *server) places() []string {
 	o := s.options
 	all := []string{s.results.dir, o.Data, o.AuditLog, o.TokenFile, o.MetricsTokenFile, o.TLSKey}
@@ -51,7 +51,8 @@ func (s *server) places() []string {
 	return slices.DeleteFunc(all, func(place string) bool { return place == "" })
 }
 
-// allowedJob refuses to do something to another's job. One that there is not is refused later.
+// allowedJob fails if the caller may not do something to another owner's job. It accepts an unknown
+// job, which fails later.
 func (s *server) allowedJob(ctx context.Context, id, do string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +64,7 @@ func (s *server) allowedJob(ctx context.Context, id, do string) error {
 	return allowed(ctx, owner, "job "+id, do)
 }
 
-// allowedGraph refuses to do something to another's graph.
+// allowedGraph fails if the caller may not do something to another owner's graph.
 func (s *server) allowedGraph(ctx context.Context, name, do string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,8 +74,8 @@ func (s *server) allowedGraph(ctx context.Context, name, do string) error {
 	return nil
 }
 
-// allowedInputs refuses a job that begins with what another's has computed, or goes on from
-// another's checkpoints.
+// allowedInputs fails if a job uses another owner's result, or resumes from another owner's
+// checkpoints.
 func (s *server) allowedInputs(ctx context.Context, spec *jobspec.Spec) error {
 	for _, id := range spec.Inputs {
 		if err := s.allowedJob(ctx, id, "read the result of"); err != nil {
@@ -91,17 +92,17 @@ func (s *server) allowedInputs(ctx context.Context, spec *jobspec.Spec) error {
 	return s.hasStored(ctx, spec.GoOn, what)
 }
 
-// allowedPlace refuses to go on from another's checkpoints, by the name of their place, and says
-// whose they are.
+// allowedPlace fails if the caller may not resume from the checkpoints at a place, given by its
+// base name. what describes the job that stored them.
 func (s *server) allowedPlace(ctx context.Context, at string) (what string, refused error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	went := false
 	for _, j := range s.cluster.jobs {
-		switch at { // no two jobs have the same, whatever the master's place was called then
+		switch at { // base names are unique, even if the master's place was renamed
 		case path.Base(j.spec.Checkpoints):
 			return "job " + j.id, allowed(ctx, j.owner, "job "+j.id, "go on with")
-		case path.Base(j.spec.GoOn): // of a job that is forgotten
+		case path.Base(j.spec.GoOn): // stored by a forgotten job
 			err := allowed(ctx, j.owner, "job "+j.id, "go on with what was before")
 			went, refused = went || err == nil, cmp.Or(refused, err)
 		}
@@ -112,16 +113,16 @@ func (s *server) allowedPlace(ctx context.Context, at string) (what string, refu
 	return "the job", refused
 }
 
-// An error of an input quotes the line that is wrong. Who may look at a cluster, but is neither the
-// owner of the job or graph nor an operator, is not shown what files have. Without certificates all
-// callers are one.
+// Errors about an input quote the faulty line. Callers that may view a cluster, but are neither
+// operators nor the owner of the job or graph, do not see such quotes. Without certificates all
+// callers count as the same.
 
-// quoted is what an error of an input quotes.
+// quoted matches the quote in an error about an input.
 var quoted = regexp.MustCompile(`(?s)found .*, expected `)
 
 const unquoted = "found something that its owner is told, expected "
 
-// hides reports whether a caller is not shown what files have that are for an owner.
+// hides reports whether a caller may not see quotes from an owner's files.
 func (s *server) hides(ctx context.Context, owner string) bool {
 	return s.gate.TLS != nil && allowed(ctx, owner, "", "") != nil
 }
@@ -135,7 +136,7 @@ func (s *server) shownJob(ctx context.Context, j *control.Job) *control.Job {
 	return j
 }
 
-// shownGraph is the same of a graph, which nobody else has.
+// shownGraph is shownJob for a graph. It changes g, which must not be shared.
 func (s *server) shownGraph(ctx context.Context, g *control.Graph) *control.Graph {
 	if s.hides(ctx, g.Owner) {
 		g.Reason, g.Skipped = quoted.ReplaceAllString(g.Reason, unquoted), nil
@@ -143,7 +144,7 @@ func (s *server) shownGraph(ctx context.Context, g *control.Graph) *control.Grap
 	return g
 }
 
-// shownEvent is the same of what happens to a job.
+// shownEvent is shownJob for an event of a job.
 func (s *server) shownEvent(ctx context.Context, owner string, e *control.JobEvent) *control.JobEvent {
 	text := e.GetLog().GetText()
 	if !s.hides(ctx, owner) || e.GetJob() == nil && !quoted.MatchString(text) {

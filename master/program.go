@@ -17,14 +17,14 @@ import (
 
 // kind is a kind of job.
 type kind struct {
-	// check refuses a job that cannot be run, before it is queued, and completes its spec. grid is
-	// the job's or that of its graph of the catalog, if either is known.
+	// check validates a job before it is queued, and completes its spec. grid is the grid of the
+	// job or of its graph of the catalog, if known.
 	check func(programs engine.Registry, spec *jobspec.Spec, grid layout.Grid) error
-	// shape makes the grid of a job that asks for none, of so many partitions.
+	// shape returns the grid for a number of partitions if the job does not request one.
 	shape func(partitions int) layout.Grid
-	// alone says that no other job runs beside it.
+	// alone means that no other job may run at the same time.
 	alone bool
-	// again says that a job which loses a worker begins again.
+	// again means that the job restarts after losing a worker.
 	again bool
 }
 
@@ -46,8 +46,8 @@ func kindOf(spec *jobspec.Spec) *kind {
 	return &programKind
 }
 
-// work has the workers do the job, and collects its result. What an earlier master has begun it
-// takes up where the workers are.
+// work runs the job on the workers and stores its result. It continues an attempt of an earlier
+// master.
 func (r *run) work(ctx context.Context) (err error) {
 	if r.job.takenUp {
 		err = r.takeUp(ctx)
@@ -71,8 +71,8 @@ func (r *run) work(ctx context.Context) (err error) {
 	})
 }
 
-// suits refuses a program that does not want its graph, if that is of the catalog; one that is
-// loaded for the job its workers know.
+// suits checks that a program accepts its graph of the catalog. Workers check this for a graph
+// loaded for the job.
 func (s *server) suits(spec *jobspec.Spec) error {
 	s.mu.Lock()
 	g := s.cluster.graphs[spec.Graph]
@@ -105,15 +105,15 @@ func (s *server) suits(spec *jobspec.Spec) error {
 	return program.ValidateGraph(spec.Graph, about)
 }
 
-// searched says what attempts before this one have of the benchmark, which its workers need not
-// search again.
+// searched adds the results of earlier attempts of a benchmark to the command, so that workers need
+// not repeat these searches.
 func (r *run) searched(c *control.Run) {
 	if was := r.job.searched; was != nil {
 		why := "the master was started anew"
 		if n := len(r.job.losses); n > 0 {
 			why = r.job.losses[n-1]
 		}
-		if broken := was.Violation; broken != nil { // all is searched again
+		if broken := was.Violation; broken != nil { // all searches are repeated
 			why = "a search was not valid: " + broken.Text + "; " + why
 			was = &control.Graph500Result{Restarts: was.Restarts}
 		}

@@ -14,18 +14,20 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Jobs that wait have their turn in this order:
+// Queued jobs start in this order:
 //
-//  1. those that have begun before: they lost a worker, are moved, or were under way when the master ended;
-//  2. by their priority, which rises by one for each agesAfter that a job has waited, so that no stream of others keeps it waiting for ever;
-//  3. as they were submitted.
+//  1. jobs that have begun before: they lost a worker, are being moved, or ran when the master
+//     ended;
+//  2. by priority, which increases by one for each agesAfter of waiting, so that other jobs cannot
+//     keep a job waiting forever;
+//  3. in the order of submission.
 //
-// All of it follows from what is in the jobs' records, so that the next master has the same order.
+// The order depends only on the jobs' records, so the next master has the same order.
 
-// agesAfter is how long a job waits before it goes up one priority.
+// agesAfter is the waiting time that increases a job's priority by one.
 const agesAfter = 10 * time.Minute
 
-// priority is by what a job waits now.
+// priority returns a queued job's current priority.
 func (j *job) priority(now time.Duration) control.Priority {
 	asked, _ := control.PriorityOf(j.spec.Priority)
 	risen := max(now-j.submitted, 0) / agesAfter
@@ -33,7 +35,7 @@ func (j *job) priority(now time.Duration) control.Priority {
 		time.Duration(control.Priority_PRIORITY_HIGH)))
 }
 
-// inTurn is the queue, in its order.
+// inTurn returns the queue in its order.
 func (c *cluster) inTurn(now time.Duration) []*job {
 	all := make([]*job, len(c.queued))
 	for i, id := range c.queued {
@@ -49,8 +51,8 @@ func (c *cluster) inTurn(now time.Duration) []*job {
 	return all
 }
 
-// allowedPriority refuses a priority that there is not, and the highest to all but operators: else
-// it would soon be everybody's.
+// allowedPriority rejects the highest priority unless the caller is an operator, because otherwise
+// everybody would use it.
 func allowedPriority(caller control.Caller, asked string) error {
 	if p, _ := control.PriorityOf(asked); p == control.Priority_PRIORITY_HIGH &&
 		!caller.Roles.Has(certs.Operator) {
@@ -61,10 +63,10 @@ func allowedPriority(caller control.Caller, asked string) error {
 	return nil
 }
 
-// schedule loads what has to be loaded again, and starts waiting jobs in their turn, while there is
-// room; one whose graph is not there yet, whose client has not confirmed it, or whose owner has as
-// many running as may be, lets others pass. One that runs alone lets none pass: it would never find
-// nothing running.
+// schedule reloads graphs and starts queued jobs in their order, while there is room. It skips jobs
+// whose graph is not ready, whose client has not confirmed them, or whose owner's quota is used up.
+// It does not skip a job that has to run alone, because otherwise the job might never find the
+// cluster idle.
 func (c *cluster) schedule(now time.Duration) {
 	if reason := c.settling(now); reason != "" {
 		for _, id := range c.queued {
@@ -79,7 +81,7 @@ func (c *cluster) schedule(now time.Duration) {
 	c.settled()
 }
 
-// startQueued is schedule when all workers of before are back, or given up.
+// startQueued is schedule after the workers known before a restart are back or given up.
 func (c *cluster) startQueued(now time.Duration) {
 	uses, running, alone := c.uses(), 0, false
 	for _, id := range c.order {
@@ -113,19 +115,22 @@ func (c *cluster) startQueued(now time.Duration) {
 	}
 }
 
-// alone reports whether no other job runs beside it: a benchmark would measure that as well, and of
-// jobs that lose a worker together nobody could say whose doing it was.
+// alone reports whether no other job may run beside it. Another job would disturb the measurements
+// of a benchmark. If two jobs lost a worker together, it would not be clear which of them caused
+// it.
 func (j *job) alone() bool { return kindOf(j.spec).alone || len(j.losses) > 0 }
 
-// A client may be gone before it hears that its job was taken: it was interrupted, its context
-// ended, its machine was switched off. The master cannot see that reliably, for the request of such
-// a client may be read after it has gone. So a client says how long it will try to hear the answer,
-// and confirms the job when it has: until then the job waits, and lets others pass.
+// A client may be gone before it receives the answer to its submission: it was interrupted, its
+// context ended, or its machine was switched off. The master cannot detect this reliably, because
+// it may read the request after the client has gone. So a client tells how long it will wait for
+// the answer, and confirms the job when it has the answer. Until then the job waits, and other jobs
+// may start before it.
 
-// maxConfirm bounds how long a job waits to be confirmed.
+// maxConfirm bounds how long a job waits for confirmation.
 const maxConfirm = 24 * time.Hour
 
-// confirm lets a job begin: its client has heard of it. One that has ended before stays so.
+// confirm lets a job start, because its client has received the answer. It does not change a job
+// that has ended.
 func (c *cluster) confirm(now time.Duration, id string) (*job, error) {
 	j := c.jobs[id]
 	if j == nil {
@@ -139,8 +144,7 @@ func (c *cluster) confirm(now time.Duration, id string) (*job, error) {
 	return j, nil
 }
 
-// expireJobs cancels the jobs whose clients have not confirmed them in time, and says why others
-// wait.
+// expireJobs cancels jobs that were not confirmed in time, and sets the reason of the others.
 func (c *cluster) expireJobs(now time.Duration) {
 	c.unconfirmed(func(j *job) {
 		if now > j.confirmBy {
@@ -152,7 +156,7 @@ func (c *cluster) expireJobs(now time.Duration) {
 	})
 }
 
-// unconfirmed does something with each job that waits for its client.
+// unconfirmed calls do for each job that waits for confirmation.
 func (c *cluster) unconfirmed(do func(*job)) {
 	for _, id := range slices.Clone(c.queued) {
 		if j := c.jobs[id]; j.confirmBy != 0 {
@@ -161,23 +165,24 @@ func (c *cluster) unconfirmed(do func(*job)) {
 	}
 }
 
-// Quota bounds what an owner has at a master (docs/design/security.md defines owners). Zero is no
-// bound. Memory is not among them.
+// Quota bounds what an owner may use at a master (docs/design/security.md defines owners). Zero
+// means no bound. It does not bound memory.
 type Quota struct {
-	// Queued is how many jobs may wait: one more is refused. A job that begins again is not.
+	// Queued bounds the waiting jobs. A further submission is rejected, but a restart is not.
 	Queued int
-	// Running is how many jobs may run at a time: others wait, and let those of other owners pass.
+	// Running bounds the jobs that run at the same time. Further jobs wait, and jobs of other
+	// owners may start before them.
 	Running int
-	// Time is how long a job may take, loading, running and writing, in all its attempts together:
-	// one that takes longer fails. Of an attempt that a master takes over from an earlier one, the
-	// time counts that this one has seen.
+	// Time bounds the time of a job for loading, running and writing, summed over its attempts. A
+	// job that exceeds it fails. If a restarted master takes over an attempt, only the time since
+	// then counts.
 	Time time.Duration
-	// ResultBytes is how many bytes of results are kept: the oldest go first. A result that alone
-	// has more fails its job.
+	// ResultBytes bounds the stored results. The oldest are removed first. A job with a larger
+	// result fails.
 	ResultBytes int64
 }
 
-// quotas are by owner, and that of "" for owners who have none of their own.
+// quotas are by owner. The entry "" applies to owners without an entry.
 type quotas map[string]Quota
 
 func (q quotas) check() error {
@@ -191,7 +196,7 @@ func (q quotas) check() error {
 	return errors.Join(all...)
 }
 
-// of is the quota of an owner. What has no owner is everybody's, and is not bounded.
+// of returns the quota of an owner. Jobs without an owner are not bounded.
 func (q quotas) of(owner string) Quota {
 	if own, ok := q[owner]; ok && owner != "" {
 		return own
@@ -202,10 +207,10 @@ func (q quotas) of(owner string) Quota {
 	return q[""]
 }
 
-// use is how many jobs of an owner wait, and how many run.
+// use is an owner's numbers of queued and running jobs.
 type use struct{ queued, running int }
 
-// uses are by owner.
+// uses returns the use of each owner.
 func (c *cluster) uses() map[string]use {
 	all := map[string]use{}
 	for _, id := range c.order {
@@ -220,7 +225,7 @@ func (c *cluster) uses() map[string]use {
 	return all
 }
 
-// mayQueue refuses an owner's next job when as many wait as may.
+// mayQueue fails if an owner's quota of queued jobs is used up.
 func (c *cluster) mayQueue(owner string) error {
 	q, n := c.quotas.of(owner), c.uses()[owner].queued
 	if q.Queued == 0 || n < q.Queued {
@@ -234,7 +239,8 @@ func (c *cluster) mayQueue(owner string) error {
 		"%d of the jobs of %s %s already, and the quota is queued=%d: try again when one has begun, or cancel one", n, owner, wait, q.Queued)
 }
 
-// mayRun has a job wait when as many of its owner run as may, and reports whether it need not.
+// mayRun reports whether the quota allows another running job of the owner. If not, it sets the
+// job's reason.
 func (c *cluster) mayRun(j *job, running int) bool {
 	q := c.quotas.of(j.owner)
 	if q.Running == 0 || running < q.Running {
@@ -249,7 +255,7 @@ func (c *cluster) mayRun(j *job, running int) bool {
 	return false
 }
 
-// taken is how long a job has taken so far, as its owner's quota counts it.
+// taken returns how long a job has run so far, for the quota of time.
 func (j *job) taken(now time.Duration) time.Duration {
 	if j.active() {
 		return j.used + max(now-j.began, 0)
@@ -257,7 +263,7 @@ func (j *job) taken(now time.Duration) time.Duration {
 	return j.used
 }
 
-// expireRuns ends the jobs that have taken longer than their owners' quotas allow.
+// expireRuns stops the jobs that exceed the quota of time.
 func (c *cluster) expireRuns(now time.Duration) {
 	for _, id := range c.order {
 		j := c.jobs[id]
@@ -269,8 +275,8 @@ func (c *cluster) expireRuns(now time.Duration) {
 	}
 }
 
-// quotaUses says how much owners have of what they may: those with jobs that have not ended or with
-// results, and those with a quota of their own. The lock is held.
+// quotaUses returns the quotas and use of all owners with unfinished jobs, results or an own quota.
+// The caller holds the lock.
 func (s *server) quotaUses() (all []*control.QuotaUse) {
 	if len(s.cluster.quotas) == 0 {
 		return nil
@@ -280,7 +286,7 @@ func (s *server) quotaUses() (all []*control.QuotaUse) {
 	owners = slices.AppendSeq(owners, maps.Keys(s.cluster.quotas))
 	slices.Sort(owners)
 	for _, owner := range slices.Compact(owners) {
-		if owner == "" { // the default, and what has no owner
+		if owner == "" { // the default quota, or jobs without owner
 			continue
 		}
 		q, u := s.cluster.quotas.of(owner), jobs[owner]

@@ -18,10 +18,10 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// maxFigures bounds what is kept of the values of a job's aggregators when it has ended, in bytes.
+// maxFigures bounds the stored values of an ended job's aggregators, in bytes.
 const maxFigures = 256 << 10
 
-// recordsOf makes the records of jobs and graphs that have changed. The lock is held.
+// recordsOf encodes the changed jobs and graphs. The caller holds the lock.
 func (s *server) recordsOf(changed []change) (all []standby.Change) {
 	for _, c := range changed {
 		var m proto.Message
@@ -39,7 +39,7 @@ func (s *server) recordsOf(changed []change) (all []standby.Change) {
 		}
 		if m != nil {
 			data, err := proto.Marshal(m)
-			if err != nil { // its texts were checked where they came from
+			if err != nil { // not expected: texts are validated on receipt
 				s.log.Error("a record is not encoded", "job", c.job, "graph", c.graph, "error", err)
 				continue
 			}
@@ -66,7 +66,7 @@ func (s *server) jobRecord(j *job) *control.JobRecord {
 	}
 }
 
-// asLoad is what workers are told of a graph.
+// asLoad returns the graph's description for workers.
 func (g *graph) asLoad() *control.Load {
 	return &control.Load{
 		Graph: g.name, SourceJson: jobspec.Text(g.source), Rows: g.rows, Columns: g.columns,
@@ -75,7 +75,7 @@ func (g *graph) asLoad() *control.Load {
 	}
 }
 
-// graphOf is a graph as workers were told of it.
+// graphOf is the inverse of asLoad.
 func graphOf(l *control.Load) *graph {
 	return &graph{
 		name: l.Graph, owner: l.Owner, source: l.Source(), rows: l.Rows, columns: l.Columns,
@@ -84,22 +84,22 @@ func graphOf(l *control.Load) *graph {
 	}
 }
 
-// What the keys of records begin with.
+// Prefixes of the records' keys.
 const (
 	jobPrefix   = "jobs/"
 	graphPrefix = "graphs/"
 )
 
-// errRecord is why a record is none of this master's.
+// errRecord is the error of an invalid record.
 var errRecord = errors.New("it makes no sense")
 
-// saved is what an earlier run of the master has left.
+// saved is the state that earlier runs of the master stored.
 type saved struct {
 	jobs   []*control.JobRecord
 	graphs []*control.GraphRecord
 }
 
-// take reads the records of masters before.
+// take decodes the records of earlier runs.
 func (s *saved) take(state map[string][]byte) error {
 	for _, key := range slices.Sorted(maps.Keys(state)) {
 		if err := s.record(key, state[key]); err != nil {
@@ -135,7 +135,7 @@ func (s *saved) record(key string, data []byte) error {
 	return nil
 }
 
-// restore goes on with what an earlier run has left. It is called before anything else happens.
+// restore continues with the state of earlier runs. It is called before any event.
 func (s *server) restore(from *saved) {
 	since := func(t *timestamppb.Timestamp) time.Duration { return t.AsTime().Sub(s.start) }
 	for _, r := range from.graphs {
@@ -169,8 +169,8 @@ func (s *server) restore(from *saved) {
 		} else {
 			j.searched = about.Graph500
 		}
-		s.cluster.restoreJob(j)  // a job that was to be cancelled ends now
-		if about.State.Ended() { // else note writes it down
+		s.cluster.restoreJob(j)  // cancels a job whose cancellation had begun
+		if about.State.Ended() { // otherwise note adds it
 			e := &control.JobEvent{Time: about.Ended, Body: &control.JobEvent_Job{Job: about}}
 			s.journals[j.id] = newJournal(s.firstEvent)
 			s.journals[j.id].append(e, true)
@@ -184,7 +184,7 @@ func (s *server) restore(from *saved) {
 	}
 }
 
-// columnsOf are the names of the columns that restored jobs name, which are kept, and how often.
+// columnsOf returns the ids of the columns that restored jobs use, with the number of uses.
 func (f *saved) columnsOf() map[string]int {
 	names := map[string]int{}
 	for _, r := range f.jobs {
@@ -198,11 +198,10 @@ func (f *saved) columnsOf() map[string]int {
 	return names
 }
 
-// change is a job or a graph that an event has changed, so that the next run of the master would
-// find something else.
+// change names a job or graph whose stored record an event has changed.
 type change struct{ job, graph string }
 
-// takeChanged returns what has changed since the last call.
+// takeChanged returns the changes since the last call, without duplicates.
 func (c *cluster) takeChanged() []change {
 	all := c.changed
 	c.changed = nil
@@ -214,8 +213,8 @@ func (c *cluster) takeChanged() []change {
 	})
 }
 
-// restoreGraph enters a graph of an earlier run of the master: its workers may come back with their
-// shares.
+// restoreGraph enters a graph of an earlier run of the master. Its workers may come back with their
+// partitions.
 func (c *cluster) restoreGraph(g *graph) {
 	c.graphs[g.name] = g
 	if g.state == control.GraphState_GRAPH_STATE_FAILED {
@@ -225,7 +224,7 @@ func (c *cluster) restoreGraph(g *graph) {
 	waiting := g.state == control.GraphState_GRAPH_STATE_WAITING
 	switch {
 	case g.state == control.GraphState_GRAPH_STATE_LOADING:
-		g.placements = nil // who has a share frees it
+		g.placements = nil // workers free their partitions unasked
 		c.loadAgain(g, "the master was started anew while it was being loaded")
 	case waiting && (len(g.placements) == 0 || strings.HasSuffix(g.reason, toLoadAgain)):
 		g.placements = nil
@@ -234,13 +233,13 @@ func (c *cluster) restoreGraph(g *graph) {
 		for _, p := range g.placements {
 			g.missing[p.Worker] = true
 		}
-		g.report.Bytes, g.report.Seconds = 0, 0 // as the shares are offered
+		g.report.Bytes, g.report.Seconds = 0, 0 // added up again as partitions are offered
 		g.settle()
 	}
 }
 
-// restoreJob enters a job of an earlier run of the master, after those that were submitted before
-// it.
+// restoreJob enters a job of an earlier run of the master. Jobs are restored in the order of
+// submission.
 func (c *cluster) restoreJob(j *job) {
 	c.jobs[j.id] = j
 	c.order = append(c.order, j.id)
@@ -278,17 +277,18 @@ func (c *cluster) restoreJob(j *job) {
 	c.turned(j)
 }
 
-// restored says that all graphs of earlier runs are entered.
+// restored notes that all graphs of earlier runs are entered.
 func (c *cluster) restored() { c.known = true }
 
-// expect waits for workers to come back, before anything begins.
+// expect adds workers whose return is awaited before jobs start.
 func (c *cluster) expect(placements []*control.Placement) {
 	for _, p := range placements {
 		c.expected[p.Worker] = true
 	}
 }
 
-// settling says for which workers of before the restart nothing begins yet; empty if for none.
+// settling returns why nothing may start yet, naming the workers from before the restart that are
+// not back; empty if none is awaited.
 func (c *cluster) settling(now time.Duration) string {
 	maps.DeleteFunc(c.expected, func(name string, _ bool) bool {
 		w := c.workers[name]
@@ -301,11 +301,10 @@ func (c *cluster) settling(now time.Duration) string {
 		toComeBack)
 }
 
-// toComeBack is how the reason ends for which jobs wait until the workers of before are back.
+// toComeBack ends the reason of jobs that wait for workers after a restart.
 const toComeBack = " to come back to the master, which was started anew"
 
-// settled says that nothing is waited for any more, to jobs that wait on for no other reason than
-// that others run; a master before this one may have said so.
+// settled clears such reasons once all workers are back. An earlier master may have set them.
 func (c *cluster) settled() {
 	for _, id := range c.queued {
 		if j := c.jobs[id]; strings.HasSuffix(j.reason, toComeBack) {
@@ -314,7 +313,7 @@ func (c *cluster) settled() {
 	}
 }
 
-// withdraw forgets a job that has just been submitted.
+// withdraw removes a job that has just been submitted.
 func (c *cluster) withdraw(now time.Duration, j *job) {
 	c.unqueue(j)
 	c.order = slices.DeleteFunc(c.order, func(id string) bool { return id == j.id })

@@ -14,12 +14,12 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// GetResult streams what a job computed.
+// GetResult streams the result of a job.
 func (s *server) GetResult(ctx context.Context, r *control.GetResultRequest, stream *connect.ServerStream[control.ResultChunk]) error {
 	return s.Result(ctx, r.Id, r.Offset, func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
 }
 
-// Result passes on what a job computed, from a byte on.
+// Result passes a job's result to each, starting at byte offset.
 func (s *server) Result(ctx context.Context, id string, offset uint64, each func(data []byte) error) error {
 	if err := s.allowedJob(ctx, id, "read the result of"); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (s *server) Result(ctx context.Context, id string, offset uint64, each func
 	return s.readResult(ctx, id, offset, each)
 }
 
-// readResult is Result for a caller who may have it.
+// readResult is Result without the check of the caller.
 func (s *server) readResult(ctx context.Context, id string, offset uint64, each func(data []byte) error) error {
 	j, err := s.finished(id)
 	switch spec := j.Spec(); {
@@ -47,7 +47,7 @@ func (s *server) readResult(ctx context.Context, id string, offset uint64, each 
 		return err
 	}
 	defer done()
-	var refused error // by who reads
+	var refused error // the error of each
 	err = f.read(ctx, j.ResultParts, orderOf(j.Spec()), offset, func(data []byte) error {
 		refused = each(data)
 		return refused
@@ -55,7 +55,7 @@ func (s *server) readResult(ctx context.Context, id string, offset uint64, each 
 	if refused != nil {
 		return refused
 	}
-	if errors.Is(err, store.ErrDamaged) { // it may have been removed meanwhile
+	if errors.Is(err, store.ErrDamaged) { // the result may have been removed meanwhile
 		_, again, gone := s.openResult(ctx, j)
 		if gone != nil {
 			return gone
@@ -65,10 +65,10 @@ func (s *server) readResult(ctx context.Context, id string, offset uint64, each 
 	return s.damaged(ctx, id, err)
 }
 
-// errUnsummed is that nobody knows the checksums of a result.
+// errUnsummed is the error of a result without checksums.
 var errUnsummed = fmt.Errorf("an earlier version stored it without checksums: %w", store.ErrDamaged)
 
-// finished describes a job, which may be one of which only the result is kept.
+// finished describes a job, even if only its result is still stored.
 func (s *server) finished(id string) (*control.Job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,8 +82,7 @@ func (s *server) finished(id string) (*control.Job, error) {
 	return nil, err
 }
 
-// damaged is an error of reading a result, as clients get it: they ask again where the place does
-// not answer.
+// damaged converts an error of reading a result for clients. They retry CodeUnavailable.
 func (s *server) damaged(ctx context.Context, id string, err error) error {
 	switch {
 	case errors.Is(err, store.ErrDamaged):
@@ -98,22 +97,22 @@ func (s *server) damaged(ctx context.Context, id string, err error) error {
 		"the result of job %s: %s", id, control.Text(err.Error(), control.MaxText))
 }
 
-// maxLine bounds a line of a result, an id and a value: workers write no longer ones.
+// maxLine bounds a line of a result, with id and value. Workers write no longer lines.
 const maxLine = 1 << 20
 
-// malformed is the error of a part whose lines are none, which may be because it is damaged.
+// malformed is the error of a part with an invalid line, which may be due to damage.
 type malformed struct{ error }
 
-// lines is a part of a result as it is merged.
+// lines reads the lines of a part of a result.
 type lines struct {
 	in    *bufio.Reader
 	part  int
-	whole []byte // the worker's line
-	line  []byte // of it what clients get
-	id    uint64 // that the worker's line begins with
+	whole []byte // the line as the worker wrote it
+	line  []byte // the rest of whole that clients get
+	id    uint64 // id at the beginning of whole
 }
 
-// next reads a line; io.EOF says that there is none.
+// next reads a line. It returns io.EOF after the last.
 func (l *lines) next() error {
 	l.whole = l.whole[:0]
 	for {
@@ -134,7 +133,7 @@ func (l *lines) next() error {
 	}
 }
 
-// number reads the id, and cuts it off a line "id<TAB>name<TAB>value".
+// number parses the id. In a line "id<TAB>name<TAB>value" it removes the id from what clients get.
 func (l *lines) number() error {
 	l.id, l.line = 0, l.whole
 	i := 0
@@ -152,8 +151,8 @@ func (l *lines) number() error {
 	return nil
 }
 
-// hasNames reports whether a part of a result has lines that begin with an id and a tab, which are
-// for the master alone.
+// hasNames reports whether the lines of a part begin with an id and a tab. Such ids are only for
+// the master.
 func hasNames(in *bufio.Reader) bool {
 	const digits = 20
 	head, _ := in.Peek(digits + 1)
@@ -164,8 +163,8 @@ func hasNames(in *bufio.Reader) bool {
 	return i > 0 && i < len(head) && head[i] == '\t'
 }
 
-// copyLines writes the lines of parts, one part after the other, without the ids that are for the
-// master alone.
+// copyLines writes the lines of the parts, one part after the other, without ids that are only for
+// the master.
 func copyLines(w io.Writer, parts []io.Reader) error {
 	for i, p := range parts {
 		l := &lines{in: bufio.NewReaderSize(p, 64<<10), part: i}
@@ -191,7 +190,7 @@ func copyLines(w io.Writer, parts []io.Reader) error {
 	return nil
 }
 
-// front is a heap of parts by the ids of their next lines.
+// front is a heap of parts, ordered by the ids of their next lines.
 type front []*lines
 
 func (f front) Len() int           { return len(f) }
@@ -204,7 +203,7 @@ func (f *front) Pop() any {
 	return last
 }
 
-// mergeLines writes the lines of parts that are sorted by rising id, in the order of all.
+// mergeLines merges parts whose lines are sorted by id.
 func mergeLines(w io.Writer, parts []io.Reader) error {
 	var f front
 	for i, p := range parts {

@@ -20,44 +20,44 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// results keeps what jobs computed in files, a part for each worker:
+// results stores the results of jobs in files, one part per worker:
 //
 //	DATA/results/JOB/part-00000
 //
-// so that it is there when the client asks, whatever has become of the workers. What writes and
-// removes them are goroutines of their own: nothing that goes on in the master waits for the disk.
-// Masters that share their state have them in their place, too:
+// So a client can fetch a result after the workers are gone. Goroutines write and remove the files,
+// so that the master does not wait for the disk. Masters that share their state also store results
+// in the shared place:
 //
 //	PLACE/master/results/JOB/TERM/part-00000   and job.json, as in a directory of results
 //	PLACE/master/columns/ID
 //
-// TERM is the number of the master's run, so that a master that was stopped for long writes beside
-// the one that leads now. Of a job that is done the last term has its result: no attempt follows,
-// and so no term.
+// TERM is the number of the master's run, so that a master that was suspended cannot overwrite
+// files of the current leader. The result of a job that is done is in its last term, because no
+// attempt follows.
 type results struct {
 	root      *os.Root
 	dir       string
 	local     *place
 	temporary bool
-	lock      *os.File // says that the process lives to which a temporary directory belongs; or nil
+	lock      *os.File // locked while the owner of a temporary directory lives; or nil
 	wrap      func(io.WriteCloser) io.WriteCloser
 	atDisk    sync.WaitGroup
 	retention retention
 	now       func() time.Time
 
-	shared *place // of masters that share their state, or nil
+	shared *place // the shared place, or nil
 	term   string
-	held   func() bool // nothing is removed there by who may lead no more
+	held   func() bool // whether this master leads: only then it removes shared objects
 
 	mu sync.Mutex
-	// by job: closed when what was last begun with its files has ended
+	// By job: closed when the last operation on its files has ended.
 	turns map[string]chan struct{}
 }
 
-// diskPatience is how long the end of the master waits for the disk.
+// diskPatience bounds how long the master waits for the disk when it ends.
 const diskPatience = 2 * time.Second
 
-// newResults keeps results below a directory, or in one of its own that goes when it is closed.
+// newResults stores results below a directory, or in a temporary one that close removes.
 func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
 	r := &results{
 		dir: filepath.Join(data, resultsName), wrap: wrap, now: time.Now,
@@ -80,11 +80,11 @@ func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results
 	return r, nil
 }
 
-// settle waits until all is done that was begun. A disk that hangs is waited for a moment only.
+// settle waits for all pending operations, but at most diskPatience.
 func (r *results) settle() { within(diskPatience, r.atDisk.Wait) }
 
-// close lets go of everything. A disk that hangs is waited for a moment only: what is left in a
-// temporary directory the next master removes.
+// close frees everything. It waits at most diskPatience for the disk; the next master removes the
+// rest of a temporary directory.
 func (r *results) close() {
 	within(diskPatience, func() {
 		r.atDisk.Wait()
@@ -96,7 +96,7 @@ func (r *results) close() {
 	})
 }
 
-// within does something, and reports whether it ended in time. It goes on if not.
+// within runs do, and reports whether it ended in time. If not, do continues in the background.
 func within(most time.Duration, do func()) bool {
 	done := make(chan struct{})
 	go func() {
@@ -111,14 +111,14 @@ func within(most time.Duration, do func()) bool {
 	}
 }
 
-// remove forgets a job's result, soon.
+// remove removes a job's result in the background.
 func (r *results) remove(job string) {
 	r.retention.drop(job)
 	r.erase([]*stored{{id: job}})
 }
 
-// then does something with a job's files after what was begun before. ended is closed when it has
-// ended.
+// then runs do after earlier operations on a job's files, in the background. It closes ended after
+// that.
 func (r *results) then(job string, do func()) (ended chan struct{}) {
 	ended = make(chan struct{})
 	r.mu.Lock()
@@ -140,23 +140,24 @@ func (r *results) then(job string, do func()) (ended chan struct{}) {
 	return ended
 }
 
-// discard forgets parts that nobody wants any more, when what is being written is.
+// discard cancels the writing of parts and removes them.
 func (r *results) discard(job string, parts []*part) {
 	for _, p := range parts {
-		_ = p.to.CloseWithError(errUnwanted) // which never fails
+		_ = p.to.CloseWithError(errUnwanted) // never fails
 	}
 	r.then(job, func() {
 		for _, p := range parts {
 			<-p.done
 		}
 		_ = r.root.RemoveAll(job)
-		_ = r.unshare(context.Background(), r.sharedDir(job)) // else it goes with the job's result
+		// on failure it is removed with the job's result
+		_ = r.unshare(context.Background(), r.sharedDir(job))
 	})
 }
 
-// create begins the parts of a job's result.
+// create starts writing the parts of a job's result.
 func (r *results) create(job string, n int) []*part {
-	r.retention.drop(job) // one of an earlier master with the same name
+	r.retention.drop(job) // an earlier master's result with the same name
 	var outcome error
 	ready := r.then(job, func() { outcome = errors.Join(r.root.RemoveAll(job), r.root.MkdirAll(job, 0o700)) })
 	parts := make([]*part, n)
@@ -174,22 +175,22 @@ func (r *results) create(job string, n int) []*part {
 			if err != nil {
 				p.err = fmt.Errorf("result: %w", err)
 			}
-			_ = from.CloseWithError(p.err) // who writes hears of it
+			_ = from.CloseWithError(p.err) // passes the error to the writer
 		})
 	}
 	return parts
 }
 
-// partOrder is how the parts of a result are read.
+// partOrder is the order of reading the parts of a result.
 type partOrder uint8
 
 const (
-	asTheyAre   partOrder = iota // part after part, which may be anything
+	asTheyAre   partOrder = iota // part after part, of any data
 	linesByPart                  // part after part, of lines
-	linesByID                    // merged by the ids that the lines of each part are sorted by
+	linesByID                    // merged by id; the lines of each part are sorted by id
 )
 
-// orderOf is how the parts of a job's result are read.
+// orderOf returns the order of reading the parts of a job's result.
 func orderOf(spec *jobspec.Spec) partOrder {
 	switch {
 	case spec.Values != "" || spec.Program == "":
@@ -200,16 +201,15 @@ func orderOf(spec *jobspec.Spec) partOrder {
 	return linesByID
 }
 
-// checkedFirst is how large a result may be whose parts are read, and compared with their
-// checksums, before its first byte is passed on. Of larger ones each part is compared while it is
-// passed on.
+// checkedFirst is the size up to which the checksums of a result are verified before its first byte
+// is returned. Parts of larger results are verified while they are returned.
 const checkedFirst = 256 << 20
 
-// partFile is the name of a part in the directory of its job.
+// partFile returns the name of a part in the directory of its job.
 func partFile(i int) string { return fmt.Sprintf(partPrefix+"%05d", i) }
 
-// read passes a job's result on, but for the first bytes. The ids by which the workers' lines are
-// sorted are left out where lines have names too.
+// read passes a job's result to each, starting at byte offset. In lines with names it omits the
+// ids, which only serve sorting.
 func (f *found) read(ctx context.Context, sums []*control.Sum, order partOrder, offset uint64, each func(data []byte) error) error {
 	size := uint64(0)
 	for _, s := range sums {
@@ -228,7 +228,7 @@ func (f *found) read(ctx context.Context, sums []*control.Sum, order partOrder, 
 	return cmp.Or(passLines(w, parts, order), w.Flush())
 }
 
-// passLines passes the lines of parts on.
+// passLines writes the parts in the given order.
 func passLines(w io.Writer, parts []io.Reader, order partOrder) (err error) {
 	switch {
 	case order == linesByID && len(parts) > 1:
@@ -246,7 +246,7 @@ func passLines(w io.Writer, parts []io.Reader, order partOrder) (err error) {
 	return err
 }
 
-// rest passes on what comes after the first bytes.
+// rest passes on data without its first skip bytes.
 type rest struct {
 	skip uint64
 	each func(data []byte) error
@@ -262,28 +262,28 @@ func (r *rest) Write(data []byte) (int, error) {
 	return int(n), r.each(data[gone:])
 }
 
-// summed is the Sum of a part that is finished.
+// summed returns the checksum of a finished part.
 func (p *part) summed() *control.Sum {
 	return &control.Sum{Bytes: uint64(p.sum.Bytes), Crc32C: p.sum.CRC32C}
 }
 
-// part is a file that a worker's share of a result goes into. A goroutine of its own writes it, so
-// that who gives up does not wait for a disk that hangs.
+// part is the file of a worker's part of a result. A goroutine writes it, so that a caller can give
+// up waiting for a disk that hangs.
 type part struct {
 	name string
 	to   *io.PipeWriter
-	done chan struct{} // closed: the file is closed, and err is why it is no good
+	done chan struct{} // closed after the file; then err is its error
 	err  error
 
-	sum   store.Sum     // of what is in the file, when done is closed
-	bytes atomic.Uint64 // taken
-	whole atomic.Bool   // the last chunk was
+	sum   store.Sum     // of the file, valid after done is closed
+	bytes atomic.Uint64 // accepted
+	whole atomic.Bool   // the last chunk was accepted
 }
 
-// errUnwanted is why nothing more is written of a result that was given up.
+// errUnwanted ends the writing of a discarded result.
 var errUnwanted = errors.New("the result is not wanted any more")
 
-// write takes a chunk. It waits while the disk is busy with those before.
+// write accepts a chunk. It blocks while earlier chunks are written.
 func (p *part) write(data []byte, last bool) error {
 	n, err := p.to.Write(data)
 	p.bytes.Add(uint64(n))
@@ -295,7 +295,7 @@ func (p *part) write(data []byte, last bool) error {
 
 // finish waits until all chunks are in the file, or ctx ends.
 func (p *part) finish(ctx context.Context) error {
-	_ = p.to.Close() // which never fails
+	_ = p.to.Close() // never fails
 	select {
 	case <-p.done:
 		return p.err
@@ -304,7 +304,7 @@ func (p *part) finish(ctx context.Context) error {
 	}
 }
 
-// run writes the file. It is on the disk then, if it is to outlive the master.
+// run writes the file. Unless results are temporary, it syncs the file.
 func (p *part) run(r *results, from io.Reader) (err error) {
 	f, err := r.root.OpenFile(p.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -17,18 +17,18 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// How long results are kept and how many bytes of them, unless the options say something else.
+// Default bounds of the age and total size of stored results.
 const (
 	keepResults     = 7 * 24 * time.Hour
 	keepResultBytes = 10e9
 )
 
-// maxResults is how many results are kept.
+// maxResults bounds the number of stored results.
 const maxResults = maxEnded
 
-// retention says which results are kept. The oldest go first when they are too old, too large
-// together or too many, and an owner's oldest when that one's are larger than its quota; what a
-// client reads, and the last result of this master, stay.
+// retention decides which results stay stored. If results are too old, too large together, or too
+// many, the oldest are removed first. If an owner's results exceed the owner's quota, this owner's
+// oldest are removed. Results that a client is reading, and the newest result of this master, stay.
 type retention struct {
 	age   time.Duration
 	bytes int64
@@ -39,8 +39,9 @@ type retention struct {
 	newest string // of this master
 }
 
-// retain finds the results of earlier masters, and removes what is not to be kept. With a place
-// that masters share, what is not known to be a whole result is removed: it is there.
+// retain finds the results of earlier masters and removes those that need not stay. If masters
+// share a place, it removes local results that are not known to be complete, because the place has
+// them.
 func (r *results) retain(o *Config, log *slog.Logger, now time.Time) error {
 	t := &r.retention
 	r.now = o.Now
@@ -50,7 +51,7 @@ func (r *results) retain(o *Config, log *slog.Logger, now time.Time) error {
 		return fmt.Errorf("results: %w", err)
 	}
 	for _, id := range jobs {
-		f, _ := r.local.result(context.Background(), id) // what cannot be read has no size
+		f, _ := r.local.result(context.Background(), id) // an unreadable result has size 0
 		k, err := r.inspect(context.Background(), id, f)
 		if err != nil {
 			k.damage = err
@@ -71,7 +72,7 @@ func (r *results) retain(o *Config, log *slog.Logger, now time.Time) error {
 	return nil
 }
 
-// inspect says what is kept of a job, of an earlier master mostly.
+// inspect returns the entry of a result, mostly of an earlier master.
 func (r *results) inspect(ctx context.Context, id string, f *found) (*stored, error) {
 	k := f.stored(id, r.now())
 	o, ok := f.objects[manifestName]
@@ -102,8 +103,7 @@ func (r *results) inspect(ctx context.Context, id string, f *found) (*stored, er
 	return k, nil
 }
 
-// store counts a result that is whole among those that are kept, and removes others that are not
-// any more.
+// store adds a complete result, and removes results that exceed the bounds.
 func (r *results) store(job *control.Job, now time.Time) {
 	t := &r.retention
 	t.mu.Lock()
@@ -119,8 +119,8 @@ func (r *results) store(job *control.Job, now time.Time) {
 	r.erase(t.expire(now))
 }
 
-// describe writes the manifest, whole or not at all. What has not come whole to the place that
-// masters share has none there.
+// describe writes the manifest atomically. It writes none in the shared place if parts are missing
+// there.
 func (r *results) describe(job *control.Job) error {
 	if r.temporary && r.shared == nil {
 		return nil
@@ -145,7 +145,7 @@ func (r *results) describe(job *control.Job) error {
 	return err
 }
 
-// erase removes what is no longer kept, soon.
+// erase deletes the files of removed results in the background.
 func (r *results) erase(gone []*stored) {
 	for _, k := range gone {
 		r.then(k.id, func() {
@@ -157,7 +157,7 @@ func (r *results) erase(gone []*stored) {
 	}
 }
 
-// expire takes those that are not to be kept any more out, and returns them. The lock is held.
+// expire removes the entries that exceed the bounds and returns them. The caller holds the lock.
 func (t *retention) expire(now time.Time) []*stored {
 	byAge := slices.SortedFunc(maps.Values(t.all), older)
 	var gone []*stored
@@ -190,7 +190,7 @@ func (t *retention) expire(now time.Time) []*stored {
 
 func older(a, b *stored) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id)) }
 
-// owned is how many bytes are kept of each owner. The lock is held.
+// owned returns the bytes stored for each owner. The caller holds the lock.
 func (t *retention) owned() map[string]int64 {
 	n := map[string]int64{}
 	for _, k := range t.all {
@@ -199,20 +199,20 @@ func (t *retention) owned() map[string]int64 {
 	return n
 }
 
-// byOwner is how many bytes are kept of each owner.
+// byOwner returns the bytes stored for each owner.
 func (t *retention) byOwner() map[string]int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.owned()
 }
 
-// over reports whether an owner's results have more bytes than its quota.
+// over reports whether an owner's results exceed its quota.
 func (t *retention) over(owner string, owned map[string]int64) bool {
 	q := t.quota.of(owner).ResultBytes
 	return q > 0 && owned[owner] > q
 }
 
-// removed says why there may be no result of a job any more.
+// removed is the error for a result that is no longer stored.
 func (t *retention) removed(id, owner string) error {
 	by := ""
 	if q := t.quota.of(owner).ResultBytes; q > 0 {
@@ -221,7 +221,7 @@ func (t *retention) removed(id, owner string) error {
 	return absent("the result of job %s is gone: the master keeps results for %v, and %d bytes of them (--keep-results, --keep-result-bytes)%s; or it was deleted from --data", id, t.age, t.bytes, by)
 }
 
-// add counts a result of an earlier master, if it is not counted yet.
+// add adds an earlier master's result unless it has an entry.
 func (t *retention) add(k *stored) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -230,7 +230,7 @@ func (t *retention) add(k *stored) {
 	}
 }
 
-// find is a job whose result is kept, or nil; then damage is why that is not known, or nil.
+// find returns the job of a stored result, or nil. damage is set if the manifest is damaged.
 func (t *retention) find(id string) (job *control.Job, damage error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -240,7 +240,7 @@ func (t *retention) find(id string) (job *control.Job, damage error) {
 	return nil, nil
 }
 
-// jobs are those whose results are kept, oldest first.
+// jobs returns the jobs of stored results, oldest first.
 func (t *retention) jobs() []*control.Job {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -253,15 +253,15 @@ func (t *retention) jobs() []*control.Job {
 	return all
 }
 
-// drop forgets a result that is not one, or is made again.
+// drop removes an entry whose result is invalid or will be written again.
 func (t *retention) drop(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.all, id)
 }
 
-// earlier is a job of which only the result is kept, mostly one of an earlier master; nil if it is
-// none.
+// earlier returns a job of which only the result is still known, mostly of an earlier master, or
+// nil.
 func (s *server) earlier(id string) *control.Job {
 	s.mu.Lock()
 	defer s.mu.Unlock()

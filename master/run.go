@@ -14,32 +14,33 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// run is one attempt at a job, as its kind coordinates it.
+// run is an attempt of a job.
 type run struct {
 	server *server
-	job    *job // its id, spec, epoch and placements, which do not change in an attempt
+	job    *job // for its id, spec, epoch and placements, which an attempt does not change
 	id     string
 	epoch  uint32
 	spec   *jobspec.Spec
-	team   []*control.Placement // one a worker
+	team   []*control.Placement // one placement per worker
 
 	mu    sync.Mutex
 	about control.Job       // the figures
-	peaks []uint64          // of the memory of each worker of the team
-	heard map[string]uint64 // before which serial all was heard, by worker
-	moved error             // why the attempt ends as soon as a checkpoint is stored, or nil
-	// Of a run that may move away from a slow worker; who hears of the run alone uses them.
-	pace *pace // nil if it may not
-	// When the attempt began, and how long it took until the workers ran it by themselves.
+	peaks []uint64          // of memory, by member of the team
+	heard map[string]uint64 // by worker: serial number up to which its reports were received
+	moved error             // if not nil, the attempt ends when the next checkpoint is stored
+	// For moves away from a slow worker. Only the goroutine that receives the run's reports uses
+	// these fields.
+	pace *pace // nil if the run may not move
+	// When the attempt began, and how long the workers took to start running it.
 	since      time.Duration
 	begins     time.Duration
-	checkpoint float64 // seconds that the last checkpoint took; 0 if there was none
-	announced  *batch  // the last state that it advanced to, until it is on the disk; or nil
-	// aggregators are those of the figures, with their values.
+	checkpoint float64 // duration of the last checkpoint in seconds; 0 if there was none
+	announced  *batch  // batch of the last change of state while it is not on disk, or nil
+	// aggregators are the aggregators of the figures, with their binary values.
 	aggregators []*control.Aggregator
 }
 
-// newRun is called under the server's lock.
+// newRun makes the run of an attempt. The caller holds the server's lock.
 func newRun(s *server, j *job) *run {
 	r := &run{server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec, team: onePerWorker(j.placements)}
 	if j.takenUp {
@@ -75,7 +76,7 @@ func onePerWorker(placements []*control.Placement) []*control.Placement {
 	return all
 }
 
-// figures copies what is known of the run, without what GetJob alone has.
+// figures copies the run's figures, without those that only GetJob returns.
 func (r *run) figures() *control.Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,15 +85,15 @@ func (r *run) figures() *control.Job {
 	return a
 }
 
-// complete adds to the figures what GetJob alone has: how the program panicked, if it did, and the
-// values of its aggregators.
+// complete adds the figures that only GetJob returns: the program's panic and the values of its
+// aggregators.
 func (r *run) complete(a *control.Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a.Panic, a.Stack, a.Aggregators = r.about.Panic, r.about.Panic.GetStack(), r.aggregators
 }
 
-// saw notes the memory that a worker of the team has used.
+// saw updates the peak memory of a worker of the team.
 func (r *run) saw(i int, report *control.Report) {
 	if report == nil || report.PeakMemory <= r.peaks[i] {
 		return
@@ -103,7 +104,7 @@ func (r *run) saw(i int, report *control.Report) {
 	})
 }
 
-// heardOf is before which serial all was heard of a worker.
+// heardOf returns the serial number up to which a worker's reports were received.
 func (r *run) heardOf(worker string) uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,7 +117,7 @@ func (r *run) set(f func(*control.Job)) {
 	f(&r.about)
 }
 
-// coordinate runs the job to its end, and tells the state machine of it.
+// coordinate runs the job to its end and passes the outcome to the state machine.
 func (r *run) coordinate(ctx context.Context) {
 	err := r.work(ctx)
 	if failed, ok := errors.AsType[*workerError](err); ok {
@@ -148,8 +149,8 @@ func (r *run) coordinate(ctx context.Context) {
 	})
 }
 
-// ending reports whether the master stops and the next goes on with what runs: then it is not the
-// end of a run.
+// ending reports whether the master is stopping and the next one will continue the current runs.
+// Then a run has not ended.
 func (s *server) ending() bool { return s.durable() && s.ctx.Err() != nil }
 
 func (r *run) advance(state control.JobState) {
@@ -160,8 +161,8 @@ func (r *run) advance(state control.JobState) {
 	r.announced = s.settle()
 }
 
-// storeResult has every worker send its share of the job's result, and keeps these, each in a part
-// of its own, all at once. It does not wait for the disk when ctx has ended.
+// storeResult requests the result from all workers at once and writes one part per worker. After
+// ctx ends it does not wait for the disk.
 func (r *run) storeResult(ctx context.Context, v *control.Values) error {
 	parts := r.server.results.create(r.id, len(r.team))
 	quota, taken := r.server.cluster.quotas.of(r.job.owner).ResultBytes, atomic.Int64{}
@@ -195,8 +196,8 @@ func (r *run) storeResult(ctx context.Context, v *control.Values) error {
 	return err
 }
 
-// shareResult stores the parts of a result where masters share their state. If it cannot be stored
-// there this master alone has it.
+// shareResult copies the parts of a result to the shared place. If that fails, only this master has
+// the result.
 func (r *run) shareResult(ctx context.Context, parts []*part) error {
 	files := r.server.results
 	err := files.publishParts(ctx, r.id, len(parts))
@@ -215,7 +216,7 @@ func (r *run) shareResult(ctx context.Context, parts []*part) error {
 	return nil
 }
 
-// cleanUp frees what the workers hold of the job; after a failure they are told to stop first.
+// cleanUp makes the workers free the job's memory. After a failure it cancels the run first.
 func (r *run) cleanUp(err error) {
 	answers := make([][]<-chan *control.Report, len(r.team))
 	tell := func(i int, w *session, c *control.Command) {

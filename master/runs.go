@@ -12,18 +12,18 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Records of jobs that have ended lie beside the state, for the page of the next master:
+// Records of ended jobs are stored beside the state, so that the next master's page can show them:
 //
-//	DATA/state/runs/NNNN or PLACE/master/runs/NNNN: what history.Store.Keep returned
+//	DATA/state/runs/NNNN or PLACE/master/runs/NNNN: the result of history.Store.Keep
 //
-// NNNN is the job's number modulo maxRuns: a record takes the place of that of a job that is long
-// forgotten.
+// NNNN is the job's number modulo maxRuns. So a record replaces that of a job that was forgotten
+// long ago.
 const maxRuns = 2 * maxEnded
 
 func runName(number uint64) string { return fmt.Sprintf("runs/%04d", number%maxRuns) }
 
-// keepRun writes the record of a job that has ended, unless the job is already forgotten: a newer
-// job may have a record of the same name. It does not wait for the disk.
+// keepRun writes the record of an ended job in the background. It skips a forgotten job, because a
+// newer job may have a record of the same name.
 func (s *server) keepRun(j *job) {
 	if s.state == nil || s.options.History == nil || s.cluster.jobs[j.id] != j {
 		return
@@ -31,7 +31,7 @@ func (s *server) keepRun(j *job) {
 	name := runName(j.number)
 	s.results.then(name, func() {
 		data, err := s.options.History.Keep(j.id)
-		if err == nil && s.held() { // else another master leads
+		if err == nil && s.held() { // otherwise another master leads
 			to := patient(s.state.Store)
 			err = to.Put(context.Background(), name, bytes.NewReader(data), int64(len(data)))
 		}
@@ -42,8 +42,8 @@ func (s *server) keepRun(j *job) {
 	})
 }
 
-// restoreRuns has the page show the supersteps of jobs that ended before, the newest first, while
-// there is room. It stops when the store fails three times in a row.
+// restoreRuns loads the supersteps of earlier jobs for the page, newest first, while there is room.
+// It stops after three consecutive failures of the store.
 func (s *server) restoreRuns() {
 	from := patient(s.state.Store)
 	failures := 0

@@ -25,13 +25,13 @@ import (
 	"github.com/superstep-go/superstep/internal/web"
 )
 
-// defaultAddress is where a master answers unless its options say otherwise.
+// defaultAddress is the default of Options.Listen.
 const defaultAddress = "127.0.0.1:7700"
 
 // Run runs a master, with its page, API and metrics, until ctx ends.
 func Run(ctx context.Context, o Options) error { return Config{Options: o}.Run(ctx) }
 
-// Run is the function Run of a Config.
+// Run implements the function Run.
 func (o Config) Run(ctx context.Context) (err error) {
 	if o.Spans != nil {
 		defer o.Spans.Close()
@@ -53,7 +53,7 @@ func (o Config) Run(ctx context.Context) (err error) {
 	if err := who.Complete(o.Listener.Addr().String()); err != nil {
 		return fmt.Errorf("master: %w", err)
 	}
-	// Nobody else's, until it closes.
+	// The token of an arbitrary port is removed at the end.
 	if o.Token = who.Token; o.Token.Own() && strings.HasSuffix(o.Listen, ":0") {
 		defer control.ForgetOwn(o.Listener.Addr().String())
 	}
@@ -68,7 +68,7 @@ func (o Config) Run(ctx context.Context) (err error) {
 	return o.serve(ctx)
 }
 
-// serve makes a master, with its page and metrics, and serves.
+// serve runs a master with its page and metrics.
 func (o Config) serve(ctx context.Context) error {
 	set := o.observed()
 	s, err := New(o)
@@ -82,8 +82,7 @@ func (o Config) serve(ctx context.Context) error {
 	return s.Serve(ctx, o.Listener)
 }
 
-// observed makes the master's jobs known to Prometheus, to the collector of traces, and to the
-// page.
+// observed connects the master's jobs to Prometheus, the trace collector and the page.
 func (o *Config) observed() *metrics.Set {
 	set := metrics.New(o.Version)
 	programs := []string{trace.Graph500}
@@ -109,24 +108,25 @@ func (o *Config) observed() *metrics.Set {
 	return set
 }
 
-// who is what the master shows, and knows others by.
+// who returns the master's credentials.
 func (o *Config) who() control.Credentials {
 	return control.Credentials{Token: o.Token, TLS: o.TLS, InsecureToken: o.InsecureToken}
 }
 
-// Gate decides who may what at the master's port.
+// Gate returns the access control of the master's port.
 func (s *server) Gate() *control.Gate { return s.gate }
 
-// refusedEvery is how often a line says who was refused, at most.
+// refusedEvery bounds how often refusals are logged.
 const refusedEvery = time.Second
 
-// quiet lets one line through in a time, and counts the others.
+// quiet is a rate limiter for log lines. It counts the lines that it drops.
 type quiet struct {
-	next    atomic.Int64 // when, in nanoseconds since the master started
+	next    atomic.Int64 // time of the next line, in nanoseconds since the master started
 	dropped atomic.Int64
 }
 
-// let reports whether a line may be written now, and how many were not since the last one.
+// let reports whether a line may be written now. If so, dropped is the number of lines dropped
+// since the last one.
 func (q *quiet) let(now time.Duration) (dropped int64, ok bool) {
 	next := q.next.Load()
 	if int64(now) < next || !q.next.CompareAndSwap(next, int64(now+refusedEvery)) {
@@ -136,8 +136,7 @@ func (q *quiet) let(now time.Duration) (dropped int64, ok bool) {
 	return q.dropped.Swap(0), true
 }
 
-// turnAway counts a request, or a handshake, that was refused, and says so: a line a second at
-// most.
+// turnAway counts a refused request or handshake, and logs at most one per second.
 func (s *server) turnAway(from string, why error) {
 	s.event(func() { s.turned++ })
 	if dropped, ok := s.refusals.let(s.now()); ok {
@@ -146,9 +145,8 @@ func (s *server) turnAway(from string, why error) {
 	}
 }
 
-// observed adds the pages of those who watch over the cluster. Health is for everyone. Metrics, and
-// where workers have theirs, are for those with the cluster's token, or with one that opens nothing
-// else.
+// observed registers the handlers for monitoring. Health needs no token. Metrics and scrape targets
+// accept the cluster's token or the metrics token.
 func (s *server) observed(mux *http.ServeMux) {
 	s.health.Handle(mux)
 	guard := func(h http.Handler) http.Handler { return s.gate.Page(h, control.Reading, true) }
@@ -161,20 +159,21 @@ func (s *server) observed(mux *http.ServeMux) {
 	}
 }
 
-// Closing is closed when everything ends.
+// Closing returns a channel that is closed when the master stops.
 func (s *server) Closing() <-chan struct{} { return s.ctx.Done() }
 
-// target is what Prometheus's http_sd wants to know of a place to scrape.
+// target is an entry of Prometheus's http_sd format.
 type target struct {
 	Targets []string          `json:"targets"`
 	Labels  map[string]string `json:"labels"`
 }
 
-// resolveTime is how long a name may take to be resolved.
+// resolveTime bounds the lookup of a host name.
 const resolveTime = time.Second
 
-// scraped returns where the metrics of a worker are that registers from an address of peer, or
-// nothing if it says that they are at another host: Prometheus would go there with its token.
+// scraped returns the address of a worker's metrics, given the address that the worker registers
+// from. It returns "" if the metrics are at another host, because Prometheus would send its token
+// there.
 func scraped(ctx context.Context, peer, address string) string {
 	from, _, err := net.SplitHostPort(peer)
 	if err != nil {
@@ -202,10 +201,10 @@ func scraped(ctx context.Context, peer, address string) string {
 	if err != nil || !slices.ContainsFunc(all, func(a net.IPAddr) bool { return same(a.IP) }) {
 		return ""
 	}
-	return net.JoinHostPort(from, port) // the name may be another host's later
+	return net.JoinHostPort(from, port) // not the name, which could be changed to another host
 }
 
-// targets lists the workers that are there and have a port for it.
+// targets lists the live workers that serve metrics.
 func (s *server) targets(w http.ResponseWriter, _ *http.Request) {
 	all := []target{}
 	s.mu.Lock()
@@ -226,9 +225,9 @@ func (s *server) targets(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(all)
 }
 
-// watched passes an event of a job on; nil is one that is forgotten.
+// watched passes an event of a job to the observer. j may be nil if the job is forgotten.
 func (s *server) watched(j *job, e *control.JobEvent) {
 	if j != nil && s.options.Watch != nil {
-		s.options.Watch(j.id, s.shownEvent(s.ctx, j.owner, e)) // which readers are shown
+		s.options.Watch(j.id, s.shownEvent(s.ctx, j.owner, e)) // as readers may see it
 	}
 }

@@ -27,27 +27,28 @@ import (
 const (
 	maxQueue = 1000
 	maxEnded = 1000
-	// maxGraphs bounds the catalog, maxWorkers the names of workers, and maxWaiting the bytes of
-	// the descriptions of an owner's jobs that wait.
+	// maxGraphs bounds the catalog and maxWorkers the workers. maxWaiting bounds the total size of
+	// the specs of an owner's queued jobs.
 	maxGraphs  = 1000
 	maxWorkers = 4096
 	maxWaiting = 4 << 20
-	keepGone   = 10 * time.Minute // after the time to come back
+	keepGone   = 10 * time.Minute // beyond the hold time
 	keepLeft   = time.Minute
-	ticks      = 20 // in a lease
+	ticks      = 20 // per lease
 	cleanUp    = 5 * time.Second
 
-	settleLeases = 4                      // that workers have to come back, before anything begins
-	shutdownFor  = 200 * time.Millisecond // streams have ended by then; HTTP/2 takes 1 s to say so
+	settleLeases = 4 // leases that workers have to come back before jobs begin
+	// streams have ended by then, but HTTP/2 needs 1 s to report it
+	shutdownFor = 200 * time.Millisecond
 )
 
-// server is a master: the I/O around a cluster's state machine. Make it with New, run it with
-// Serve.
+// server is a master: it does the I/O for the state machine cluster. Make it with New and run it
+// with Serve.
 type server struct {
-	control.UnimplementedWorkersHandler // calls that a later version adds fail cleanly
+	control.UnimplementedWorkersHandler // makes unknown calls of later versions fail properly
 	control.UnimplementedClusterHandler
 	options  *Config
-	id       string // of this run
+	id       string // of this run of the master
 	log      *slog.Logger
 	start    time.Time
 	results  *results
@@ -59,35 +60,35 @@ type server struct {
 	lock     *os.File // of Data, or nil
 	data     *dataDir // or nil
 
-	ctx  context.Context // of everything the server started
+	ctx  context.Context // ends when the server stops
 	end  context.CancelCauseFunc
-	work sync.WaitGroup // runs, loads, drops
+	work sync.WaitGroup // runs, loads and clean-ups
 
-	meetings atomic.Uint64 // of workers, to load graphs
+	meetings atomic.Uint64 // attempts to connect a team
 
-	run        uint64       // of the master
-	backups    sync.Mutex   // one at a time
-	state      *standby.Log // what the master decides, on record; or nil
-	shared     *standby.Log // state, if masters share it; or nil
+	run        uint64       // number of this run of the master
+	backups    sync.Mutex   // held during a backup
+	state      *standby.Log // log of the state's records, or nil
+	shared     *standby.Log // state, if masters share it, or nil
 	logs       *jobLogs     // or nil
 	objects    *objects.Server
-	firstEvent uint64 // of journals: the number before the first
+	firstEvent uint64 // journals' numbers begin after it
 
 	mu       sync.Mutex
 	commits  commits
 	cluster  *cluster
 	sessions map[string]*session
-	arrived  chan struct{}                      // closed, and another, when there is one more
-	stops    map[string]context.CancelCauseFunc // of runs and loads
+	arrived  chan struct{}                      // closed and replaced when a session is added
+	stops    map[string]context.CancelCauseFunc // by run or load
 	runs     map[string]*run
 	journals map[string]*journal
-	past     []*job // those that ended before this run of the master, oldest first
-	// Of graphs that are not there yet: closed when they are, or have failed.
+	past     []*job // jobs that ended in earlier runs of the master, oldest first
+	// By graph: closed when the graph is ready or has failed.
 	loads    map[string]chan struct{}
-	examined map[pair]bool // whose connections are being looked into
-	refusing string        // why no job is taken
-	turned   int           // clients with a wrong token
-	stale    int           // messages of a time gone by
+	examined map[pair]bool // pairs of workers being probed
+	refusing string        // why no jobs are accepted, or ""
+	turned   int           // refused requests, such as with a wrong token
+	stale    int           // messages of earlier incarnations or ended calls
 }
 
 type objectServer = objects.Server
@@ -178,14 +179,14 @@ func New(o Config) (_ *server, err error) {
 	return s, nil
 }
 
-// now is the time since the master started; it does not jump with the wall clock.
+// now returns the time since the master started. It does not follow changes of the wall clock.
 func (s *server) now() time.Duration { return s.options.Now().Sub(s.start) }
 
-// errClosing is why everything ends with the master.
+// errClosing is the error of operations in progress when the master stops.
 var errClosing = errors.New("the master is stopping")
 
-// Serve answers on a listener until ctx ends, and returns when everything it started has ended. It
-// is called once.
+// Serve accepts connections until ctx ends. It returns after all its goroutines have ended, and is
+// called once.
 func (s *server) Serve(ctx context.Context, l net.Listener) error {
 	defer s.unlock()
 	defer s.results.close()
@@ -216,10 +217,10 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 		defer func() {
 			close(s.commits.end)
 			<-s.commits.ended
-			s.results.settle() // before another master looks for them
+			s.results.settle() // before another master looks for results
 			s.release()
 		}()
-		_ = s.commit(func() error { // what an earlier run has left
+		_ = s.commit(func() error { // also writes changes made by restore
 			if jobs, graphs := len(s.cluster.jobs), len(s.cluster.graphs); jobs+graphs > 0 {
 				s.log.Info("goes on after an earlier master", "jobs", jobs, "waiting",
 					len(s.cluster.queued), "graphs", graphs)
@@ -247,12 +248,12 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 	select {
 	case err = <-served:
 	case <-ctx.Done():
-	case <-s.ctx.Done(): // it is no longer the master
+	case <-s.ctx.Done(): // it no longer leads
 		err = context.Cause(s.ctx)
 	}
 	s.health.NotReady("stopping")
 	s.mu.Lock()
-	s.end(errClosing) // under the lock: nothing is started any more
+	s.end(errClosing) // under the lock, so that nothing is started afterwards
 	s.mu.Unlock()
 	s.work.Wait()
 	bounded, cancel := context.WithTimeout(context.Background(), shutdownFor)
@@ -266,7 +267,8 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// enter counts its caller among what Serve waits for, unless the server stops.
+// enter makes Serve wait for the caller until s.work.Done. It returns false if the server is
+// stopping.
 func (s *server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,8 +279,8 @@ func (s *server) enter() bool {
 	return true
 }
 
-// spawn starts what Serve waits for. The lock is held; a server that stops starts nothing, and
-// spawn reports false.
+// spawn starts a goroutine that Serve waits for. It returns false, and starts nothing, if the
+// server is stopping. The caller holds the lock.
 func (s *server) spawn(f func()) bool {
 	if s.ctx.Err() != nil {
 		return false
@@ -287,10 +289,10 @@ func (s *server) spawn(f func()) bool {
 	return true
 }
 
-// Register makes a worker known.
+// Register registers a worker.
 func (s *server) Register(ctx context.Context, r *control.RegisterRequest) (_ *control.RegisterResponse, err error) {
 	defer func() {
-		if r.Incarnation == 0 || err != nil { // else it was here before
+		if r.Incarnation == 0 || err != nil { // otherwise it is registering again
 			s.audit.add(ctx, entry{What: "register", Worker: r.Name}, &err)
 		}
 	}()
@@ -309,7 +311,7 @@ func (s *server) Register(ctx context.Context, r *control.RegisterRequest) (_ *c
 	if err != nil {
 		level := slog.LevelWarn
 		if refused := (*control.RefusedError)(nil); errors.As(err, &refused) && refused.Wait > 0 {
-			level = slog.LevelInfo // it comes again
+			level = slog.LevelInfo // the worker will retry
 		}
 		s.log.Log(context.Background(), level, "worker refused", "worker", r.Name, "from", from,
 			"reason", err)

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// session is the connection over which a worker is commanded.
+// session is a connection for commands to a worker.
 type session struct {
 	name        string
 	incarnation uint64
@@ -21,30 +21,31 @@ type session struct {
 	end         context.CancelCauseFunc
 
 	mu    sync.Mutex
-	last  uint64 // command
+	last  uint64 // number of the last command
 	calls map[uint64]*call
 
-	received uint64        // bytes, as tick last saw them; under the server's lock, and so is
-	told     time.Duration // when tick last sent something
+	received uint64        // bytes received at the last tick; guarded by the server's lock
+	told     time.Duration // when tick last sent a heartbeat; guarded likewise
 }
 
-// call is a command that was not answered yet.
+// call is a command in progress.
 type call struct {
 	job     string
 	epoch   uint32
-	reports chan *control.Report // that were not taken yet
-	ctx     context.Context      // ended: nobody waits any more
+	reports chan *control.Report // reports not yet handled
+	ctx     context.Context      // ends when nobody waits for reports
 
-	take func(*control.ValuesChunk) error // takes what is delivered; nil if nothing may be
-	// Under the session's lock: a connection for it has begun.
+	// handles chunks of a delivered answer; nil if none is expected
+	take func(*control.ValuesChunk) error
+	// Guarded by the session's lock: a connection for the answer was opened.
 	delivered bool
 	failed    chan error // why the delivery ended
 }
 
-// maxReports bounds the reports that wait to be taken: news of a run may come faster than it is
-// taken. Then the worker's next words are not read, so that it has to wait. There are few of them,
-// for each may tell of many supersteps. The worker counts as heard again after each roomWait, which
-// is several times shorter than a lease, and is given up after mostWaits of them.
+// maxReports bounds the reports in a call's buffer. When the buffer is full, the master stops
+// reading from the worker, which then has to wait. A small buffer suffices, because a report may
+// cover many supersteps. Meanwhile the worker's lease is renewed after each roomWait, which is much
+// shorter than a lease. After mostWaits of them the session is ended.
 const (
 	maxReports = 8
 	roomWait   = 500 * time.Millisecond
@@ -59,9 +60,9 @@ func newSession(ctx context.Context, lane *control.Lane, name string, incarnatio
 	}
 }
 
-// do sends a command and waits for the last of its reports; those before it go to each, and what is
-// delivered to take, if it is not nil. The error is of the session or of ctx; what went wrong with
-// the command is in the report.
+// do sends a command and waits for its last report. It passes earlier reports to each, and
+// delivered chunks to take, if not nil. The error is that of the session or ctx; an error of the
+// command is in the report.
 func (s *session) do(ctx context.Context, c *control.Command, each func(*control.Report) error, take func(*control.ValuesChunk) error) (*control.Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -76,8 +77,7 @@ func (s *session) do(ctx context.Context, c *control.Command, each func(*control
 	return s.wait(ctx, k, each)
 }
 
-// begin numbers a command and makes ready for its reports, which are not waited for once ctx has
-// ended.
+// begin numbers a command and registers its call, until ctx ends.
 func (s *session) begin(ctx context.Context, c *control.Command, take func(*control.ValuesChunk) error) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,8 +113,8 @@ func (s *session) wait(ctx context.Context, k *call, each func(*control.Report) 
 	}
 }
 
-// next returns the next report of a call. One that has come counts more than the end of the session
-// or of ctx after it.
+// next returns the next report of a call. A received report takes precedence over the end of the
+// session or ctx.
 func (s *session) next(ctx context.Context, k *call) (r *control.Report, err error) {
 	select {
 	case r = <-k.reports:
@@ -133,9 +133,8 @@ func (s *session) next(ctx context.Context, k *call) (r *control.Report, err err
 	}
 }
 
-// answered leaves a report to who waits for it. Where there is no room for it, it waits for
-// roomWait at most, and says that it has to be tried again: who calls reads heartbeats. known says
-// that somebody waits for the report: else it is stale.
+// answered passes a report to its call. known is false if no such call waits. If the buffer is
+// full, answered waits at most roomWait and returns full, because the caller also reads heartbeats.
 func (s *session) answered(r *control.Report) (known, full bool) {
 	s.mu.Lock()
 	k := s.calls[r.Id]
@@ -146,14 +145,14 @@ func (s *session) answered(r *control.Report) (known, full bool) {
 	select {
 	case k.reports <- r:
 		return true, false
-	case <-k.ctx.Done(): // nobody takes them any more
+	case <-k.ctx.Done(): // nobody waits for it
 		return false, false
 	case <-time.After(roomWait):
 		return true, true
 	}
 }
 
-// serveSession serves a worker's session, and ends it.
+// serveSession serves a worker's session until it ends.
 func (s *server) serveSession(ctx context.Context, lane *control.Lane) {
 	if !s.enter() {
 		return
@@ -162,8 +161,8 @@ func (s *server) serveSession(ctx context.Context, lane *control.Lane) {
 	lane.End(s.keepSession(ctx, lane))
 }
 
-// keepSession hears what a worker says until the session ends, and returns why. While it does not
-// read, no heartbeat is heard: it waits for no disk, no client and no other worker.
+// keepSession handles a worker's messages until the session ends, and returns the reason. It must
+// not wait for a disk, a client or another worker, because it also receives heartbeats.
 func (s *server) keepSession(ctx context.Context, lane *control.Lane) error {
 	first := &control.FromWorker{}
 	soon, cancel := context.WithTimeout(ctx, s.options.Lease)
@@ -203,7 +202,7 @@ func (s *server) keepSession(ctx context.Context, lane *control.Lane) error {
 			if errors.As(err, new(*control.CodecError)) {
 				cause = fmt.Errorf("%w: %w", errSessionBroke, err)
 			}
-			s.detach(w, cause) // before a job ends of it: the next gets no worker without a session
+			s.detach(w, cause) // before jobs fail, so that their next attempts avoid this worker
 			w.end(cause)
 			return context.Cause(w.ctx)
 		}
@@ -213,12 +212,12 @@ func (s *server) keepSession(ctx context.Context, lane *control.Lane) error {
 	}
 }
 
-// exitWait bounds how long a failure whose cause is that a session broke waits for why the worker's
-// process has ended.
+// exitWait bounds how long a failure due to a broken session waits for the reason why the worker's
+// process ended.
 const exitWait = time.Second
 
-// awaitExit waits a moment for why a worker has ended, if that is what err may come of. ctx ends
-// when it is known.
+// awaitExit waits briefly for the reason why a worker ended, if err may be due to that. ctx ends
+// when the reason is known.
 func (s *server) awaitExit(ctx context.Context, err error) {
 	if !errors.Is(err, errSessionBroke) {
 		return
@@ -229,7 +228,7 @@ func (s *server) awaitExit(ctx context.Context, err error) {
 	}
 }
 
-// ReportExit takes why a worker's process has ended.
+// ReportExit receives the reason why a worker's process ended.
 func (s *server) ReportExit(ctx context.Context, r *control.ReportExitRequest) (*control.ReportExitResponse, error) {
 	defer s.audit.add(ctx, entry{What: "report the end of a worker", Worker: r.Name}, nil)
 	reason := strings.Join(strings.Fields(control.Text(r.Reason, maxReason)), " ")
@@ -241,10 +240,10 @@ func (s *server) ReportExit(ctx context.Context, r *control.ReportExitRequest) (
 	return &control.ReportExitResponse{}, nil
 }
 
-// maxReason bounds why a worker has ended, in bytes.
+// maxReason bounds the reason of ReportExit, in bytes.
 const maxReason = 4 << 10
 
-// attach makes a session the worker's, and ends one it had before.
+// attach makes w the worker's session, and ends its previous one.
 func (s *server) attach(w *session, offers []*control.Offer) (attached *control.Attached, err error) {
 	attached = &control.Attached{}
 	s.event(func() {
@@ -274,7 +273,8 @@ func (s *server) detach(w *session, cause error) {
 	})
 }
 
-// hear takes what a worker says, and reports whether it is still one of the cluster's.
+// hear handles a message of a worker. It returns false if the worker is no longer part of the
+// cluster.
 func (s *server) hear(w *session, m *control.FromWorker) bool {
 	known := false
 	s.event(func() {
@@ -305,13 +305,13 @@ func (s *server) hear(w *session, m *control.FromWorker) bool {
 	return true
 }
 
-// reported leaves a worker's report to who waits for it, and reports whether the worker is still
-// one of the cluster's.
+// reported passes a worker's report to its call. It returns false if the worker is no longer part
+// of the cluster.
 func (s *server) reported(w *session, r *control.Report) bool {
 	for range mostWaits {
 		known, full := w.answered(r)
 		if full {
-			// its lease is renewed
+			// renew its lease
 			s.event(func() { known = s.cluster.heard(s.now(), w.name, w.incarnation) })
 			if known && w.ctx.Err() == nil {
 				continue
@@ -328,8 +328,8 @@ func (s *server) reported(w *session, r *control.Report) bool {
 	return true
 }
 
-// tell sends a command, before any that comes later. Its answer, if one comes, matters to nothing
-// but the log and the memory that it tells of. The lock is held.
+// tell sends a command in the background, before any later command. Its answer is only used for
+// logging and memory figures. The caller holds the lock.
 func (s *server) tell(w *session, c *control.Command) (answer <-chan *control.Report) {
 	ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
 	k, answered := w.begin(ctx, c, nil), make(chan *control.Report, 1)
@@ -345,7 +345,7 @@ func (s *server) tell(w *session, c *control.Command) (answer <-chan *control.Re
 		if err == nil && r.Failure != nil {
 			err = errors.New(r.Failure.Message)
 		}
-		// The worker does it all the same, or when it attaches anew.
+		// The worker may still execute the command, or clean up when it attaches again.
 		if err != nil && s.ctx.Err() == nil {
 			s.log.Warn("clean-up failed", "worker", w.name, "job", c.Job, "error", err)
 		}

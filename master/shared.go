@@ -11,16 +11,16 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// sharedResults begins names in the place that masters share. What is asked of it may take
-// sharedWithin, and as long as so many bytes a second take.
+// sharedResults is the prefix of results in the shared place. A call of the place may take
+// sharedWithin, plus its bytes divided by sharedRate.
 const (
 	sharedResults = "results/"
 	sharedWithin  = time.Minute
 	sharedRate    = 10e6
 )
 
-// patient returns a store whose callers wait no longer than their contexts let them, and than that.
-// What hangs goes on with an ended context, and nobody hears of what it returns.
+// patient returns a store whose calls return at the latest after these bounds, or when their
+// contexts end. A call that hangs continues in the background with an ended context.
 func patient(s store.Store) store.Store {
 	return &store.Calls{Place: s.String(), Do: func(ctx context.Context, size int64,
 		call func(context.Context, store.Store) error,
@@ -40,17 +40,17 @@ func patient(s store.Store) store.Store {
 	}}
 }
 
-// share has results and columns stored in a place that masters share, too, by the so-manieth run of
-// a master.
+// share also stores results and columns in the place that masters share. run is the number of the
+// master's run.
 func (r *results) share(s store.Store, run uint64, held func() bool) {
 	r.shared, r.term, r.held = &place{patient(s), s.String(), sharedResults, 3},
 		fmt.Sprintf("%020d", run), held
 }
 
-// sharedDir begins the names of a job's result in the place.
+// sharedDir returns the prefix of the names of a job's result in the shared place.
 func (r *results) sharedDir(job string) string { return sharedResults + job + "/" + r.term + "/" }
 
-// publish stores a file of the directory in the place.
+// publish copies a local file to the shared place.
 func (r *results) publish(ctx context.Context, file, name string) error {
 	from, err := r.root.Open(file)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *results) publish(ctx context.Context, file, name string) error {
 	return r.shared.Put(ctx, name, from, info.Size())
 }
 
-// publishParts stores the parts of a job's result in the place.
+// publishParts copies the parts of a job's result to the shared place, if there is one.
 func (r *results) publishParts(ctx context.Context, job string, n int) (err error) {
 	for i := 0; i < n && r.shared != nil && err == nil; i++ {
 		err = r.publish(ctx, job+"/"+partFile(i), r.sharedDir(job)+partFile(i))
@@ -72,7 +72,7 @@ func (r *results) publishParts(ctx context.Context, job string, n int) (err erro
 	return err
 }
 
-// unshare removes what there is below a prefix in the place.
+// unshare removes everything below a prefix in the shared place.
 func (r *results) unshare(ctx context.Context, prefix string) error {
 	if r.shared == nil || !r.held() {
 		return nil
@@ -88,12 +88,12 @@ func (r *results) unshare(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// open keeps a job's result from being removed until done is called, and finds it: in the
-// directory, or in the place that masters share. It is nil if there is none, or an error.
+// open finds a job's result in the directory or in the shared place, and protects it from removal
+// until done is called. It returns nil if there is none.
 func (r *results) open(ctx context.Context, id string) (f *found, done func(), err error) {
 	done = r.retention.read(id)
 	r.mu.Lock()
-	removed := done == nil && r.turns[id] != nil // soon
+	removed := done == nil && r.turns[id] != nil // being removed
 	r.mu.Unlock()
 	if removed {
 		return nil, nil, nil
@@ -102,9 +102,9 @@ func (r *results) open(ctx context.Context, id string) (f *found, done func(), e
 	if err == nil && r.shared != nil && !f.begins() {
 		f, err = r.shared.result(ctx, id)
 	}
-	// else another master has removed it
+	// Without a first part, another master has removed it.
 	if err == nil && (r.shared == nil || f.begins()) {
-		if done == nil && r.shared != nil { // one of an earlier master, not counted yet
+		if done == nil && r.shared != nil { // an earlier master's, without an entry yet
 			var k *stored
 			if k, err = r.inspect(ctx, id, f); err == nil {
 				r.retention.add(k)
@@ -121,7 +121,7 @@ func (r *results) open(ctx context.Context, id string) (f *found, done func(), e
 	return nil, nil, err
 }
 
-// openResult is results.open, but that there is none is an error, too.
+// openResult is results.open, but a missing result is an error.
 func (s *server) openResult(ctx context.Context, j *control.Job) (f *found, done func(), err error) {
 	id := j.Id
 	f, done, err = s.results.open(ctx, id)
@@ -136,8 +136,7 @@ func (s *server) openResult(ctx context.Context, j *control.Job) (f *found, done
 	return f, done, err
 }
 
-// learnShared counts the results in the place among those that are kept, and removes those that are
-// not to be.
+// learnShared adds the results of the shared place, and removes those that exceed the bounds.
 func (r *results) learnShared(ctx context.Context) error {
 	all, err := r.shared.results(ctx, "")
 	if err != nil {
@@ -157,7 +156,7 @@ func (r *results) learnShared(ctx context.Context) error {
 	return nil
 }
 
-// spawnShared finds what is in the place that masters share, beside what else the master does.
+// spawnShared finds results and columns in the shared place in the background.
 func (s *server) spawnShared() {
 	s.work.Go(func() {
 		if err := errors.Join(s.results.learnShared(s.ctx),

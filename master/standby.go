@@ -21,22 +21,20 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// standbyName is the directory of the state in the place of checkpoints.
+// standbyName is the directory of the shared state in the place of checkpoints.
 const standbyName = "master"
 
-// leadLease is the lease of a master in leases of its workers: after this time without a sign of it
-// they have let go of it.
+// leadLease is a leader's lease, in leases of workers. When it has passed, its workers have given
+// the master up.
 const leadLease = 2
 
-// What a master says that does not lead, and one that may have led no more when it had done what it
-// was asked.
+// Errors of a master that does not lead, and of one that may have lost the lead during a call.
 var (
 	errStandby   = errors.New("this master stands by, and another one leads, or none does yet")
 	errUncertain = errors.New("this master may no longer lead: what was asked may be done, or not")
 )
 
-// takeTurns stands by until no other master leads, leads until another one does, or may, and so on
-// until ctx ends.
+// takeTurns alternates between standing by and leading, until ctx ends.
 func (o Config) takeTurns(ctx context.Context) error {
 	l, ok := o.Listener.(daemon.Listener)
 	if !ok {
@@ -93,7 +91,7 @@ func (o *Config) lead(ctx context.Context, place store.Store, l daemon.Listener)
 	return shared, err
 }
 
-// standsBy answers everything but whether the process lives.
+// standsBy rejects all requests but health checks.
 func standsBy(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
 		var health control.Health
@@ -105,14 +103,14 @@ func standsBy(w http.ResponseWriter, r *http.Request) {
 	}
 	errors := connect.NewErrorWriter()
 	if errors.IsSupported(r) {
-		// The caller may have gone.
+		// The client may have disconnected.
 		_ = errors.Write(w, r, connect.NewError(connect.CodeUnavailable, errStandby))
 		return
 	}
 	control.Deny(w, http.StatusServiceUnavailable, errStandby.Error())
 }
 
-// notAlone refuses data of a master that has its state there.
+// notAlone rejects a directory that contains the state of a master without standby.
 func notAlone(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, stateName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,19 +122,19 @@ func notAlone(dir string) error {
 	return err
 }
 
-// durable reports whether what the master decides outlives it.
+// durable reports whether the master's state is stored.
 func (s *server) durable() bool { return s.state != nil }
 
-// held reports whether what this master does counts: no other one leads.
+// held reports whether this master leads.
 func (s *server) held() bool { return s.shared == nil || s.shared.Held() }
 
-// lost reports whether another one may lead.
+// lost reports whether this master stopped because another one may lead.
 func (s *server) lost() bool {
 	return s.shared != nil && errors.Is(context.Cause(s.ctx), standby.ErrLost)
 }
 
-// writeRecords writes what events have changed. Where the state is shared nothing may be done after
-// an error.
+// writeRecords appends changes to the state. If the state is shared, nothing may be done after an
+// error.
 func (s *server) writeRecords(records []standby.Change) error {
 	if len(records) == 0 && s.held() {
 		return nil
@@ -144,7 +142,7 @@ func (s *server) writeRecords(records []standby.Change) error {
 	return s.state.Append(context.Background(), records)
 }
 
-// renewals tells when it may be time to renew the lease.
+// renewals returns a ticker for renew.
 func (s *server) renewals() (<-chan time.Time, func()) {
 	if s.shared == nil {
 		return nil, func() {}
@@ -153,7 +151,7 @@ func (s *server) renewals() (<-chan time.Time, func()) {
 	return t.C, t.Stop
 }
 
-// renew goes on leading.
+// renew extends the lease of the lead, if due.
 func (s *server) renew() {
 	if !s.shared.Due() {
 		return
@@ -165,8 +163,8 @@ func (s *server) renew() {
 	}
 }
 
-// lose ends everything: another master leads, or may. What events wanted done is not. The lock is
-// held.
+// lose stops the server because another master may lead. The effects of the given batches are
+// dropped. The caller holds the lock.
 func (s *server) lose(all []*batch, err error) {
 	if s.ctx.Err() == nil {
 		s.log.Error("another master may lead: this one ends what it does", "error", err)
@@ -178,7 +176,7 @@ func (s *server) lose(all []*batch, err error) {
 	}
 }
 
-// release lets another master lead at once, when this one ends by itself.
+// release ends the lease, so that another master can lead at once.
 func (s *server) release() {
 	if s.shared == nil || s.lost() {
 		return
@@ -190,7 +188,7 @@ func (s *server) release() {
 	}
 }
 
-// leads refuses everything while it is not known that this master leads.
+// leads rejects requests while this master may not lead.
 func (s *server) leads(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.held() {
@@ -201,11 +199,11 @@ func (s *server) leads(next http.Handler) http.Handler {
 	})
 }
 
-// certainty lets an answer go when what it tells of is on record, and no other master leads, who
-// may know better.
+// certainty is an interceptor that delays an answer until the changes that it reports are on disk,
+// and rejects it if this master no longer leads.
 type certainty struct{ s *server }
 
-// WrapUnary is connect.Interceptor's.
+// WrapUnary implements connect.Interceptor.
 func (c certainty) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	if c.s.shared == nil {
 		return next
@@ -219,13 +217,13 @@ func (c certainty) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// WrapStreamingClient is connect.Interceptor's.
+// WrapStreamingClient implements connect.Interceptor.
 func (certainty) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
 
-// WrapStreamingHandler is connect.Interceptor's: what streams tell was on record before. Their
-// contexts end with the server's.
+// WrapStreamingHandler implements connect.Interceptor. Streams only report changes that are on
+// disk. Their contexts end with the server's.
 func (c certainty) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		err := next(ctx, conn)
@@ -236,7 +234,7 @@ func (c certainty) WrapStreamingHandler(next connect.StreamingHandlerFunc) conne
 	}
 }
 
-// certain waits until what was seen is on record.
+// certain waits until all changes so far are on disk.
 func (s *server) certain(ctx context.Context) error {
 	s.mu.Lock()
 	last := s.commits.last

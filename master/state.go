@@ -18,20 +18,20 @@ import (
 
 // Files of a master's state.
 const (
-	lockFile = "lock" // held locked for as long as the master lives
-	runsFile = "runs" // how many masters there have been
+	lockFile = "lock" // locked while the master lives
+	runsFile = "runs" // number of runs of the master
 
 	newestFile = "newest" // in the directory of the state: the number of its newest record
 )
 
-// runs counts the masters of this process that keep no state.
+// runs counts the masters of this process without stored state.
 var runs atomic.Uint64
 
 // stateName is the directory of Data with the state: the records of jobs and graphs.
 const stateName = "state"
 
-// openState reads the state in Data, which this process has to itself. What is damaged is an error,
-// and stays as it is.
+// openState reads the state in Data, which the caller has locked. If the state is damaged, it fails
+// and changes nothing.
 func openState(o *Config, into *saved) (*standby.Log, error) {
 	old := filepath.Join(o.Data, "state.db")
 	if _, err := os.Stat(old); err == nil {
@@ -57,9 +57,8 @@ func openState(o *Config, into *saved) (*standby.Log, error) {
 	return l, nil
 }
 
-// number returns the number of a run of the master: larger than that of any before it, whatever the
-// clock says. The lock, if not nil, is to be closed when the run ends: until then the directory is
-// this run's alone.
+// number returns the number of this run of the master, which is larger than that of any earlier run
+// and independent of the clock. The lock on Data, if not nil, must be closed at the end of the run.
 func number(o *Config) (run uint64, lock *os.File, err error) {
 	switch {
 	case o.Data != "":
@@ -98,12 +97,12 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 	return run, lock, nil
 }
 
-// firstNumber is what a run's incarnations, and numbers of loads and meetings, come after: each run
-// has 2^32 of its own, all larger than those of the runs before, so that a worker that starts anew
-// is newer than what it was, under whichever master.
+// firstNumber returns the number after which a run's incarnations, loads and meetings are numbered.
+// Each run has 2^32 numbers, all larger than those of earlier runs. So a restarted worker has a
+// larger incarnation than before, under any master.
 func firstNumber(run uint64) uint64 { return run << 32 }
 
-// unlock lets another master have the data.
+// unlock allows another master to use the data.
 func (s *server) unlock() {
 	s.logs.close()
 	if s.state != nil {
@@ -115,16 +114,16 @@ func (s *server) unlock() {
 	_ = s.lock.Close() // or there is none
 }
 
-// temporaryName is what the names of temporary directories of results begin with.
+// temporaryName is the prefix of temporary directories of results.
 const temporaryName = "superstep-results-"
 
-// lockName is the file in such a directory that its master holds locked: the lock goes with the
-// process, however that ends.
+// lockName is a file in such a directory that its master holds locked. The lock ends with the
+// process.
 const lockName = ".lock"
 
-// own marks a directory as this process's, until the file is closed; nil where there are no locks,
-// and nothing is cleared then. The file gets its name when it is locked: one with that name and no
-// lock belongs to nobody.
+// own marks a directory as used by this process until the file is closed. It returns nil where file
+// locks are not supported; then stale directories are not removed. The file is locked before it is
+// renamed to lockName, so an unlocked lockName has no owner.
 func own(dir string) *os.File {
 	f, err := os.OpenFile(filepath.Join(dir, lockName+"-new"), os.O_RDWR|os.O_CREATE|os.O_TRUNC,
 		0o600)
@@ -138,16 +137,16 @@ func own(dir string) *os.File {
 	return f
 }
 
-// clearStale removes directories of masters that were killed. What cannot be removed stays.
+// clearStale removes the temporary directories of killed masters, as far as possible.
 func clearStale(in string) {
-	dirs, _ := filepath.Glob(filepath.Join(in, temporaryName+"*")) // the pattern is right
+	dirs, _ := filepath.Glob(filepath.Join(in, temporaryName+"*")) // the pattern is valid
 	for _, dir := range dirs {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 			continue
 		}
 		f, err := statefile.Open(filepath.Join(dir, lockName))
 		if err != nil {
-			continue // another user's, or one that is being made
+			continue // owned by another user, or just being made
 		}
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() &&
 			statefile.TryLock(f) == nil {
@@ -157,23 +156,22 @@ func clearStale(in string) {
 	}
 }
 
-// dataDir is what a master watches of Data: that it is the directory with which the master began,
-// and that something can be written there.
+// dataDir checks that Data is still the directory with which the master began, and can be written.
 type dataDir struct {
 	dir   string
-	files map[string]os.FileInfo // of what the master keeps there, by path, when it began
+	files map[string]os.FileInfo // the files checked, by path, when the master began
 }
 
-// dataNames are what is looked for, the directory itself first.
+// dataNames are the files to check, the directory itself first.
 var dataNames = [...]string{"", resultsName, stateName, logsName}
 
 const (
 	dataPeriod = time.Second
-	dataProbe  = "probe" // a file that is written and removed again
+	dataProbe  = "probe" // a file that is written and removed
 	probeBytes = 64 << 10
 )
 
-// watchedData notes what there is in Data when a master begins.
+// watchedData stats the files in Data when a master begins.
 func watchedData(dir string) *dataDir {
 	d := &dataDir{dir: dir, files: map[string]os.FileInfo{}}
 	for _, name := range dataNames {
@@ -185,7 +183,7 @@ func watchedData(dir string) *dataDir {
 	return d
 }
 
-// trouble is why nothing can be kept in Data, or nil.
+// trouble returns why Data cannot be used, or nil.
 func (d *dataDir) trouble() error {
 	for _, name := range dataNames {
 		path := filepath.Join(d.dir, name)
@@ -200,8 +198,7 @@ func (d *dataDir) trouble() error {
 	return cmp.Or(err, os.Remove(path))
 }
 
-// watchData says, as long as the master serves, when nothing can be kept in Data, and when it can
-// again.
+// watchData checks Data periodically while the master serves.
 func (s *server) watchData() {
 	t := time.NewTicker(dataPeriod)
 	defer t.Stop()
@@ -233,7 +230,7 @@ func (s *server) lookAtData() {
 	}
 }
 
-// takes refuses what a client asks for while nothing can be kept of it. The lock is held.
+// takes rejects a call while Data cannot be used. The caller holds the lock.
 func (s *server) takes(refused string) error {
 	if s.refusing == "" {
 		return nil

@@ -10,30 +10,30 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// worker is what the master knows of a worker.
+// worker is the master's record of a worker.
 type worker struct {
 	name, instance string
-	by             string // whose certificate it has, or ""
+	by             string // owner of its certificate, or ""
 	incarnation    uint64
 	state          control.WorkerState
 	reason         string        // why it is leaving, left or lost
 	attached       bool          // has a session
-	met            bool          // has had one
-	since          time.Duration // when it was first here
+	met            bool          // has had a session with this run of the master
+	since          time.Duration // when it registered
 	suspected      bool          // by gossip
-	excluded       string        // why it gets no work: see cuts; empty if it may
-	told           bool          // goodbye
+	excluded       string        // why it gets no work (see cuts), or ""
+	told           bool          // goodbye was sent
 	heard          time.Duration
-	gone           time.Duration // since when it has left, or is lost
-	stalled        time.Duration // by how much its lease is longer, as it had to wait
-	// Lost after it; of a worker that is lost: may not come back after it.
+	gone           time.Duration // when it left or was lost
+	stalled        time.Duration // extension of its lease because its process was stalled
+	// The worker is lost after it. A lost worker may not come back after it.
 	deadline time.Duration
 	leaveBy  time.Duration
 	used     uint64          // bytes of memory
-	budget   *control.Budget // of its memory, as it said last, or nil
-	counted  time.Duration   // when it said that
-	freed    time.Duration   // counted, when something had ended last that took memory there
-	ways     []*control.Way  // that it has measured
+	budget   *control.Budget // last reported budget of memory, or nil
+	counted  time.Duration   // when the budget was reported
+	freed    time.Duration   // value of counted when memory was last freed there
+	ways     []*control.Way  // measured links
 	about    *control.RegisterRequest
 }
 
@@ -42,14 +42,14 @@ func (w *worker) live() bool {
 		w.state == control.WorkerState_WORKER_STATE_LEAVING
 }
 
-// registerBy takes a worker in, or back, and returns its incarnation.
+// registerBy registers a worker, or restores its registration, and returns its incarnation.
 //
-// A name belongs to the process that has it until its lease lapses. Then the next to ask gets it:
-// that process, which is what it was if it comes within the hold time, or another, under a larger
-// incarnation, and the one before is fenced. A process with an incarnation that this master never
-// gave is from before the master's restart, and keeps it.
+// A name belongs to its process until its lease expires. Then the next process that asks gets the
+// name. If that is the same process within the hold time, it keeps its incarnation. Another process
+// gets a larger incarnation, and the earlier process is fenced. An incarnation that this master did
+// not assign is from before the master's restart, and stays valid.
 //
-// by is whose certificate it has, "" without one.
+// by is the owner of the worker's certificate, or "".
 func (c *cluster) registerBy(now time.Duration, by string, r *control.RegisterRequest) (uint64, error) {
 	if err := c.acceptable(r); err != nil {
 		c.refused++
@@ -90,7 +90,7 @@ func (c *cluster) registerBy(now time.Duration, by string, r *control.RegisterRe
 		return 0, full
 	}
 	about := proto.CloneOf(r)
-	about.Programs = nil // they have been compared
+	about.Programs = nil // already compared
 	c.last = max(c.last, incarnation)
 	c.workers[r.Name] = &worker{
 		name: r.Name, by: by, instance: r.Instance, incarnation: incarnation,
@@ -113,7 +113,7 @@ func (w *worker) place() string {
 	return " at " + w.about.DataAddress
 }
 
-// heldFor refuses a name until its lease has lapsed, and that was seen.
+// heldFor refuses a name until its holder's lease has expired.
 func heldFor(name string, wait time.Duration) error {
 	r := control.Refuse(control.Refusal_KIND_HELD,
 		"the name %s is held for %.1f s more by a worker that lost its session", name,
@@ -128,16 +128,16 @@ func fenced(name string, old, newer uint64) error {
 		newer)
 }
 
-// lostRefusal refuses a worker that is lost: it is to register again (unknown), or is too late for
-// that (lapsed).
+// lostRefusal refuses a lost worker. With kind unknown it should register again; with kind lapsed
+// it is too late for that.
 func lostRefusal(kind control.Refusal_Kind, name string, incarnation uint64) error {
 	return control.Refuse(kind,
 		"the lease of worker %s, incarnation %d, has lapsed: it was taken for lost", name,
 		incarnation)
 }
 
-// attach begins a registered worker's session, with the shares of graphs that it holds; a session
-// it had before is over.
+// attach begins a session of a registered worker, which offers its partitions of graphs. A previous
+// session has ended.
 func (c *cluster) attach(now time.Duration, name string, incarnation uint64, offers []*control.Offer) error {
 	w := c.workers[name]
 	switch {
@@ -157,7 +157,7 @@ func (c *cluster) attach(now time.Duration, name string, incarnation uint64, off
 	return nil
 }
 
-// held returns the jobs and graphs of which a worker that has attached has shares that are needed.
+// held returns the jobs and graphs whose memory an attached worker must keep.
 func (c *cluster) held(name string, incarnation uint64) (jobs, graphs []string) {
 	for _, id := range c.order {
 		if j := c.jobs[id]; j.active() && !j.ending && placedOn(j.placements, name, incarnation) {
@@ -175,7 +175,7 @@ func (c *cluster) held(name string, incarnation uint64) (jobs, graphs []string) 
 	return jobs, graphs
 }
 
-// current returns the worker, if this is its incarnation and it is not gone.
+// current returns a live worker of this incarnation, or nil.
 func (c *cluster) current(name string, incarnation uint64) *worker {
 	w := c.workers[name]
 	if w == nil || w.incarnation != incarnation || !w.live() {
@@ -184,7 +184,7 @@ func (c *cluster) current(name string, incarnation uint64) *worker {
 	return w
 }
 
-// heard notes that a worker lives, and reports whether it is still one of the cluster's.
+// heard renews a worker's lease. It returns false if the worker is no longer part of the cluster.
 func (c *cluster) heard(now time.Duration, name string, incarnation uint64) bool {
 	w := c.current(name, incarnation)
 	if w == nil {
@@ -198,12 +198,12 @@ func (c *cluster) heardOf(now time.Duration, w *worker) {
 	w.heard, w.deadline, w.suspected = now, now+c.lease+w.stalled, false
 }
 
-// mostStalled is by how many leases a worker's is longer at most, whose process had to wait: for
-// pages of memory, say. It is by twice as long as that took at most in the last minute.
+// mostStalled bounds how many leases are added to a worker's lease because its process stalled, for
+// example on page faults. The extension is twice the longest stall of the last minute.
 const mostStalled = 3
 
-// unheard lengthens all leases, and the time clients have to confirm jobs, by a time in which the
-// master itself could not hear: it was paused.
+// unheard extends all leases, and the deadlines of confirmations, by a time in which the master was
+// paused and received nothing.
 func (c *cluster) unheard(d time.Duration) {
 	for _, w := range c.workers {
 		w.deadline += d
@@ -212,8 +212,8 @@ func (c *cluster) unheard(d time.Duration) {
 	c.unconfirmed(func(j *job) { j.confirmBy += d })
 }
 
-// suspect takes gossip's hint that a worker is dead: unless it is heard of soon, its lease ends
-// early.
+// suspect handles gossip's hint that a worker is dead. Its lease ends early unless it is heard
+// from.
 func (c *cluster) suspect(now time.Duration, name string) {
 	w := c.workers[name]
 	if w == nil || !w.live() {
@@ -223,8 +223,8 @@ func (c *cluster) suspect(now time.Duration, name string) {
 	w.deadline = min(w.deadline, now+2*c.lease/control.HeartbeatsPerLease+w.stalled)
 }
 
-// detach notes the end of a session. A worker that was told to go is gone; another has until its
-// lease ends to come back.
+// detach handles the end of a session. A worker that was sent goodbye has left. Another worker has
+// until the end of its lease to attach again.
 func (c *cluster) detach(now time.Duration, name string, incarnation uint64) {
 	w := c.current(name, incarnation)
 	if w == nil {
@@ -239,8 +239,8 @@ func (c *cluster) detach(now time.Duration, name string, incarnation uint64) {
 	c.exclude()
 }
 
-// leave is a worker's wish to go: it gets no more work, and goes when what it runs has ended or its
-// grace is over.
+// leave handles a worker's request to leave. The worker gets no more work, and leaves when its work
+// has ended or its grace is over.
 func (c *cluster) leave(now time.Duration, name string, incarnation uint64, reason string) {
 	w := c.current(name, incarnation)
 	if w == nil || w.state == control.WorkerState_WORKER_STATE_LEAVING {
@@ -251,7 +251,7 @@ func (c *cluster) leave(now time.Duration, name string, incarnation uint64, reas
 	c.farewells()
 }
 
-// farewells lets leaving workers go that no job needs.
+// farewells lets leaving workers go when no job needs them.
 func (c *cluster) farewells() {
 	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
 		w := c.workers[name]
@@ -270,7 +270,7 @@ func (c *cluster) farewell(w *worker) {
 	c.emit(goodbye{w.name})
 }
 
-// lose takes a worker for lost: what runs on it fails, and its graphs wait for it.
+// lose declares a worker lost. Its jobs and loads fail, and its graphs wait for it to come back.
 func (c *cluster) lose(now time.Duration, w *worker, reason string) {
 	leaving := w.state == control.WorkerState_WORKER_STATE_LEAVING
 	w.state, w.reason, w.attached, w.suspected = control.WorkerState_WORKER_STATE_LOST, reason,
@@ -293,8 +293,8 @@ func (c *cluster) lose(now time.Duration, w *worker, reason string) {
 	}
 }
 
-// exited takes why the process of a worker has ended, from who saw it end: its graphs do not wait
-// for it. starvedSo says that it was for want of memory.
+// exited handles the reason why a worker's process ended. Its graphs do not wait for it. starvedSo
+// means that the process ran out of memory.
 func (c *cluster) exited(now time.Duration, name string, incarnation uint64, reason string, starvedSo bool) {
 	w := c.workers[name]
 	if w == nil || w.incarnation != incarnation {
@@ -311,13 +311,13 @@ func (c *cluster) exited(now time.Duration, name string, incarnation uint64, rea
 		c.lose(now, w, reason)
 		c.loseGraphs(w, "was lost")
 		c.schedule(now)
-	case lost: // it was only not heard of
+	case lost: // its end was not known, only its silence
 		c.loseGraphs(w, "was lost")
 		c.schedule(now)
 	}
 }
 
-// release fails what runs on a worker.
+// release fails the jobs and loads on a worker.
 func (c *cluster) release(now time.Duration, w *worker, reason string) {
 	for _, id := range c.order {
 		if j := c.jobs[id]; j.active() && uses(j.placements, w.name) {
@@ -335,7 +335,7 @@ func (c *cluster) release(now time.Duration, w *worker, reason string) {
 	}
 }
 
-// busy reports whether a worker is needed for something that ends by itself.
+// busy reports whether a job or load needs a worker.
 func (c *cluster) busy(name string) bool {
 	for _, j := range c.jobs {
 		if j.active() && uses(j.placements, name) {
@@ -355,8 +355,8 @@ func placedOn(placements []*control.Placement, worker string, incarnation uint64
 	return slices.ContainsFunc(placements, func(p *control.Placement) bool { return p.Worker == worker && p.Incarnation == incarnation })
 }
 
-// silent returns a worker of placements that has no session now: it is back, or lost, before its
-// lease ends.
+// silent returns a live worker of placements without a session, or "". It will attach again or be
+// lost before its lease ends.
 func (c *cluster) silent(placements []*control.Placement) string {
 	for _, p := range placements {
 		if w := c.workers[p.Worker]; w != nil && w.live() && !w.attached {
@@ -370,7 +370,7 @@ func uses(placements []*control.Placement, worker string) bool {
 	return count(placements, worker) > 0
 }
 
-// workersOf returns the workers of placements, each once.
+// workersOf returns the distinct workers of placements.
 func workersOf(placements []*control.Placement) []string {
 	var names []string
 	for _, p := range placements {

@@ -23,8 +23,8 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// graph500 is a rank of a run of the benchmark. Its searches are runs of jobs, which have sessions
-// of their own.
+// graph500 runs this worker's rank of the benchmark. Its searches are runs of jobs with sessions of
+// their own.
 func (a *attempt) graph500(ctx context.Context) (*control.DriveReport, error) {
 	spec, was := a.spec.Graph500, a.asked.Searched
 	a.enter("generating")
@@ -52,7 +52,7 @@ func (a *attempt) graph500(ctx context.Context) (*control.DriveReport, error) {
 	switch found := errors.As(err, &broken); {
 	case found && a.leads():
 		err = &runError{err}
-	case found: // the first says so, after what it has found
+	case found: // the first worker reports it, with its results
 		err = nil
 	}
 	if a.leads() {
@@ -61,8 +61,7 @@ func (a *attempt) graph500(ctx context.Context) (*control.DriveReport, error) {
 	return &control.DriveReport{End: &control.RunEnd{Seconds: time.Since(a.since).Seconds()}}, err
 }
 
-// tell tells those who watch the job what is being done, and what is known then to those who ask
-// for it.
+// tell reports the current stage of the benchmark and, after a search, its figures.
 func (a *attempt) tell(stage string, done, total int, search *trace.Search) {
 	now := &control.BenchmarkStage{Stage: stage, Done: uint32(done), Total: uint32(total)}
 	if search != nil {
@@ -72,7 +71,7 @@ func (a *attempt) tell(stage string, done, total int, search *trace.Search) {
 	a.stands(now)
 }
 
-// stands says where the run is.
+// stands reports the stage. If the stage adds results, it reports the figures too.
 func (a *attempt) stands(now *control.BenchmarkStage) {
 	a.enter(now.Stage)
 	if !a.leads() {
@@ -85,7 +84,7 @@ func (a *attempt) stands(now *control.BenchmarkStage) {
 	a.Flush()
 }
 
-// figures are what is known so far.
+// figures returns the results so far.
 func (a *attempt) figures(broken *validate.Violation) *control.Graph500Result {
 	r := &control.Graph500Result{
 		Generation: a.report.Generation, Construction: a.report.Construction,
@@ -99,7 +98,7 @@ func (a *attempt) figures(broken *validate.Violation) *control.Graph500Result {
 	return r
 }
 
-// kernelResult is nil for a kernel that has not searched.
+// kernelResult returns nil for a kernel without searches.
 func kernelResult(k graph500.Kernel) *control.KernelResult {
 	if len(k.Time) == 0 {
 		return nil
@@ -114,10 +113,10 @@ func kernelResult(k graph500.Kernel) *control.KernelResult {
 	return r
 }
 
-// ranks are all ranks of the run, as each of them sees them. The first has the times of searches.
+// ranks implements graph500.Ranks on all workers. The first worker has the times of searches.
 type ranks struct{ *attempt }
 
-// Generate makes the tuples.
+// Generate generates this rank's edges.
 func (a ranks) Generate(ctx context.Context) (float64, error) {
 	seconds, err := a.rank.Generate(ctx)
 	if err == nil {
@@ -126,7 +125,7 @@ func (a ranks) Generate(ctx context.Context) (float64, error) {
 	return seconds, err
 }
 
-// Construct is kernel 1.
+// Construct runs kernel 1.
 func (a ranks) Construct(ctx context.Context) (float64, []graph500.Root, error) {
 	a.tell("constructing", 0, 1, nil)
 	seconds, roots, err := a.rank.Construct(ctx)
@@ -153,7 +152,8 @@ func (a ranks) Construct(ctx context.Context) (float64, []graph500.Root, error) 
 	return seconds, roots, nil
 }
 
-// Search searches with a new job, if the one before was of another kernel, else with that.
+// Search runs a search. It reuses the current job if that is of the same kernel, and otherwise
+// prepares a new one.
 func (a ranks) Search(ctx context.Context, kernel string, root graph500.Root, name string) (float64, error) {
 	program, err := graph500.Program(kernel, a.options.Registry.New("bfs"), root.ID)
 	if err != nil {
@@ -179,26 +179,26 @@ func (a ranks) Search(ctx context.Context, kernel string, root graph500.Root, na
 	}
 	a.search, a.ran = name, 0
 	err = a.drive(bsp.Outcome{})
-	a.enter(a.step) // what follows is bounded again
+	a.enter(a.step) // bounds the time of the next steps again
 	return a.ran, err
 }
 
-// Judge judges what the search before has found.
+// Judge validates the last search.
 func (a ranks) Judge(ctx context.Context, root graph500.Root) (graph500.Judged, error) {
 	found, err := graph500.FoundBy(a.job.program)
 	if err != nil {
 		return graph500.Judged{}, err
 	}
 	j, err := a.rank.Judge(ctx, root.Vertex, found)
-	if err == nil || errors.As(err, new(*validate.Violation)) { // which all have
+	if err == nil || errors.As(err, new(*validate.Violation)) { // all ranks have it
 		err = cmp.Or(a.slowest(ctx, &j.Translate, &j.Validate), err)
 	}
 	return j, err
 }
 
-// slowest puts the most of all ranks in place of this one's seconds.
+// slowest replaces each value by its maximum over all ranks.
 func (a ranks) slowest(ctx context.Context, seconds ...*float64) error {
-	bits := make([]uint64, len(seconds)) // those of larger numbers are larger
+	bits := make([]uint64, len(seconds)) // bit patterns of positive floats have the same order
 	for i, x := range seconds {
 		bits[i] = math.Float64bits(*x)
 	}
@@ -210,7 +210,7 @@ func (a ranks) slowest(ctx context.Context, seconds ...*float64) error {
 	return err
 }
 
-// netbench measures the network between the workers. The first keeps the report.
+// netbench measures the network between the workers. The first worker has the report.
 func (a *attempt) netbench(ctx context.Context) (*control.DriveReport, error) {
 	began, link, names := time.Now(), a.group.Link(), a.places.names()
 	if len(names) < 2 {
@@ -226,7 +226,7 @@ func (a *attempt) netbench(ctx context.Context) (*control.DriveReport, error) {
 	}
 	report, err := netbench.Measure(ctx, link, sitesOf(a.places.labels), o,
 		func(name string, done, all int) {
-			if a.leads() { // the others are as far
+			if a.leads() { // the other workers are at the same point
 				a.task.progress(name, int64(done), int64(all))
 			}
 		})
@@ -246,7 +246,7 @@ func (a *attempt) netbench(ctx context.Context) (*control.DriveReport, error) {
 	return end, err
 }
 
-// sitesOf numbers the sites of workers, by their labels; nil when all have the same.
+// sitesOf numbers the sites of workers by their labels. It returns nil if all have the same label.
 func sitesOf(labels []string) []int {
 	var known []string
 	sites := make([]int, len(labels))

@@ -16,24 +16,24 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// In the first of its workers a job is, to the driver of its runs, the partitions of all of them.
-// It runs its own partitions, and has the others run theirs by messages on the data plane: a
-// superstep takes one message to each other worker and one back, besides the columns.
+// In the first worker of a job, job is the set of all partitions for the driver. It runs its own
+// partitions, and commands the other workers by messages on the data plane. Besides the columns, a
+// superstep takes one message to each other worker and one back.
 //
 //	driver -> job.Superstep --Step--> job.follow -> partitions
 //	   ^          |  own partitions                     |
 //	   +--reports-+<----------SuperstepReport-----------+
 
-// The tags of a run's messages between the workers of a job.
+// Tags of the messages of a run between the workers of a job.
 const (
-	tagStep = 1<<16 + iota // of the driver to another
+	tagStep = 1<<16 + iota // from the driver to another worker
 	tagAnswer
-	tagFacts // of the first superstep's partitions
-	tagFill  // pieces of a column
+	tagFacts // facts of the partitions at the start of a run
+	tagFill  // pieces of a column's initial values
 	tagFilling
 )
 
-// Superstep has every worker run a superstep.
+// Superstep runs a superstep on all workers.
 func (j *job) Superstep(ctx context.Context, command *bsp.Command) ([]*bsp.Report, error) {
 	reports, err := j.all(ctx, command)
 	if err != nil {
@@ -90,7 +90,7 @@ func (j *job) order(ctx context.Context, step *control.Step) (err error) {
 	return nil
 }
 
-// answer receives what a worker answers.
+// answer receives a worker's answer to a step.
 func (j *job) answer(ctx context.Context, rank int, to proto.Message) error {
 	data, err := j.link.Receive(ctx, rank, tagAnswer)
 	if err != nil {
@@ -111,10 +111,11 @@ func (j *job) dismiss(ctx context.Context) error {
 		&control.Step{Body: &control.Step_End_{End: &control.Step_End{Took: took}}})
 }
 
-// Failed has nothing to add: what fails is an error of Superstep.
+// Failed returns nil: Superstep returns all errors.
 func (j *job) Failed() error { return nil }
 
-// label returns the input id of a vertex; between two supersteps the other workers wait for steps.
+// label returns the input id of a vertex. It may be called between supersteps, while the other
+// workers wait for steps.
 func (j *job) label(id pregel.VertexID) (label uint64, ok bool) {
 	if id == pregel.None || uint64(id) >= uint64(j.graph.N) {
 		return 0, false
@@ -130,8 +131,8 @@ func (j *job) label(id pregel.VertexID) (label uint64, ok bool) {
 	return found.Labels[0], true
 }
 
-// name returns what the input calls a vertex by its input id, if it has a name for it; when label
-// may be called.
+// name returns the name of the vertex with an input id, if the input has names. It may be called
+// between supersteps.
 func (j *job) name(label uint64) (string, bool) {
 	names := j.graph.directory.Names
 	if label >= names.Len() {
@@ -149,7 +150,7 @@ func (j *job) name(label uint64) (string, bool) {
 	return found.Names[0].Name, true
 }
 
-// locate asks another worker, which waits for steps.
+// locate asks another worker, which must be waiting for steps.
 func (j *job) locate(rank int, l *control.Locate) (*control.Located, error) {
 	data, err := proto.Marshal(&control.Step{Body: &control.Step_Locate{Locate: l}})
 	if err == nil {
@@ -162,7 +163,7 @@ func (j *job) locate(rank int, l *control.Locate) (*control.Located, error) {
 	return found, err
 }
 
-// Record keeps the record of a superstep for the master.
+// Record adds the record of a superstep to the report for the master.
 func (j *job) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *record.Superstep:
@@ -181,7 +182,7 @@ func (j *job) Record(e trace.Event) error {
 	return nil
 }
 
-// nextStep receives what the first worker wants next.
+// nextStep receives the next step from the first worker.
 func nextStep(ctx context.Context, link collective.Link) (*control.Step, error) {
 	data, err := link.Receive(ctx, 0, tagStep)
 	if err != nil {
@@ -195,7 +196,7 @@ func nextStep(ctx context.Context, link collective.Link) (*control.Step, error) 
 	return step, nil
 }
 
-// follow runs the supersteps that the first worker of the job commands.
+// follow executes the steps of the first worker until the run ends.
 func (j *job) follow(ctx context.Context) error {
 	link, next := j.link, 0
 	var out []byte
@@ -229,7 +230,7 @@ func (j *job) follow(ctx context.Context) error {
 	}
 }
 
-// superstep runs a superstep of the partitions here as another worker commands it.
+// superstep runs a superstep of this worker's partitions for the first worker.
 func (j *job) superstep(ctx context.Context, s *control.Superstep) (*control.SuperstepReport, error) {
 	aggregates := j.program.Aggregates()
 	command, err := commandOf(s, j.first, aggregates, j.totals)
@@ -243,7 +244,7 @@ func (j *job) superstep(ctx context.Context, s *control.Superstep) (*control.Sup
 	return reportOf(s.Superstep, reports, aggregates)
 }
 
-// own runs a superstep of the partitions here.
+// own runs a superstep of this worker's partitions.
 func (j *job) own(ctx context.Context, c *bsp.Command) ([]*bsp.Report, error) {
 	j.observe(c.Took)
 	j.attempt.task.superstep.Store(int64(c.Superstep) + 1)
@@ -260,7 +261,7 @@ func (j *job) own(ctx context.Context, c *bsp.Command) ([]*bsp.Report, error) {
 		j.reported = reports
 	}
 	for _, r := range reports {
-		if r.Account != nil && len(r.Peers) == 0 { // the job is not traced
+		if r.Account != nil && len(r.Peers) == 0 { // without a trace the record lacks them
 			for _, x := range r.Account.Peers {
 				r.Peers = append(r.Peers, record.Peer{
 					Partition: x.Partition, Messages: int(x.Sent.Values), Bytes: int(x.Sent.Bytes),
@@ -274,7 +275,8 @@ func (j *job) own(ctx context.Context, c *bsp.Command) ([]*bsp.Report, error) {
 	return reports, faults.At(faults.ReachedTheBarrier, worker)
 }
 
-// observe tells of the superstep before, now that it is known how long that took all workers.
+// observe passes the reports of the last superstep to the observer, once its duration on all
+// workers is known.
 func (j *job) observe(took float64) {
 	if j.reported != nil {
 		j.attempt.task.observe(took, j.reported)

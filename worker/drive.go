@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
-// drive takes part in a run of what was prepared, before which so much has run in the same job: the
-// first worker of the job drives it, the others follow.
+// drive takes part in a run of the prepared job. before describes earlier runs in the same job. The
+// first worker drives the run, the others follow.
 func (j *job) drive(before bsp.Outcome) error {
 	j.first, j.reported = before.Supersteps, nil
 	if j.link.Rank() > 0 {
@@ -25,7 +25,7 @@ func (j *job) drive(before bsp.Outcome) error {
 	return j.lead(before)
 }
 
-// stepError is the failure of a part of a command, in this worker.
+// stepError is the failure of a step in this worker.
 type stepError struct {
 	step string
 	error
@@ -37,7 +37,7 @@ func failedIn(superstep int, err error) error {
 	return &stepError{fmt.Sprintf("superstep %d", superstep), err}
 }
 
-// runError is the failure of a run, whichever worker it is found in.
+// runError is the failure of a run itself, independent of the worker that detects it.
 type runError struct{ error }
 
 func (e *runError) Unwrap() error { return e.error }
@@ -98,12 +98,12 @@ func (j *job) newDriver() error {
 	return nil
 }
 
-// maxFinal bounds what is told of the values of a job's aggregators, in bytes, as a message with
-// them has to hold, and as long as the job is remembered.
+// maxFinal bounds the encoded values of a job's aggregators, in bytes, because they have to fit in
+// one message and stay in memory while the job is remembered.
 const maxFinal = 1 << 20
 
-// aggregators are those of the program as the run has left them: as JSON for those who watch the
-// job, and as they travel for clients in Go.
+// aggregators returns the program's aggregators at the end of the run: as JSON for watchers, and
+// encoded for clients in Go.
 func (j *job) aggregators() (all []*control.Aggregator) {
 	aggregates, totals, texts := j.driver.Aggregates(), j.driver.Totals(), j.driver.Final()
 	size := 0
@@ -118,7 +118,7 @@ func (j *job) aggregators() (all []*control.Aggregator) {
 			value = nil
 			j.attempt.log(fmt.Sprintf("aggregator %s does not reach clients in Go: %v", a.Name, err))
 		}
-		// A message has no other text.
+		// Strings of a message must be valid UTF-8.
 		name, text := strings.ToValidUTF8(a.Name, "?"), string(texts[a.Name])
 		all = append(all, &control.Aggregator{Name: name, Json: text, Value: value})
 	}
@@ -130,7 +130,7 @@ func (j *job) aggregators() (all []*control.Aggregator) {
 	return all
 }
 
-// stepOf returns a superstep's command for another worker.
+// stepOf encodes a superstep's command for another worker.
 func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
 	totals, err := aggregates.Encode(nil, c.Totals)
 	if err != nil {
@@ -144,8 +144,8 @@ func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
 	}}}, nil
 }
 
-// commandOf returns the engine's form of such a command, where so many supersteps of the run came
-// before superstep 0; the totals are decoded into cells.
+// commandOf decodes such a command. first is the number of supersteps of the run before superstep
+// 0. It decodes the totals into cells.
 func commandOf(s *control.Superstep, first int, aggregates bsp.Aggregates, totals []kernel.Cell) (*bsp.Command, error) {
 	if s.Scheme > uint32(delivery.RingPull) {
 		return nil, fmt.Errorf("superstep %d: there is no scheme %d", s.Superstep, s.Scheme)
@@ -162,7 +162,7 @@ func commandOf(s *control.Superstep, first int, aggregates bsp.Aggregates, total
 	}, aggregates.Decode(s.Totals, totals)
 }
 
-// reportOf returns what partitions report for the worker that drives, and resets their aggregators.
+// reportOf encodes the reports of partitions for the driver, and resets their aggregators.
 func reportOf(superstep uint32, reports []*bsp.Report, aggregates bsp.Aggregates) (*control.SuperstepReport, error) {
 	sent := &control.SuperstepReport{Superstep: superstep}
 	for _, r := range reports {
@@ -178,7 +178,7 @@ func reportOf(superstep uint32, reports []*bsp.Report, aggregates bsp.Aggregates
 	return sent, err
 }
 
-// take takes in what the partitions of another worker have reported.
+// take decodes the reports of another worker's partitions.
 func (j *job) take(rank int, sent *control.SuperstepReport) error {
 	var reports []*bsp.Report
 	if err := pack.IntoValue(sent.Reports, &reports); err != nil {

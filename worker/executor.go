@@ -19,14 +19,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// executor executes the master's commands: it holds the worker's partitions of graphs and jobs.
-// Commands of one job come one after the other, those of several jobs at once; loads and drops of
-// one graph of the catalog as well. A context that ends says that the job was cancelled or the
-// session is over: what is returned then goes nowhere.
+// executor executes the master's commands. It holds the worker's partitions of graphs and jobs.
+// Commands of the same job run one after the other, commands of different jobs concurrently. The
+// same applies to loads and drops of a graph of the catalog. When a context ends, the job was
+// cancelled or the session has ended, and the command's result is discarded.
 //
-// Invariant: graphs and attempts are freed when they were removed from these maps and the last
-// command that uses them has returned, whatever its context; a command that finds one holds it by
-// its mem.Refs until then. A job holds its graph.
+// Invariant: a graph or attempt is freed after its removal from these maps and the return of the
+// last command that uses it, even if the command's context has ended. A command holds what it uses
+// by its mem.Refs. A job holds its graph.
 type executor struct {
 	options *Config
 	network network
@@ -34,38 +34,39 @@ type executor struct {
 	mu          sync.Mutex
 	mesh        *mesh.Mesh
 	closed      bool
-	past        mesh.Stats // of meshes that were closed
+	past        mesh.Stats // counters of closed meshes
 	incarnation uint64
 	graphs      map[string]*localGraph
-	attempts    map[string]*attempt      // by job
-	peers       map[string]*mesh.Session // connected to load a graph, or for a job
+	attempts    map[string]*attempt // by job
+	// by graph, or by own graph of a job; connected by connectPeers
+	peers map[string]*mesh.Session
 }
 
 func newExecutor(o *Config) *executor {
 	return &executor{options: o, graphs: map[string]*localGraph{}, attempts: map[string]*attempt{}, peers: map[string]*mesh.Session{}}
 }
 
-// task says for whom a command is.
+// task has the context of a command.
 type task struct {
 	job   string
 	epoch uint32
-	// progress takes how far the command is, for those who watch the job: done of total, which is 0
-	// when it is not known. It does not wait, and may be called often and by several goroutines.
+	// progress reports the command's progress to watchers: done of total units, or 0 if the total
+	// is not known. It does not block. Several goroutines may call it, also frequently.
 	progress func(stage string, done, total int64)
-	// superstep is the number of the superstep under way and 1; 0 is none. observe is told when one
-	// has ended here.
+	// superstep is the number of the current superstep plus 1, or 0. observe is called when a
+	// superstep has ended.
 	superstep *atomic.Int64
 	observe   func(seconds float64, reports []*bsp.Report)
 }
 
-// registered makes the mesh that connects workers, under the incarnation that they know this one
-// by. If it is another than before, no command is under way. The master may be another one than
+// registered makes the mesh that connects workers, for the incarnation that the master assigned. If
+// the incarnation is new, no command is running. another means that the master is another one than
 // before.
 func (x *executor) registered(incarnation uint64, another bool) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
-	case x.closed: // the worker has given a command up that does not stop
+	case x.closed: // the worker gave up a command that does not stop
 		return errClosed
 	case x.mesh != nil && x.incarnation == incarnation:
 		if another {
@@ -89,7 +90,7 @@ func (x *executor) registered(incarnation uint64, another bool) error {
 	return nil
 }
 
-// stats returns what the data plane has counted, under all incarnations.
+// stats returns the counters of the data plane, over all incarnations.
 func (x *executor) stats() mesh.Stats {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -100,7 +101,7 @@ func (x *executor) stats() mesh.Stats {
 	return all
 }
 
-// closeMesh ends the mesh there is. The lock is held.
+// closeMesh closes the mesh, if there is one. The caller holds the lock.
 func (x *executor) closeMesh() {
 	if x.mesh == nil {
 		return
@@ -110,7 +111,7 @@ func (x *executor) closeMesh() {
 	x.mesh = nil
 }
 
-// close forgets everything and closes the listener.
+// close frees everything and closes the listener.
 func (x *executor) close() {
 	x.reset()
 	x.mu.Lock()
@@ -122,19 +123,19 @@ func (x *executor) close() {
 
 var errClosed = errors.New("the worker is closed")
 
-// reset forgets all jobs and graphs.
+// reset frees all jobs and graphs.
 func (x *executor) reset() { x.retain(nil, nil)() }
 
-// retain forgets all jobs and graphs but these, and returns what frees their memory. What a command
-// of an earlier session still uses is freed when that returns. Workers that have met for a job stay
-// connected: the command to run it may be on its way.
+// retain removes all jobs and graphs but the given ones, and returns a function that frees their
+// memory. Memory that a command of an earlier session still uses is freed when the command returns.
+// Workers connected for a kept job stay connected, because the command to run it may be on its way.
 func (x *executor) retain(jobs, graphs []string) (free func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var old []interface{ Close() }
 	old = forget(old, x.attempts, jobs)
 	for _, a := range old {
-		a.(*attempt).stop(errDropped) // or it might store a graph that nobody removes
+		a.(*attempt).stop(errDropped) // otherwise it might store a graph that nobody removes
 	}
 	old = forget(old, x.graphs, graphs)
 	met := make([]string, len(jobs))
@@ -149,7 +150,7 @@ func (x *executor) retain(jobs, graphs []string) (free func()) {
 	}
 }
 
-// forget takes out of a map what has none of these names, and adds it to what is to be closed.
+// forget moves the entries with other names from a map to old.
 func forget[T closer](old []interface{ Close() }, from map[string]T, names []string) []interface{ Close() } {
 	for name, x := range from {
 		if !slices.Contains(names, name) {
@@ -174,7 +175,7 @@ func (x *executor) offers() (all []*control.Offer) {
 
 func (x *executor) threads() *parallel.Team { return parallel.NewTeam(x.options.Threads, false) }
 
-// use finds a graph for a command, which must release it in the end.
+// use finds and acquires a graph for a command, which must release it.
 func (x *executor) use(name string) (*localGraph, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -185,14 +186,14 @@ func (x *executor) use(name string) (*localGraph, error) {
 	return g, nil
 }
 
-// closer is what the executor's maps have; its zero value is nothing.
+// closer is the constraint of the values in the executor's maps. The zero value means no entry.
 type closer interface {
 	comparable
 	Close()
 }
 
-// store stores what a command has made, in place of what was there, if any. When the command was
-// told to stop meanwhile, who wanted it is gone: then it is closed.
+// store stores the result of a command, and closes the entry that it replaces. If the command was
+// cancelled meanwhile, store closes the result instead.
 func store[T closer](ctx context.Context, x *executor, to map[string]T, key string, made T) error {
 	x.mu.Lock()
 	old, err := made, context.Cause(ctx)
@@ -207,7 +208,7 @@ func store[T closer](ctx context.Context, x *executor, to map[string]T, key stri
 	return err
 }
 
-// remove closes something that is stored, if it is there.
+// remove removes and closes an entry, if it exists.
 func remove[T closer](x *executor, from map[string]T, key string) {
 	x.mu.Lock()
 	old := from[key]
@@ -218,18 +219,18 @@ func remove[T closer](x *executor, from map[string]T, key string) {
 	}
 }
 
-// abandon stops all runs, which go on without a session.
+// abandon stops all runs. Without it they would continue without a session.
 func (x *executor) abandon(cause error) {
 	x.mu.Lock()
 	all := slices.Collect(maps.Values(x.attempts))
 	x.mu.Unlock()
-	for _, a := range all { // what one held last is freed here
+	for _, a := range all { // frees attempts that nobody else uses
 		a.stop(cause)
 	}
 }
 
-// drop frees a graph of the catalog, or with no name what the job holds. What is not there is no
-// error.
+// drop frees a graph of the catalog or, without a name, everything that the job holds. It ignores
+// what does not exist.
 func (x *executor) drop(t task, graph string) {
 	if graph == "" {
 		remove(x, x.attempts, t.job)
@@ -239,7 +240,7 @@ func (x *executor) drop(t task, graph string) {
 	remove(x, x.graphs, graph)
 }
 
-// locate finds vertices of a graph by their input ids; those of other workers are left out.
+// locate finds vertices of a graph by input id. It omits vertices of other workers.
 func (x *executor) locate(l *control.Locate) (*control.Located, error) {
 	g, err := x.use(l.Graph)
 	if err != nil {
@@ -274,7 +275,7 @@ func (g *localGraph) locate(l *control.Locate) *control.Located {
 	return found
 }
 
-// together returns a new attempt whose workers have met, which the caller releases.
+// together returns a new attempt of connected workers. The caller must release it.
 func (x *executor) together(ctx context.Context, t task) (*attempt, error) {
 	x.mu.Lock()
 	session := x.peers[resolve.OwnGraph(t.job)]
@@ -292,7 +293,7 @@ func (x *executor) together(ctx context.Context, t task) (*attempt, error) {
 	return a, nil
 }
 
-// values passes the result of a job to emit, in pieces of any size: lines of its vertices here, or
+// values passes this worker's part of the result of a job to emit: the lines of its vertices, or
 // the report of a netbench.
 func (x *executor) values(ctx context.Context, t task, v *control.Values, emit func([]byte) error) error {
 	if v.Report {

@@ -23,15 +23,15 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// fills reports whether columns of the program begin with what the job names, and not with what is
-// in a checkpoint.
+// fills reports whether columns start with values that the job names. They do not if the run
+// resumes from a checkpoint.
 func (a *attempt) fills() bool { return a.from == nil && len(a.spec.Inputs)+len(a.spec.ColumnData) > 0 }
 
-// errToldByFirst is the error of a step whose failure the first worker reports.
+// errToldByFirst is the error of a step whose cause the first worker reports.
 var errToldByFirst = errors.New("the first worker says why")
 
-// fill gives the columns of what was prepared the values that the job names. The first worker reads
-// them from the master and sends them to all workers, each of which takes those of its vertices.
+// fill sets the initial values of columns. The first worker reads them from the master and sends
+// them to all workers, which use the values of their own vertices.
 func (a *attempt) fill(ctx context.Context) error {
 	a.enter("fill")
 	err := a.group.Together(ctx, tagFilling, func(ctx context.Context) error {
@@ -49,7 +49,7 @@ func (a *attempt) fill(ctx context.Context) error {
 		lostPeer(a.options.Name, err) != "",
 		lostPeer(a.options.Name, a.session.Err()) != "":
 		return err
-	case errors.As(err, &other) && other.Rank == 0: // it knows whether the job begins again
+	case errors.As(err, &other) && other.Rank == 0: // it knows whether the job restarts
 		return errToldByFirst
 	}
 	return &runError{err}
@@ -87,8 +87,8 @@ func (a *attempt) fillColumn(ctx context.Context, name string) error {
 	return own.Whole(vertices)
 }
 
-// readColumn passes on what the master has of a column, in pieces that are not empty: the first
-// worker reads it, and the others get it from there.
+// readColumn passes the master's data of a column to each, in non-empty pieces. The first worker
+// reads the data and broadcasts it.
 func (a *attempt) readColumn(ctx context.Context, c kernel.Property, each func(data []byte) error) error {
 	next := func() ([]byte, error) { return nil, nil }
 	if a.leads() {
@@ -128,7 +128,8 @@ func (a *attempt) readColumn(ctx context.Context, c kernel.Property, each func(d
 	}
 }
 
-// unread is why the master sent no more of a column: it says so, or it cannot be reached.
+// unread converts an error of reading a column from the master. If the master cannot be reached, or
+// cannot read the data now, the error is errMasterAway.
 func unread(err error) error {
 	var said *connect.Error
 	switch {
@@ -143,13 +144,14 @@ func unread(err error) error {
 	return errors.New(said.Message())
 }
 
-// awayError is errMasterAway in other words: the master is there, and what it reads is not.
+// awayError counts as errMasterAway with another text: the master answers, but its store does not.
 type awayError struct{ error }
 
 func (awayError) Is(target error) bool { return target == errMasterAway }
 
-// fillLines gives a column the values in lines of a file: those of vertices that are here, and of
-// edges with an end here. The first line that is wrong is named, whichever worker finds it.
+// fillLines sets a column from the lines of a file. Each worker sets the values of its own
+// vertices, and of edges with an end here. The error is that of the first faulty line, whichever
+// worker finds it.
 func (a *attempt) fillLines(ctx context.Context, of *engine.Prefilled, file string, named bool) error {
 	to, err := fill.New(of, a.graph.Graph)
 	if err != nil {
@@ -164,7 +166,7 @@ func (a *attempt) fillLines(ctx context.Context, of *engine.Prefilled, file stri
 			}
 			lines = append(lines, v)
 		}
-		var wrong error // with the line after these
+		var wrong error // the fault of the line after these
 		if named {
 			if lines, wrong, err = a.unnamed(ctx, of.Property, lines, file); err != nil {
 				return err
@@ -205,8 +207,9 @@ func (a *attempt) fillLines(ctx context.Context, of *engine.Prefilled, file stri
 	return a.firstFault(ctx, 0, missing)
 }
 
-// firstFault fails where the least line is wrong, of all workers, and of these on the lowest rank;
-// the others wait for that. Wrong is nil where no line is.
+// firstFault compares the workers' first faulty lines. It returns wrong on the worker with the
+// lowest line, and with the lowest rank among equals. The other workers wait for ctx to end. wrong
+// is nil on a worker without a faulty line.
 func (a *attempt) firstFault(ctx context.Context, line int, wrong error) error {
 	own := uint64(math.MaxUint64)
 	if size := a.group.Link().Size(); wrong != nil {
@@ -224,7 +227,7 @@ func (a *attempt) firstFault(ctx context.Context, line int, wrong error) error {
 	return context.Cause(ctx)
 }
 
-// setLine sets the value of a line, if it is of a vertex here.
+// setLine sets the value of a line if its vertex, or an end of its edge, is here.
 func (a *attempt) setLine(to *fill.Column, v *graphio.Value, file string, find engine.Find) error {
 	var ends [2]pregel.VertexID
 	here := false
@@ -249,8 +252,8 @@ func (a *attempt) setLine(to *fill.Column, v *graphio.Value, file string, find e
 	return nil
 }
 
-// unnamed puts input ids in place of the names that lines of a column have for vertices. It returns
-// the lines before the first that is wrong, and what is wrong with that.
+// unnamed replaces vertex names in lines of a column by input ids. It returns the lines before the
+// first faulty one, and the fault of that line.
 func (a *attempt) unnamed(ctx context.Context, c kernel.Property, lines []graphio.Value, file string) (good []graphio.Value, wrong, err error) {
 	if a.graph.directory.Names == nil {
 		for i := range lines {
@@ -293,7 +296,7 @@ func (a *attempt) unnamed(ctx context.Context, c kernel.Property, lines []graphi
 	return lines, nil, nil
 }
 
-// origin is what the job's graph was loaded from.
+// origin returns the source of the job's graph.
 func (a *attempt) origin() string {
 	if o := a.graph.offer; o != nil {
 		return o.Load.Source().Origin()

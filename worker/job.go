@@ -26,38 +26,37 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// job is the worker's partitions of a program that was prepared in an attempt, which has it until
-// the next is. A run of it is driven in the first of its workers, and its driver is there
-// (crew.go).
+// job is this worker's partitions of a program that an attempt has prepared. The attempt has one
+// job at a time. The driver of its runs is in the first worker (crew.go).
 type job struct {
 	attempt  *attempt
 	graph    *localGraph
 	of       engine.Program
-	phase    bool // of a plan
+	phase    bool // it is a phase of a plan
 	options  engine.Options
 	layout   mesh.Layout
 	threads  *parallel.Team
 	session  *mesh.Session
-	link     collective.Link // over which its first worker commands the others
+	link     collective.Link // for the first worker's commands
 	program  engine.Bound
 	totals   []kernel.Cell
-	from     *checkpoint.Manifest // of the checkpoint that it goes on from, or nil
-	end      context.CancelFunc   // of the supersteps since restart
-	past     int                  // supersteps of this run and those before it
+	from     *checkpoint.Manifest // manifest of the checkpoint to resume from, or nil
+	end      context.CancelFunc   // cancels the supersteps since restart
+	past     int                  // supersteps of this run and earlier runs
 	first    int                  // supersteps of the run before superstep 0
 	reported []*bsp.Report        // of the last superstep, until the next one begins
-	// It has begun to tell its values together with the other workers, and not ended.
+	// Whether it is sending its values together with the other workers.
 	answering atomic.Bool
 
-	// Where its runs are driven.
+	// Only in the worker that drives the runs:
 	facts   []*bsp.Facts    // of all workers
-	driver  *bsp.Driver     // once one was
+	driver  *bsp.Driver     // nil before the first run
 	reports []*bsp.Report   // by partition
-	cells   [][]kernel.Cell // of partitions of other workers
+	cells   [][]kernel.Cell // of other workers' partitions
 	out     []byte
 }
 
-// begin readies a job for superstep 0; as is what its workers call it when they connect.
+// begin prepares a job for superstep 0. as is the name under which its workers connect.
 func (a *attempt) begin(ctx context.Context, j *job, as string) (err error) {
 	codec, err := j.of.Codec()
 	if err != nil {
@@ -78,7 +77,7 @@ func (a *attempt) begin(ctx context.Context, j *job, as string) (err error) {
 	cost := a.network.cost(a.options.Name, j.layout.Workers, a.seen)
 	o.Alpha, o.Beta, o.Gap = cost.Alpha, cost.Beta, cost.Gap
 	if a.spec.Options.Trace {
-		o.Trace = trace.Tee{} // reports have what is recorded, and the driver makes the records
+		o.Trace = trace.Tee{} // only makes partitions record; the driver makes the records
 	}
 	if a.keep != nil {
 		o.Parts = a.writer
@@ -93,7 +92,7 @@ func (a *attempt) begin(ctx context.Context, j *job, as string) (err error) {
 	if err = j.restart(); err != nil {
 		return err
 	}
-	if err = context.Cause(ctx); err != nil { // who wanted it is gone
+	if err = context.Cause(ctx); err != nil { // the command was cancelled
 		return err
 	}
 	a.replace(j)
@@ -109,7 +108,7 @@ func (x *executor) connect(ctx context.Context, name string, epoch uint32, layou
 	return m.Open(ctx, number(name), epoch, layout, codec)
 }
 
-// registeredMesh returns the mesh there is.
+// registeredMesh returns the mesh, or an error if the worker is not registered.
 func (x *executor) registeredMesh() (*mesh.Mesh, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -119,7 +118,7 @@ func (x *executor) registeredMesh() (*mesh.Mesh, error) {
 	return x.mesh, nil
 }
 
-// restart readies the job for superstep 0, after a run of it or before the first.
+// restart prepares the job for superstep 0, before its first run or another one.
 func (j *job) restart() error {
 	running, end := context.WithCancel(context.Background())
 	before := j.end
@@ -127,25 +126,26 @@ func (j *job) restart() error {
 	past := j.past
 	err := j.program.Begin(running, func(partition int) transport.Endpoint {
 		e := transport.Later(j.session.Endpoint(partition), past)
-		if j.attempt.rank != nil { // it runs again
+		if j.attempt.rank != nil { // the program will run again
 			e = transport.Near(e)
 		}
 		return e
 	}, func() { j.session.Fail(transport.ErrClosed) })
 	if before != nil {
-		before() // Begin has ended the run before, whose end would have failed the session
+		// Begin has ended the earlier run; cancelling it before would have failed the session
+		before()
 	}
 	return err
 }
 
-// number is a job's on the data plane, where ids have 8 bytes.
+// number hashes an id to 8 bytes, the size of ids on the data plane.
 func number(id string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(id))
 	return h.Sum64()
 }
 
-// layoutOf is where a job's partitions are, as the mesh has it.
+// layoutOf converts placements to the mesh's form.
 func layoutOf(placements []*control.Placement) mesh.Layout {
 	l := mesh.Layout{Owner: make([]int, len(placements))}
 	index := map[string]int{}
@@ -176,58 +176,56 @@ func (j *job) free() {
 	j.graph.Release()
 }
 
-// attempt is the worker's part in an attempt at a job that workers do together: all do the same
-// steps. The first of them drives what one must lead, and tells the master. It has what its jobs
-// have in common: they come one after the other, as the phases of a plan or as the kernels of
-// Graph500.
+// attempt is this worker's part of an attempt at a job. All workers do the same steps. The first
+// worker drives steps that need a leader, and reports to the master. The attempt has the shared
+// state of its jobs, which follow one another as phases of a plan or kernels of Graph500.
 //
 //	Run -> open, with the job that was prepared last -- drop, or the next attempt --> closed
 //
-// It counts the commands that use it, and its run. So what it holds is freed when it was closed and
-// nobody can write to it any more. Parts of a checkpoint that was taken in one phase may be stored
-// when the next one runs.
+// Refs counts the commands that use it, and its run. So its memory is freed when it is closed and
+// no longer in use. Parts of a checkpoint from one phase may be written during the next phase.
 type attempt struct {
 	*mem.Refs
 	*run
 	*executor
 	asked   *control.Run
 	spec    *jobspec.Spec
-	session *mesh.Session // over which its workers do what they do together
+	session *mesh.Session // for the workers' collective steps
 	group   *collective.Group
 	places  places
-	step    string  // under way, for errors
-	ran     float64 // seconds of supersteps
-	text    []byte  // of a netbench: its report
+	step    string  // current step, for errors
+	ran     float64 // seconds of the last run's supersteps
+	text    []byte  // the report of a netbench
 
-	// Of a program.
+	// Of a program:
 	graph    *localGraph
 	of       engine.Program
 	phases   []engine.Program   // of its plan
-	sequence int                // of what is prepared
-	from     *checkpoint.Reader // that it goes on from, or nil
-	shared   *engine.Shared     // of the phases of a plan; nil if there is none
-	decides  map[string]string  // what the values depend on, for checkpoints
+	sequence int                // number of the next job to prepare
+	from     *checkpoint.Reader // checkpoint to resume from, or nil
+	shared   *engine.Shared     // shared by the phases of a plan, or nil
+	decides  map[string]string  // settings that the result depends on, for checkpoints
 
-	// Of Graph500.
+	// Of Graph500:
 	rank    *graph500.Rank // or nil
-	threads *parallel.Team // the rank's
+	threads *parallel.Team // of rank
 	report  *graph500.Report
-	kernel  string    // of the job that there is
-	search  string    // that runs, as records call it
-	since   time.Time // the graph, then the searches
+	kernel  string    // kernel of the current job
+	search  string    // name of the current search in records
+	since   time.Time // when generation began, then when the searches began
 
-	// Of checkpoints, if they are kept.
-	keep   *control.Keep // nil: none are
+	// Of checkpoints:
+	keep   *control.Keep // nil if none are stored
 	when   *checkpoint.Policy
 	store  objects.Store
 	writer *checkpoint.Writer
-	meter  history.Meter // the summary of the run, where it is driven
+	meter  history.Meter // summary of the run, on the driving worker
 	began  time.Time
-	plan   *checkpoint.Plan // which phases have ended, where the run is driven; nil without a plan
+	plan   *checkpoint.Plan // ended phases, on the driving worker; nil without a plan
 
 	mu     sync.Mutex
-	job    *job               // that was prepared last, or nil; the run alone replaces it
-	keeper *checkpoint.Keeper // decides when checkpoints are taken, where the run is driven
+	job    *job               // job prepared last, or nil; only the run replaces it
+	keeper *checkpoint.Keeper // decides when to take checkpoints, on the driving worker
 }
 
 func newAttempt(x *executor, t task, session *mesh.Session) *attempt {
@@ -249,19 +247,18 @@ func (a *attempt) free() {
 	}
 	a.writer.Close()
 	if a.keeper != nil {
-		a.keeper.Abandon() // the master removes those of a job that is done
+		a.keeper.Abandon() // the master removes checkpoints of finished jobs
 	}
 	objects.Close(a.store)
 }
 
-// Close stops the run, if it is under way, and frees what the attempt holds as soon as nobody uses
-// it.
+// Close stops the attempt's run and frees its memory once nobody uses it.
 func (a *attempt) Close() {
 	a.stop(errDropped)
 	a.Refs.Close()
 }
 
-// replace has a job in place of the one before, which is freed.
+// replace sets the current job and frees the previous one.
 func (a *attempt) replace(j *job) {
 	a.mu.Lock()
 	old := a.job
@@ -272,7 +269,7 @@ func (a *attempt) replace(j *job) {
 	}
 }
 
-// nextPhase takes over what the phase before has left, and frees its job.
+// nextPhase keeps the shared state of the previous phase and frees its job.
 func (a *attempt) nextPhase() {
 	if a.job != nil {
 		a.shared = a.job.program.Shared()
@@ -280,7 +277,7 @@ func (a *attempt) nextPhase() {
 	}
 }
 
-// keeps has checkpoints be kept. A place that is away costs checkpoints, and not the run.
+// keeps enables checkpoints. If the place cannot be reached, the run continues without checkpoints.
 func (a *attempt) keeps(k *control.Keep, open func(string) (objects.Store, error)) (err error) {
 	if a.when, err = jobspec.Read[checkpoint.Policy](k.WhenJson); err != nil {
 		return err
@@ -290,7 +287,7 @@ func (a *attempt) keeps(k *control.Keep, open func(string) (objects.Store, error
 	return nil
 }
 
-// keeperOf returns what decides when checkpoints of a job that is driven here are taken.
+// keeperOf returns the object that decides when to take checkpoints of a job driven here.
 func (a *attempt) keeperOf(j *job) *checkpoint.Keeper {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -302,7 +299,7 @@ func (a *attempt) keeperOf(j *job) *checkpoint.Keeper {
 	return a.keeper
 }
 
-// find acquires the worker's part in an attempt.
+// find finds and acquires this worker's part of an attempt.
 func (x *executor) find(t task) (*attempt, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -313,7 +310,7 @@ func (x *executor) find(t task) (*attempt, error) {
 	return a, nil
 }
 
-// acknowledged tells runs what the master has heard of them.
+// acknowledged tells runs which of their reports the master has received.
 func (x *executor) acknowledged(all []*control.Heard) {
 	for _, h := range all {
 		if a, err := x.find(task{job: h.Job, epoch: h.Epoch}); err == nil {
@@ -328,7 +325,7 @@ func (x *executor) unprepared(t task) error {
 		t.epoch, t.job)
 }
 
-// job acquires an attempt, and returns what was prepared last for it.
+// job acquires an attempt and returns its current job.
 func (x *executor) job(t task) (*attempt, *job, error) {
 	a, err := x.find(t)
 	if err != nil {
@@ -343,7 +340,7 @@ func (x *executor) job(t task) (*attempt, *job, error) {
 	return a, a.job, nil
 }
 
-// keepNow has the run of a job that is driven here take a checkpoint soon.
+// keepNow requests a checkpoint of a job driven here.
 func (x *executor) keepNow(t task) error {
 	a, err := x.find(t)
 	if err != nil {

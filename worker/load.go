@@ -27,14 +27,15 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// localGraph is the worker's partitions of a graph, and counts the commands and jobs that use it.
+// localGraph is this worker's partitions of a graph. Its Refs count the commands and jobs that use
+// it.
 type localGraph struct {
 	*graph.Graph
 	*mem.Refs
 	directory *build.Directory
-	offer     *control.Offer // of a graph of the catalog
-	skipped   []string       // malformed lines that this worker left out
-	notes     []string       // as edges.Input has them
+	offer     *control.Offer // nil unless the graph is in the catalog
+	skipped   []string       // malformed lines that this worker skipped
+	notes     []string       // see edges.Input
 }
 
 func (g *localGraph) Close() { g.Refs.Close() }
@@ -46,9 +47,9 @@ const (
 	forComparing = forBuilding + build.Tags
 )
 
-// loadPartitions loads this worker's partitions of a graph, together with the others of the group:
-// each reads or makes its part of the tuples, or opens its partitions of a snapshot that was saved
-// so.
+// loadPartitions loads this worker's partitions of a graph, together with the other workers of the
+// group. Each worker reads or generates its part of the edges, or opens its partitions of a
+// snapshot.
 func (x *executor) loadPartitions(
 	ctx context.Context, t task, group *collective.Group, l *control.Load, threads *parallel.Team,
 ) (*localGraph, error) {
@@ -85,7 +86,7 @@ func (x *executor) loadPartitions(
 		}
 		return err
 	})
-	if err == nil { // one may have changed since
+	if err == nil { // a file may have changed meanwhile
 		err = sameFiles(ctx, group, x.options.Name, l, request)
 	}
 	if err != nil {
@@ -124,9 +125,8 @@ func newLocalGraph(g *graph.Graph, d *build.Directory) *localGraph {
 	})}
 }
 
-// connectPeers opens a session with the workers that will load a graph, or do a job, together:
-// after it comes load, run or drop. What is here of a job is of a meeting before, whose run nobody
-// goes on with.
+// connectPeers opens a session with the workers that will load a graph or do a job together. A
+// load, run or drop follows. It removes the job's earlier attempt, which nobody continues.
 func (x *executor) connectPeers(ctx context.Context, t task, m *control.Meet) error {
 	remove(x, x.attempts, t.job)
 	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0,
@@ -137,12 +137,11 @@ func (x *executor) connectPeers(ctx context.Context, t task, m *control.Meet) er
 	return store(ctx, x, x.peers, m.Graph, session)
 }
 
-// errUnmet is the failure of a load, or a run, whose meeting is over: the worker has attached anew
-// since, which ends the connections it had for the load.
+// errUnmet is the error of a load or run without a session of connectPeers: the worker has attached
+// again since, which closes such sessions.
 var errUnmet = errors.New("is not connected to others")
 
-// load loads this worker's partitions of a graph, together with the other workers that have
-// connected for it.
+// load loads this worker's partitions of a graph, together with the other connected workers.
 func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.LoadReport, error) {
 	x.mu.Lock()
 	session := x.peers[l.Graph]
@@ -155,7 +154,7 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 	return x.loadTogether(ctx, t, session, l)
 }
 
-// loadTogether is load with workers that are connected by a session.
+// loadTogether is load with the workers of a session.
 func (x *executor) loadTogether(ctx context.Context, t task, session *mesh.Session, l *control.Load) (*control.LoadReport, error) {
 	began := time.Now()
 	at := placesOf(l.Placements)
@@ -171,7 +170,7 @@ func (x *executor) loadTogether(ctx context.Context, t task, session *mesh.Sessi
 	}
 	if err != nil {
 		if broken := session.Err(); lostPeer(x.options.Name, broken) != "" {
-			return nil, broken // whatever others made of it
+			return nil, broken // takes precedence over consequent errors
 		}
 		return nil, err
 	}
@@ -192,11 +191,11 @@ func (x *executor) loadTogether(ctx context.Context, t task, session *mesh.Sessi
 	return report, store(ctx, x, x.graphs, l.Graph, g)
 }
 
-// confine returns a context in which files that jobs name are below the worker's roots.
+// confine returns a context that restricts files named by jobs to the worker's data roots.
 func (o *Config) confine(ctx context.Context) context.Context { return files.Confine(ctx, o.roots) }
 
-// allowed returns the full names of the files that a job names, and refuses those outside of the
-// roots before anything is looked at.
+// allowed returns the full names of the files that a job names. It fails if one is outside the data
+// roots, before any file is accessed.
 func allowed(ctx context.Context, name string) (string, error) {
 	if name == "" || generate.IsGenerator(name) {
 		return name, nil
@@ -219,14 +218,14 @@ func allowed(ctx context.Context, name string) (string, error) {
 	return strings.Join(parts, ","), nil
 }
 
-// seenFiles are the files of a graph as a worker of a group sees them.
+// seenFiles are the digests of a graph's files on a worker.
 type seenFiles struct {
 	Worker string
 	Files  []graphio.Digest
 }
 
 // sameFiles fails on all workers of a group, with the same error, if two of them see different
-// files by the names of a graph.
+// files under the graph's file names.
 func sameFiles(ctx context.Context, group *collective.Group, worker string, l *control.Load, r load.Request) error {
 	if group.Link().Size() == 1 || l.Source().TrustFiles {
 		return nil
@@ -262,9 +261,10 @@ func sameFiles(ctx context.Context, group *collective.Group, worker string, l *c
 	})
 }
 
-// differs says of which file another worker sees something else, and what.
+// differs returns the file that differs on another worker, and the difference.
 func (s seenFiles) differs(other seenFiles) (path, differs string) {
-	unread := func(d graphio.Digest) bool { return d.Err != "" } // which reading it tells
+	// reading the file will report this
+	unread := func(d graphio.Digest) bool { return d.Err != "" }
 	if slices.ContainsFunc(s.Files, unread) || slices.ContainsFunc(other.Files, unread) {
 		return "", ""
 	}
@@ -279,8 +279,9 @@ func (s seenFiles) differs(other seenFiles) (path, differs string) {
 	return "", ""
 }
 
-// save stores this worker's partitions of a graph, and its part of the directory, as files of a
-// snapshot; or commits what all workers have stored, or removes what this one has.
+// save stores this worker's partitions of a graph and its part of the directory as files of a
+// snapshot. With Commit it commits the files of all workers instead, and with Remove it removes
+// this worker's files.
 func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.SaveReport, error) {
 	ctx = x.options.confine(ctx)
 	place, err := files.RootsOf(ctx).Make(s.Place)

@@ -18,43 +18,42 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// network is what this worker knows of the network. Workers measure when they load a graph together
-// for the first time, and again when that was long ago: between them their collectives and the
-// delivery of messages are chosen by it.
+// network has this worker's measurements of the network. Workers measure when they load a graph
+// together for the first time, or if the last measurement is old. Collective operations and the
+// delivery of messages depend on it.
 type network struct {
 	mu     sync.Mutex
-	models map[string]*measured // by the workers, in order
+	models map[string]*measured // by places.key
 	ways   map[string]way       // from this worker to others
 }
 
-// measured is a model that the first of its workers has given all.
+// measured is a model that the first worker of the group has sent to all.
 type measured struct {
 	model *collective.Model
 	at    time.Time
 }
 
 const (
-	// measuredFor is how long a measurement holds. Later loads measure again: links and what else
-	// is on them change.
+	// measuredFor is how long a measurement stays valid. Links and their load change.
 	measuredFor = 10 * time.Minute
-	// measureTimeout bounds the measurement. It takes a few milliseconds for each other worker on a
-	// local network.
+	// measureTimeout bounds a measurement, which takes a few milliseconds per worker on a local
+	// network.
 	measureTimeout = time.Minute
-	// mostModels bounds how many sets of workers are remembered.
+	// mostModels bounds the sets of workers with a stored model.
 	mostModels = 16
-	// windowsShare is the part of the memory that is available at the start, a sixteenth, by which
-	// the windows of all connections may be widened.
+	// windowsShare is the inverse of the fraction of the memory available at the start that may be
+	// used to widen the windows of all connections.
 	windowsShare = 16
 )
 
-// calibration is what the workers send each other: some hundred messages a pair, and less than a
+// calibration has the messages of a measurement: some hundred per pair of workers, less than a
 // megabyte.
 var calibration = collective.Calibration{Sizes: []int{0, 8 << 10, 128 << 10}, Repeat: 4}
 
 // places are the workers of a group, by rank.
 type places struct {
 	layout mesh.Layout
-	labels []string // of their sites
+	labels []string // labels of their sites
 }
 
 func placesOf(placements []*control.Placement) places {
@@ -66,7 +65,7 @@ func placesOf(placements []*control.Placement) places {
 	return p
 }
 
-// names are those of the workers.
+// names returns the names of the workers.
 func (p *places) names() []string {
 	names := make([]string, len(p.layout.Workers))
 	for rank, w := range p.layout.Workers {
@@ -75,7 +74,7 @@ func (p *places) names() []string {
 	return names
 }
 
-// key tells sets of workers apart: one that was started again is another.
+// key identifies the set of workers with their incarnations.
 func (p *places) key() string {
 	var text strings.Builder
 	for _, w := range p.layout.Workers {
@@ -86,7 +85,7 @@ func (p *places) key() string {
 
 func keyOf(w mesh.Peer) string { return fmt.Sprintf("%q %d,", w.Name, w.Incarnation) }
 
-// group makes a group of the workers of a link, that knows their sites.
+// group makes a group of the workers of a link, with their sites.
 func (p *places) group(link collective.Link) (*collective.Group, error) {
 	m := collective.Uniform(link.Size(), collective.Unmeasured)
 	if len(p.labels) == link.Size() {
@@ -95,8 +94,8 @@ func (p *places) group(link collective.Link) (*collective.Group, error) {
 	return collective.NewGroup(link, m, nil)
 }
 
-// calibrate has a group choose by what messages between its workers take, as its first worker knows
-// it. All workers of the group call it; they measure if that one has not, or long ago.
+// calibrate makes a group use the first worker's model of the network. All workers of the group
+// call it. They measure if the first worker has no recent model.
 func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places, tag uint32) error {
 	if g.Link().Size() == 1 {
 		return nil
@@ -133,8 +132,8 @@ func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places
 	return g.Adopt(model)
 }
 
-// expect lets the mesh know how long the ways from other workers are, to which it sizes their
-// windows.
+// expect passes the round-trip times and bandwidths from other workers to the mesh, which sizes
+// their windows by them.
 func (x *executor) expect(p *places, self int, model *collective.Model) {
 	m, err := x.registeredMesh()
 	if err != nil {
@@ -152,7 +151,7 @@ func (x *executor) expect(p *places, self int, model *collective.Model) {
 	}
 }
 
-// find returns the model of a set of workers, if it was measured lately.
+// find returns the model of a set of workers, if it is recent.
 func (n *network) find(key string) *collective.Model {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -162,7 +161,7 @@ func (n *network) find(key string) *collective.Model {
 	return nil
 }
 
-// keep keeps what has been measured.
+// keep stores a measurement.
 func (n *network) keep(key string, p *places, self int, model *collective.Model, seen func(name string) mesh.Seen) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -180,7 +179,7 @@ func (n *network) keep(key string, p *places, self int, model *collective.Model,
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// seen is what traffic says of the way from a worker.
+// seen returns what the mesh has measured on traffic from a worker.
 func (x *executor) seen(name string) mesh.Seen {
 	m, err := x.registeredMesh()
 	if err != nil {
@@ -189,9 +188,9 @@ func (x *executor) seen(name string) mesh.Seen {
 	return m.Seen(name)
 }
 
-// cost is what a frame takes that this worker sends to one of the others as good as any: the mean a
-// byte and until the next one can be sent, and until the one that takes longest is there. Others
-// that were not measured are taken for some on a fast local network.
+// cost returns the cost of a frame from this worker to a typical other one: the mean time per byte
+// and gap, and the maximum latency. For workers without a measurement it assumes a fast local
+// network.
 func (n *network) cost(self string, workers []mesh.Peer, seen func(name string) mesh.Seen) (c collective.Pair) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -213,10 +212,10 @@ func (n *network) cost(self string, workers []mesh.Peer, seen func(name string) 
 	return c
 }
 
-// probeTimeout bounds the wait for an answer to a probe.
+// probeTimeout bounds the wait for the answer to a probe.
 const probeTimeout = 2 * time.Second
 
-// probe tells which of the workers cannot be connected to.
+// probe reports which workers this one cannot connect to.
 func (x *executor) probe(ctx context.Context, p *control.Probe) (*control.ProbeReport, error) {
 	m, err := x.registeredMesh()
 	if err != nil {
@@ -247,7 +246,7 @@ func (x *executor) probe(ctx context.Context, p *control.Probe) (*control.ProbeR
 	return r, nil
 }
 
-// way is what was measured to one of them, and what TCP took there and back then.
+// way is the measured link to a worker, with TCP's round-trip time at that time.
 type way struct {
 	collective.Pair
 	name      string
@@ -255,12 +254,12 @@ type way struct {
 	roundTrip time.Duration
 }
 
-// strayed bounds what traffic makes of a measurement: a receiver that is held up reads what lies in
-// memory, and links that others use are slow.
+// strayed bounds the factor by which traffic may correct a measurement, because traffic also
+// reflects busy receivers and shared links.
 const strayed = 4
 
-// now is what a message takes after what traffic has shown since: a byte as long as real ones took,
-// and the way longer or shorter by what TCP's acknowledgements take longer or shorter.
+// now returns the measurement corrected by later traffic: the time per byte as seen on real
+// messages, and the latency changed by half the change of TCP's round-trip time.
 func (w way) now(seen mesh.Seen) (p collective.Pair, refreshed bool) {
 	p = w.Pair
 	if seen.PerByte > 0 {
@@ -274,16 +273,17 @@ func (w way) now(seen mesh.Seen) (p collective.Pair, refreshed bool) {
 	return p, refreshed
 }
 
-// mostWays bounds how many ways the master is told of, often how often it is.
+// mostWays bounds how many links are reported to the master; often is the interval of these
+// reports.
 const (
 	mostWays = 256
 	often    = 5 * time.Second
 )
 
-// table is what is known of the ways to other workers, for people.
+// table returns the measured links to other workers, for display.
 func (n *network) table(seen func(name string) mesh.Seen) (all []*control.Way) {
 	n.mu.Lock()
-	newest := map[string]way{} // of a worker's incarnations
+	newest := map[string]way{} // by worker: the link to its newest incarnation
 	for _, w := range n.ways {
 		if w.at.After(newest[w.name].at) {
 			newest[w.name] = w
@@ -303,14 +303,14 @@ func (n *network) table(seen func(name string) mesh.Seen) (all []*control.Way) {
 	return all
 }
 
-// stalls is by how much heartbeats have come late: because the process waits for pages of memory,
-// or was stopped.
+// stalls tracks how late heartbeats are sent because the process was waiting for memory pages or
+// was stopped.
 type stalls struct {
-	last, at time.Time // of the last one or the session's beginning, and of the latest of a minute
+	last, at time.Time // last: last heartbeat, or start of the session; at: when latest was set
 	latest   time.Duration
 }
 
-// beat notes a heartbeat, and returns by how much one came late in the last minute, at most.
+// beat notes a heartbeat and returns the maximum delay of the last minute.
 func (s *stalls) beat(now time.Time, every time.Duration) time.Duration {
 	late := max(now.Sub(s.last)-every, 0)
 	s.last = now
@@ -320,7 +320,7 @@ func (s *stalls) beat(now time.Time, every time.Duration) time.Duration {
 	return s.latest
 }
 
-// pulse makes a heartbeat, which now and then says what the network is like.
+// pulse makes a heartbeat. Occasionally it includes measurements of the network.
 func (s *session) pulse() *control.Heartbeat {
 	now := s.Now()
 	h := &control.Heartbeat{
@@ -334,7 +334,7 @@ func (s *session) pulse() *control.Heartbeat {
 	return h
 }
 
-// budgetOf is how the master is told of a budget of memory; nil without one.
+// budgetOf encodes a budget of memory for the master. It returns nil without one.
 func budgetOf(b *mem.Budget) *control.Budget {
 	if b == nil {
 		return nil

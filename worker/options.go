@@ -18,53 +18,53 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Options say who a worker is and whom it works for.
+// Options configure a worker.
 type Options struct {
-	// Master is where the master is, HOST:PORT, or where several are, parted by commas, of which
-	// one leads.
+	// Master is the address of the master, HOST:PORT. If there are several masters, of which one
+	// leads, it is a comma-separated list.
 	Master string
-	// TokenFile has the token of the cluster. By default, without TLS, it is that of the user's own
-	// master at Master, an address of this machine.
+	// TokenFile contains the token of the cluster. Without TLS, the default is the token of the
+	// same user's master at Master, which must be an address of this machine.
 	TokenFile string
-	// TLSCert, TLSKey and TLSCA are the files of this process's certificate, its key, and the CA
-	// that others' are from; all or none. They are read again when they change. superstep ca makes
-	// such files.
+	// TLSCert, TLSKey and TLSCA are the files of the process's certificate, its key, and the CA of
+	// other processes' certificates: all or none. They are read again when they change. superstep
+	// ca makes such files.
 	TLSCert, TLSKey, TLSCA string
-	// InsecureToken lets the token, and all data, travel in the clear where others can reach what
-	// listens.
+	// InsecureToken allows sending the token and all data unencrypted to and from other machines.
 	InsecureToken bool
-	// Programs are those of this binary beside the built-in ones, as pregel.Register returns them.
-	// The master has the same, of the same build.
+	// Programs are this binary's programs beside the built-in ones, as pregel.Register returns
+	// them. The master must have the same programs of the same build.
 	Programs []pregel.Registered
-	// DataRoots are the directories, and s3://BUCKET or s3://BUCKET/PREFIX, below which jobs name
-	// files and save graphs; relative names are below the first. None: jobs name no files.
+	// DataRoots are the directories, and s3://BUCKET or s3://BUCKET/PREFIX, that contain all files
+	// that jobs may read and graphs that they may save. Relative names are below the first. Without
+	// roots, jobs may not name files.
 	DataRoots []string
-	// Name is what the cluster calls the worker; by default the host's name and the process's
-	// number. Site is a label for where it is, such as a rack.
+	// Name is the worker's name in the cluster, by default the host's name and the process id. Site
+	// is a label for its location, such as a rack.
 	Name, Site string
-	// Listen is where other workers reach this one, HOST:PORT; by default a free port of the
-	// address that reaches the master.
+	// Listen is the address for other workers, HOST:PORT. The default is a free port at the local
+	// address of the connection to the master.
 	Listen string
-	// Ready, if not nil, is called with that address when the worker has its first session with the
+	// Ready, if not nil, is called with this address when the worker has its first session with the
 	// master.
 	Ready func(address string)
-	// Threads is how many a job or a load gets, by default one for each processor.
+	// Threads is the number of threads of a job or load. The default is the number of processors.
 	Threads int
-	// Compress says whether messages to other workers are compressed: auto, where that is faster
-	// than the link, on or off; default auto.
+	// Compress controls the compression of messages to other workers: on, off, or auto, which
+	// compresses where that is faster than the link. Default auto.
 	Compress string
-	// Window is how many bytes may be under way from each other worker, 64 KiB to 1 GiB; by default
-	// 16 MiB, and more where bandwidth times delay, as measured, is more.
+	// Window bounds the bytes in flight from each other worker, 64 KiB to 1 GiB. The default is 16
+	// MiB, or more if the measured product of bandwidth and delay is larger.
 	Window int64
-	// Hold is how long to look for a master that does not answer, and to keep graphs for it;
-	// default 1 minute.
+	// Hold is how long the worker looks for a master that does not answer, and keeps graphs for it.
+	// Default 1 minute.
 	Hold time.Duration
-	// Grace is how long to wait for the master's leave to go, default 27 s.
+	// Grace is how long a leaving worker waits for the master's permission. Default 27 s.
 	Grace time.Duration
-	// StopTimeout is how long a command may take to return when it was told to stop, default 10 s:
-	// then Run returns an error.
+	// StopTimeout is how long a cancelled command may take to return. After that Run returns an
+	// error. Default 10 s.
 	StopTimeout time.Duration
-	// Log gets what happens, or is nil.
+	// Log receives log messages; nil discards them.
 	Log *slog.Logger
 }
 
@@ -74,16 +74,16 @@ const (
 	mostWindow  = 1 << 30
 )
 
-// Config is Options, and what only the command line and the tests of superstep need. No other
-// program uses it, and it may change in any version.
+// Config is Options and what only superstep's command line and tests need. Other programs do not
+// use it. It may change in any version.
 type Config struct {
 	Options
 	daemon.Worker
-	roots  *files.Roots               // DataRoots, checked
-	master func() *control.Connection // nil while there is none
+	roots  *files.Roots               // the validated DataRoots
+	master func() *control.Connection // returns nil while there is no connection
 }
 
-// Run runs a worker until ctx ends, as a worker of a Config does.
+// Run runs a worker until ctx ends.
 func Run(ctx context.Context, o Options) error {
 	w, err := New(Config{Options: o})
 	if err != nil {
@@ -108,12 +108,12 @@ func Run(ctx context.Context, o Options) error {
 	return w.Run(ctx)
 }
 
-// who is what the worker shows, and knows others by.
+// who returns the worker's credentials.
 func (o *Config) who() control.Credentials {
 	return control.Credentials{Token: o.Token, TLS: o.TLS, InsecureToken: o.InsecureToken}
 }
 
-// complete checks what is given, and adds what is not.
+// complete checks the options and fills in defaults.
 func (o *Config) complete() (err error) {
 	if err := o.Complete("worker", o.TokenFile,
 		certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA}, o.Programs, o.Log); err != nil {
@@ -137,7 +137,7 @@ func (o *Config) complete() (err error) {
 		}
 	}
 	o.roots.Hide(secrets...)
-	if dir, err := statefile.UserDir(); err == nil { // with what superstep made for this user
+	if dir, err := statefile.UserDir(); err == nil { // superstep's files of this user
 		o.roots.Hide(dir)
 	}
 	o.Name = cmp.Or(o.Name, control.ProcessName())

@@ -20,8 +20,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// program runs a vertex program: load, find the vertices that are named, fill, the phases of its
-// plan, and then its supersteps. Its values stay here until the job is dropped.
+// program runs a vertex program: it loads the graph, finds vertices named by parameters, fills
+// columns, and runs the phases of the plan and then the program. The values stay here until the job
+// is dropped.
 func (a *attempt) program(ctx context.Context) (*control.DriveReport, error) {
 	known, err := a.options.Registry.Find(a.spec.Program)
 	if err != nil {
@@ -63,8 +64,8 @@ func (a *attempt) program(ctx context.Context) (*control.DriveReport, error) {
 	return a.perform(ctx)
 }
 
-// loadOwn loads the graph that the job brings. Where the job leaves open which weights it has, the
-// program says so.
+// loadOwn loads the job's own graph. If the job does not specify the type of weights, the program
+// decides.
 func (a *attempt) loadOwn(ctx context.Context, known engine.Registered) error {
 	a.enter("load " + a.spec.Source.Input)
 	source, err := resolve.Weighted(a.spec.Source, known, a.spec.Parameters)
@@ -98,14 +99,15 @@ func (a *attempt) loadOwn(ctx context.Context, known engine.Registered) error {
 	return nil
 }
 
-// vertices returns the program's parameters, with input ids in place of the names of vertices, and
-// the vertices that have these: each is known by one worker.
+// vertices returns the program's parameters with vertex names replaced by input ids, and a function
+// that finds these vertices. Each vertex is known to one worker only, so all workers exchange what
+// they found.
 func (a *attempt) vertices(ctx context.Context, known engine.Registered) (map[string]string, engine.Find, error) {
 	parameters := a.spec.Parameters
 	l := &control.Locate{}
-	byName := a.graph.directory.Names != nil && a.spec.Values == "" // a client in Go has input ids
+	byName := a.graph.directory.Names != nil && a.spec.Values == "" // clients in Go send input ids
 	if byName {
-		// which finds all
+		// This call only collects the names.
 		_, _ = resolve.VertexParameters(known.Parameters, parameters,
 			func(name string) (uint64, bool) {
 				l.Names = append(l.Names, name)
@@ -139,14 +141,14 @@ func (a *attempt) vertices(ctx context.Context, known engine.Registered) (map[st
 		return nil, nil, err
 	}
 	find := resolve.Finder(found.Vertices)
-	// It names the parameter whose vertex is not there.
+	// The error names the parameter whose vertex does not exist.
 	if _, err := known.New(parameters, find); err != nil {
 		return nil, nil, &runError{fmt.Errorf("%s: %w", a.spec.Origin(), err)}
 	}
 	return parameters, find, nil
 }
 
-// labels returns the input ids of names, as far as there are such.
+// labels returns the input ids of the names that exist.
 func (a *attempt) labels(ctx context.Context, names []string) (map[string]uint64, error) {
 	found, err := a.everywhere(ctx, &control.Locate{Names: names})
 	labels := map[string]uint64{}
@@ -156,7 +158,7 @@ func (a *attempt) labels(ctx context.Context, names []string) (map[string]uint64
 	return labels, err
 }
 
-// everywhere returns what all workers know of vertices of the graph.
+// everywhere returns what all workers know about vertices of the graph.
 func (a *attempt) everywhere(ctx context.Context, l *control.Locate) (*control.Located, error) {
 	data, err := proto.Marshal(a.graph.locate(l))
 	if err != nil {
@@ -172,7 +174,7 @@ func (a *attempt) everywhere(ctx context.Context, l *control.Locate) (*control.L
 	return found, err
 }
 
-// keeping readies what the phases of a plan share, and has checkpoints be kept.
+// keeping prepares the shared state of a plan's phases, and checkpoints.
 func (a *attempt) keeping() error {
 	plan := a.of.Plan()
 	o, err := resolve.Options(a.spec.Options)
@@ -212,7 +214,7 @@ func (a *attempt) keeping() error {
 	return nil
 }
 
-// goOn reads the manifest of the checkpoint that the run goes on from.
+// goOn reads the manifest of the checkpoint to resume from.
 func (a *attempt) goOn(ctx context.Context, s objects.Store, name string) error {
 	m, err := checkpoint.Find(ctx, s, name, func(string) {})
 	if err != nil {
@@ -227,7 +229,7 @@ func (a *attempt) goOn(ctx context.Context, s objects.Store, name string) error 
 	return nil
 }
 
-// goOn takes up the state of a checkpoint. The other workers of the job do so at the same time.
+// goOn restores the state of a checkpoint. All workers of the job do so at the same time.
 func (j *job) goOn(ctx context.Context, from *checkpoint.Reader) error {
 	j.from = from.Manifest
 	j.session.Begin(j.from.Own())
@@ -241,10 +243,10 @@ func (j *job) goOn(ctx context.Context, from *checkpoint.Reader) error {
 	return nil
 }
 
-// perform runs the phases of the program's plan, if it has one, and then the program itself, as the
-// first worker says, which walks the plan.
+// perform runs the phases of the program's plan, if there is one, and then the program. The first
+// worker walks the plan and tells the others what to run.
 func (a *attempt) perform(ctx context.Context) (*control.DriveReport, error) {
-	if len(a.phases) > 0 && a.fills() { // the program's columns, which its phases take over
+	if len(a.phases) > 0 && a.fills() { // the program's columns, which its phases share
 		if err := a.prepare(ctx, a.of, &control.Step_Phase{}); err != nil {
 			return nil, err
 		}
@@ -275,7 +277,7 @@ func (a *attempt) perform(ctx context.Context) (*control.DriveReport, error) {
 	}
 }
 
-// drive runs what was prepared, before which so much has run, to its end.
+// drive runs the prepared job to its end. before describes earlier runs.
 func (a *attempt) drive(before bsp.Outcome) error {
 	err := a.job.drive(before)
 	if err == nil && a.leads() {
@@ -284,7 +286,7 @@ func (a *attempt) drive(before bsp.Outcome) error {
 	return err
 }
 
-// walk runs the phases of the program's plan, and returns whether the program itself goes on from
+// walk runs the phases of the program's plan. goOn reports whether the program itself resumes from
 // the checkpoint.
 func (a *attempt) walk(ctx context.Context) (before bsp.Outcome, goOn bool, err error) {
 	plan, name := a.of.Plan(), a.of.Name()
@@ -301,7 +303,7 @@ func (a *attempt) walk(ctx context.Context) (before bsp.Outcome, goOn bool, err 
 	if a.from != nil {
 		w.From = a.from.Manifest
 	}
-	// The plan's conditions.
+	// A panic of the plan's conditions counts as a program error.
 	err = bsp.Contain(name, &bsp.NoSuperstep, func() (err error) {
 		before, goOn, err = plan.Walk(ctx, &w)
 		return err
@@ -336,10 +338,10 @@ func (a *attempt) last(ctx context.Context, before bsp.Outcome, s *control.Step_
 	if err := a.prepare(ctx, a.of, s); err != nil {
 		return nil, err
 	}
-	if s.Idle { // at the limit of supersteps: the values are those at the beginning
+	if s.Idle { // the limit of supersteps was reached, so the values are the initial ones
 		return &control.DriveReport{Outcome: resolve.Outcome(before), End: &control.RunEnd{Seconds: a.ran}}, nil
 	}
-	// Else its columns are in the checkpoint, or the phases have had them.
+	// Otherwise the checkpoint or the phases have set the columns.
 	if len(a.phases) == 0 && a.fills() {
 		if err := a.fill(ctx); err != nil {
 			return nil, err
@@ -352,7 +354,7 @@ func (a *attempt) last(ctx context.Context, before bsp.Outcome, s *control.Step_
 	return &control.DriveReport{Outcome: resolve.Outcome(a.job.driver.Outcome()), End: end}, nil
 }
 
-// announce has the other workers do what the first one does.
+// announce makes the other workers run the same phase as the first one.
 func (a *attempt) announce(ctx context.Context, before bsp.Outcome, s *control.Step_Phase) error {
 	if !a.leads() {
 		return nil
@@ -365,7 +367,7 @@ func (a *attempt) announce(ctx context.Context, before bsp.Outcome, s *control.S
 	return err
 }
 
-// prepare makes a program, or a phase of its plan, ready to run, in place of what there was.
+// prepare prepares a program, or a phase of its plan, in place of the previous job.
 func (a *attempt) prepare(ctx context.Context, of engine.Program, s *control.Step_Phase) error {
 	a.enter("prepare")
 	a.nextPhase()

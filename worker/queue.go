@@ -18,8 +18,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// queue runs the commands of a session: those of a job, or for a graph of the catalog, one after
-// the other, and those of different jobs at the same time.
+// queue runs the commands of a session. Commands of the same job, or for the same graph of the
+// catalog, run one after the other, and others concurrently.
 type queue struct {
 	*session
 	mu    sync.Mutex
@@ -27,22 +27,22 @@ type queue struct {
 	ended bool
 }
 
-// serial is the commands of one job.
+// serial is the commands of one job or graph.
 type serial struct {
 	epoch   uint32
 	waiting []*control.Command
 	running bool
-	stop    context.CancelCauseFunc // of the command under way
+	stop    context.CancelCauseFunc // cancels the current command
 }
 
-// key returns what commands share that run one after the other.
+// key returns the key of the commands that run one after the other.
 func key(c *control.Command) string {
 	switch {
-	case c.GetKeepNow() != nil: // while the job runs
+	case c.GetKeepNow() != nil: // runs while the job runs
 		return "keep " + c.Job
 	case c.Job != "":
 		return "job " + c.Job
-	case c.GetSave() != nil: // the graph's other commands do not wait for it
+	case c.GetSave() != nil: // does not delay other commands of the graph
 		return "save " + c.GetSave().Graph
 	case c.GetProbe() != nil:
 		return "probe"
@@ -55,7 +55,7 @@ func key(c *control.Command) string {
 	return "graph " + of.GetGraph()
 }
 
-// add takes a command in. It does not wait for it.
+// add queues a command without waiting for it.
 func (q *queue) add(ctx context.Context, c *control.Command) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -88,7 +88,8 @@ func (q *queue) add(ctx context.Context, c *control.Command) {
 	}
 }
 
-// cancel stops the command under way and those that wait, but for what frees. The lock is held.
+// cancel stops the current command and removes queued ones, except drops. The caller holds the
+// lock.
 func (q *queue) cancel(ctx context.Context, k string, s *serial, c *control.Command) {
 	reason := errors.New(c.GetCancel().Reason)
 	if s.stop != nil {
@@ -113,13 +114,13 @@ func (q *queue) cancel(ctx context.Context, k string, s *serial, c *control.Comm
 	})
 }
 
-// work does the commands of one job while there are some.
+// work runs the commands of one key until there are none.
 func (q *queue) work(ctx context.Context, k string, s *serial) {
 	for {
 		q.mu.Lock()
 		if len(s.waiting) == 0 || q.ended {
 			s.running = false
-			delete(q.jobs, k) // it is there: what runs is not forgotten
+			delete(q.jobs, k) // a running entry stays in the map
 			q.mu.Unlock()
 			return
 		}
@@ -130,7 +131,7 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		q.mu.Unlock()
 		began, t := q.Now(), q.task(c)
 		returned := func() {}
-		// what runs a job is watched itself, for it outlives the command
+		// A run outlives its command, so run calls watch itself.
 		if c.GetRun() == nil && c.GetRejoin() == nil {
 			returned = q.watch(own, c, t)
 		}
@@ -147,7 +148,8 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 	}
 }
 
-// contained does something whose panic is the worker's fault, and fails the command alone.
+// contained calls do and converts a panic, which is a bug of the worker, into an error of the
+// command.
 func contained[T any](do func() (*T, error)) (done *T, err error) {
 	if ended := parallel.Contain(func() { done, err = do() }); ended != nil {
 		return nil, fmt.Errorf("a bug in superstep: %v\n%s", ended.Value, ended.Stack)
@@ -155,9 +157,9 @@ func contained[T any](do func() (*T, error)) (done *T, err error) {
 	return done, err
 }
 
-// watch ends the worker when a command has not returned StopTimeout after it was told to stop: what
-// it holds, and its threads, are lost until the process ends. It tells the master why. Call the
-// function it returns when the command has returned.
+// watch ends the worker if a command has not returned within StopTimeout after its cancellation,
+// because its memory and threads cannot be freed while the process lives. It reports the reason to
+// the master. The caller calls the returned function when the command has returned.
 func (q *queue) watch(ctx context.Context, c *control.Command, t task) func() {
 	done := make(chan struct{})
 	exit := &control.ReportExitRequest{Name: q.Name, Incarnation: q.incarnation}
@@ -190,7 +192,7 @@ func (q *queue) watch(ctx context.Context, c *control.Command, t task) func() {
 			}
 			select {
 			case q.stuck <- err:
-			default: // another was first
+			default: // another command was first
 			}
 		}
 	})
@@ -200,7 +202,7 @@ func (q *queue) watch(ctx context.Context, c *control.Command, t task) func() {
 	}
 }
 
-// end forgets what waits; what is under way ends with the session's context.
+// end discards queued commands. The current ones end with the session's context.
 func (q *queue) end(error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -224,7 +226,7 @@ func (q *queue) task(c *control.Command) task {
 	return t
 }
 
-// do executes a command. ctx ends when it is to stop, session when nobody waits for it any more.
+// do executes a command. ctx ends when the command should stop, session when nobody waits for it.
 func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (_ *control.Report, err error) {
 	x := q.executor
 	if err := faults.At(faults.Commanded, x.options.Name); err != nil {
@@ -273,16 +275,16 @@ func (q *queue) answer(ctx context.Context, c *control.Command, r *control.Repor
 	r.Failure = q.failure(err)
 	var codec *control.CodecError
 	if err := q.report(ctx, r); errors.As(err, &codec) {
-		// The command is answered all the same: its job would wait for ever.
+		// Send another answer, because otherwise the job would wait forever.
 		r = &control.Report{Id: c.Id, Job: c.Job, Epoch: c.Epoch, Failure: q.failure(fmt.Errorf("the worker's answer cannot be sent: %w", err))}
 		if err := q.report(ctx, r); errors.As(err, &codec) {
 			q.lane.End(err)
 		}
 	}
-	// Other errors are of a session that is over, and nobody waits there.
+	// Other errors mean that the session has ended, and nobody waits for an answer.
 }
 
-// failure words an error for the master, nil if there is none.
+// failure converts an error for the master; nil stays nil.
 func (q *queue) failure(err error) *control.Failure {
 	var program *bsp.ProgramError
 	var step *stepError
@@ -306,13 +308,13 @@ func (q *queue) failure(err error) *control.Failure {
 	return f
 }
 
-// lostError is an error that follows from the loss of the connection to another worker.
+// lostError is an error caused by a lost connection to another worker.
 type lostError struct {
 	peer string
 	error
 }
 
-// lostPeer returns the worker to which the connection was lost, if an error follows from that.
+// lostPeer returns the worker whose lost connection caused an error, or "".
 func lostPeer(self string, err error) string {
 	var known *lostError
 	var broken *mesh.BrokenError
@@ -332,7 +334,7 @@ func lostPeer(self string, err error) string {
 
 func bounded(s string) string { return control.Text(s, control.MaxText) }
 
-// observed tells the observer of a command.
+// observed passes a command's outcome to the observer.
 func (q *queue) observed(ctx context.Context, c *control.Command, took time.Duration, r *control.Report, err error) {
 	if err != nil && ctx.Err() != nil {
 		err = context.Canceled
@@ -341,7 +343,8 @@ func (q *queue) observed(ctx context.Context, c *control.Command, took time.Dura
 	q.Observe.Command(name, took, r, err)
 }
 
-// bodyOf returns what a command wants, and its name; nil if this version does not know it.
+// bodyOf returns the name and the message of a command. The message is nil if this version does not
+// know the command.
 func bodyOf(c *control.Command) (name string, message any) {
 	m := c.ProtoReflect()
 	f := m.WhichOneof(m.Descriptor().Oneofs().ByName("body"))

@@ -15,53 +15,52 @@ import (
 	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
-// run is a run that the workers of a job do by themselves. It outlives the session over which it
-// was ordered, so that a master that was started anew, or has lost the worker's session, follows it
-// on:
+// run is a run that the workers of a job do on their own. It outlives the session of its command,
+// so that a restarted master, or one that lost the worker's session, can continue to follow it:
 //
 //	Run ---> begin, follow --session ends--> (goes on) --Rejoin--> follow --> answer
 //
-// It ends when it is done, when its job is closed, or when the master stops it. What the master
-// hears of it is gathered as news, and sent in reports. These are kept until the master is known to
-// have them: a session may end before they have arrived, and the next one wants them again.
+// It ends when it is done, when its job is closed, or when the master stops it. Events for the
+// master are collected in news, and sent as reports. A report is stored until the master has it,
+// because a session may end before the report arrives; the next session then sends it again.
 type run struct {
 	task task
 	ctx  context.Context
 	stop context.CancelCauseFunc
 	done chan struct{} // closed when it has ended
 
-	// Once it has.
+	// Valid after it has ended:
 	answer *control.DriveReport
 	err    error
 
 	mu       sync.Mutex
 	outcome  bsp.Outcome
-	news     *control.DriveReport    // that is in no report yet
-	size     int                     // of the news, in bytes
-	serial   uint64                  // of the next record, line or stage that goes into a report
-	kept     []*control.Report       // reports, oldest first
-	bytes    int                     // of those
-	dropped  int                     // how many reports were kept before those
-	standing *control.Report         // what stands of those
-	found    *control.Graph500Result // what a benchmark has found so far, or nil
-	told     uint64                  // a master has told others all before this serial
-	follower *follower               // the session that follows; nil without one
-	changed  chan struct{}           // closed, and another, when something of this has changed
+	news     *control.DriveReport    // not yet in a report
+	size     int                     // of news, in bytes
+	serial   uint64                  // number of the next record, line or stage put into a report
+	kept     []*control.Report       // stored reports, oldest first
+	bytes    int                     // of kept
+	dropped  int                     // number of earlier reports, no longer stored
+	standing *control.Report         // facts of the dropped reports that every follower needs
+	found    *control.Graph500Result // results of a benchmark so far, or nil
+	told     uint64                  // a master has published everything before this serial
+	follower *follower               // the session that follows the run, or nil
+	changed  chan struct{}           // closed and replaced when any of this changes
 }
 
 // follower is a session that follows a run.
 type follower struct {
-	next   int    // which of all reports it sends next
-	wanted uint64 // the master has all before this serial, or it was sent
-	// heard is the serial before which the master has all, by its last acknowledgement.
+	next   int    // index of the next report to send
+	wanted uint64 // the master has, or was sent, everything before this serial
+	// heard is the serial before which the master has everything, by its last acknowledgement.
 	heard uint64
-	found *control.Graph500Result // that was sent last
+	found *control.Graph500Result // last value sent
 }
 
 const (
-	// mostNews is how many bytes of news go into a message to the master, about.
+	// mostNews is the approximate maximum size of the news in a message.
 	mostNews = 1 << 20
-	// mostKept bounds the bytes of the reports that are kept. The oldest are dropped.
+	// mostKept bounds the bytes of stored reports. The oldest are dropped.
 	mostKept = 8 << 20
 )
 
@@ -81,20 +80,20 @@ func newRun(t task) *run {
 	return r
 }
 
-// do does the run with a function, to its end.
+// do runs drive and stores its outcome.
 func (r *run) do(drive func() (*control.DriveReport, error)) {
 	defer close(r.done)
 	defer r.stop(nil)
 	r.answer, r.err = contained(drive)
 }
 
-// turn wakes who waits. The lock is held.
+// turn wakes waiting goroutines. The caller holds the lock.
 func (r *run) turn() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// add adds something of so many bytes to the news.
+// add adds something of the given size to the news.
 func (r *run) add(size int, to func(news *control.DriveReport)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,14 +113,14 @@ func (r *run) record(data []byte) {
 	r.add(len(data), func(news *control.DriveReport) { news.Records = append(news.Records, data) })
 }
 
-// log adds a line of the program, and has it sent soon.
+// log adds a line of the program and flushes the news.
 func (r *run) log(line string) {
 	line = control.Text(line, maxLine)
 	r.add(len(line), func(news *control.DriveReport) { news.Log = append(news.Log, line) })
 	r.Flush()
 }
 
-// checkpointed adds a checkpoint.
+// checkpointed adds a stored checkpoint.
 func (r *run) checkpointed(e checkpoint.Event) {
 	if e.Failed == "" {
 		r.add(0, func(news *control.DriveReport) {
@@ -130,15 +129,15 @@ func (r *run) checkpointed(e checkpoint.Event) {
 	}
 }
 
-// progress notes how far the run is, which the master hears of with the next news.
+// progress notes the run's outcome so far, for the next report.
 func (r *run) progress(o bsp.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.outcome = o
 }
 
-// late tells the master that a superstep takes too long: a Compute that does not return holds the
-// command.
+// late reports that a superstep exceeds its timeout. A Compute that does not return would otherwise
+// block the command unnoticed.
 func (r *run) late(err error) {
 	if timeout := new(bsp.TimeoutError); errors.As(err, &timeout) {
 		err = timeout
@@ -151,28 +150,28 @@ func (r *run) late(err error) {
 	r.keep(late)
 }
 
-// finds notes what a benchmark has found so far, of which the master hears before later news.
+// finds notes a benchmark's results so far. The master gets them before later news.
 func (r *run) finds(found *control.Graph500Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.found = found
 }
 
-// begins tells the master that supersteps begin.
+// begins reports that supersteps begin.
 func (r *run) begins() {
 	r.add(0, func(news *control.DriveReport) { news.Running = true })
 	r.Flush()
 }
 
-// Flush has the news be sent as soon as those before are.
+// Flush makes the follower send the news as soon as possible.
 func (r *run) Flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.turn()
 }
 
-// awaitRoom waits while who follows is slow, unless the run was stopped. The lock is held, but not
-// while it waits.
+// awaitRoom waits while the follower is slow, unless the run was stopped. The caller holds the
+// lock, which is released during the wait.
 func (r *run) awaitRoom() {
 	for r.follower != nil && r.follower.next < r.dropped+len(r.kept) && r.ctx.Err() == nil {
 		changed := r.changed
@@ -185,7 +184,7 @@ func (r *run) awaitRoom() {
 	}
 }
 
-// report makes a report of the news. The lock is held.
+// report moves the news into a report. The caller holds the lock.
 func (r *run) report() {
 	if r.news == nil {
 		return
@@ -195,7 +194,7 @@ func (r *run) report() {
 	r.news, r.size = nil, 0
 }
 
-// keep numbers a report and keeps it. The lock is held.
+// keep numbers and stores a report. The caller holds the lock.
 func (r *run) keep(report *control.Report) {
 	report.GetDrive().Serial = r.serial
 	r.serial = report.GetDrive().Next()
@@ -206,15 +205,15 @@ func (r *run) keep(report *control.Report) {
 	r.turn()
 }
 
-// drop drops the oldest report but for what stands of it. The lock is held.
+// drop drops the oldest report, and adds its standing facts to standing. The caller holds the lock.
 func (r *run) drop() {
 	r.stand(r.kept[0])
 	r.bytes -= proto.Size(r.kept[0])
 	r.kept[0], r.kept, r.dropped = nil, r.kept[1:], r.dropped+1
 }
 
-// acknowledge notes before which serial the master that follows has heard all. What it had heard by
-// its acknowledgement before is dropped: by now it has told that to those who watch the job.
+// acknowledge notes the serial before which the following master has received everything. It drops
+// the reports of the previous acknowledgement, because by now the master has published them.
 func (r *run) acknowledge(next uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,12 +225,12 @@ func (r *run) acknowledge(next uint64) {
 	}
 }
 
-// stand notes what stands of a report: a master has to know it, whenever it begins to follow. The
-// lock is held.
+// stand adds the facts of a report that every master has to know, whenever it begins to follow. The
+// caller holds the lock.
 func (r *run) stand(report *control.Report) {
 	r.standing.Failure = cmp.Or(report.Failure, r.standing.Failure)
 	s, news := r.standing.GetDrive(), report.GetDrive()
-	s.Loads = append(s.Loads, news.Loads...) // told once
+	s.Loads = append(s.Loads, news.Loads...) // sent only once
 	s.Running = s.Running || news.Running
 	s.MaxSupersteps = max(s.MaxSupersteps, news.MaxSupersteps)
 	if c := news.Checkpoint; c > 0 {
@@ -239,8 +238,9 @@ func (r *run) stand(report *control.Report) {
 	}
 }
 
-// take returns what a follower is to send next, and what is closed when there is more. Before the
-// first report it is what stands, and how much is missing.
+// take returns the reports that a follower should send next, and a channel that is closed when
+// there is more. If the follower missed dropped reports, the first report has their standing facts
+// and the number of missing entries.
 func (r *run) take(f *follower) (told []*control.Report, changed chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -277,14 +277,14 @@ func (r *run) take(f *follower) (told []*control.Report, changed chan struct{}, 
 	return told, r.changed, nil
 }
 
-// follow sends the run's reports, but for what the master has heard before the serial that it wants,
-// until the run has ended, and returns its answer. It returns before when the session ends; when ctx
-// ends alone, the run is stopped for that reason, and waited for.
+// follow sends the run's reports, except those before serial wanted, until the run has ended, and
+// returns its answer. If the session ends, follow returns early. If only ctx ends, it stops the run
+// for that reason and waits for its end.
 func (r *run) follow(ctx, session context.Context, wanted uint64, send func(*control.Report) error) (*control.DriveReport, error) {
 	f := &follower{wanted: wanted, heard: wanted}
 	r.mu.Lock()
 	r.follower = f
-	r.turn() // the one before gives way
+	r.turn() // ends an earlier follow
 	r.mu.Unlock()
 	defer r.left(f)
 	defer context.AfterFunc(ctx, func() {
@@ -307,7 +307,7 @@ func (r *run) follow(ctx, session context.Context, wanted uint64, send func(*con
 		}
 		select {
 		case <-r.done:
-			over = true // what it told last is still to be sent
+			over = true // send the last reports first
 		case <-changed:
 		case <-session.Done():
 			return nil, context.Cause(session)
@@ -315,7 +315,7 @@ func (r *run) follow(ctx, session context.Context, wanted uint64, send func(*con
 	}
 }
 
-// left notes that a session follows no more.
+// left notes that a session no longer follows.
 func (r *run) left(f *follower) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -329,7 +329,7 @@ func ofDrive(d *control.DriveReport) *control.Report {
 	return &control.Report{Body: &control.Report_Drive{Drive: d}}
 }
 
-// run begins to do the worker's part in a job, and follows it.
+// run starts the worker's part of a job and follows it.
 func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*control.DriveReport, error) {
 	a, err := q.executor.together(ctx, t)
 	if err != nil {
@@ -350,7 +350,7 @@ func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*
 	return a.follow(ctx, session, 0, q.teller(session, c))
 }
 
-// rejoin follows a run that has begun over another session.
+// rejoin follows a run that another session started.
 func (q *queue) rejoin(ctx, session context.Context, c *control.Command, t task) (*control.DriveReport, error) {
 	a, err := q.executor.find(t)
 	if err != nil {
@@ -360,7 +360,7 @@ func (q *queue) rejoin(ctx, session context.Context, c *control.Command, t task)
 	return a.follow(ctx, session, c.GetRejoin().Wanted, q.teller(session, c))
 }
 
-// teller sends reports that are not the last of a command.
+// teller returns a function that sends reports before the last of a command.
 func (q *queue) teller(ctx context.Context, c *control.Command) func(*control.Report) error {
 	return func(r *control.Report) error {
 		r.Id, r.Job, r.Epoch, r.More = c.Id, c.Job, c.Epoch, true

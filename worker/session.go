@@ -15,25 +15,25 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// session is a connection to the master: one goroutine reads, one sends heartbeats, and each job
-// that has commands has one.
+// session is a connection to the master. One goroutine reads, one sends heartbeats, and one runs
+// per job with commands.
 type session struct {
 	*worker
 	registration
 	lane    *control.Lane
 	address string              // of the master
-	conn    *control.Connection // to it, for calls
-	heard   atomic.Int64        // when the master was, in nanoseconds since began
+	conn    *control.Connection // to the master, for calls
+	heard   atomic.Int64        // when something was last received, in nanoseconds since began
 	began   time.Time
 	queue   *queue
-	// connect makes another connection to the master, for long answers; register registers again,
+	// connect opens another connection to the master, for long answers. register registers again,
 	// which changes nothing.
 	connect  func(context.Context) (*control.Lane, error)
 	register func(context.Context) error
 
-	received uint64 // bytes, as live last saw them
+	received uint64 // bytes received at the last call of overdue
 	asked    asked
-	told     time.Time // when the master was, of the network
+	told     time.Time // when measurements of the network were last sent
 }
 
 func newSession(w *worker, lane *control.Lane) *session {
@@ -43,14 +43,15 @@ func newSession(w *worker, lane *control.Lane) *session {
 	return s
 }
 
-// Why a session ends.
+// Reasons for the end of a session.
 var (
 	errGoodbye = errors.New("goodbye")
 	errSilent  = errors.New("the master is silent")
 	errGrace   = errors.New("the master did not let the worker go in time")
 )
 
-// serve attaches and serves until the session ends; nil is goodbye. When leave ends it asks to go.
+// serve runs the session until it ends. It returns nil after goodbye. When leave ends, it asks the
+// master to let the worker go.
 func (s *session) serve(leave context.Context) error {
 	ctx, end := context.WithCancelCause(context.WithoutCancel(leave))
 	defer end(nil)
@@ -62,7 +63,7 @@ func (s *session) serve(leave context.Context) error {
 	}()
 	err := s.live(ctx, leave)
 	end(err)
-	err = context.Cause(ctx) // the first: what ended the other goroutine is a consequence
+	err = context.Cause(ctx) // the first error; the other goroutine's is a consequence
 	s.silent = s.silence()
 	s.lane.Close()
 	<-read
@@ -86,14 +87,14 @@ func (s *session) send(m *control.FromWorker) error {
 	return s.lane.Send(m)
 }
 
-// offer sends a message unless many wait.
+// offer sends a message, unless others are queued.
 func (s *session) offer(m *control.FromWorker) {
 	m.Incarnation = s.incarnation
 	_ = s.lane.Offer(m)
 }
 
-// attach makes the message that begins a session: it offers the graphs that the worker holds. What
-// does not fit into a message is not offered, and freed.
+// attach makes the message that begins a session. It offers the worker's graphs. Graphs that do not
+// fit into the message are not offered, and will be freed.
 func (s *session) attach() *control.Attach {
 	a := &control.Attach{Name: s.Name, Master: s.master}
 	size := 0
@@ -125,8 +126,8 @@ func (s *session) live(ctx, leave context.Context) error {
 			if err := s.overdue(ctx, going == nil); err != nil {
 				return err
 			}
-			// The way from the master may be cut, and that to it not: then it must not take this
-			// worker to be there.
+			// If only the connection from the master is cut, heartbeats would make the master
+			// believe that the session works. So do not send any.
 			if s.silence() > s.lease {
 				continue
 			}
@@ -149,7 +150,7 @@ func (s *session) live(ctx, leave context.Context) error {
 	}
 }
 
-// reason returns why a send failed: the goroutine that reads learns the cause a moment later.
+// reason returns the cause of a failed send, which the reading goroutine may detect a moment later.
 func (s *session) reason(ctx context.Context, err error) error {
 	select {
 	case <-ctx.Done():
@@ -183,7 +184,7 @@ func (s *session) read(ctx context.Context) error {
 	}
 }
 
-// report sends a report; it waits while much waits to be sent.
+// report sends a report. It waits while too many messages are queued.
 func (s *session) report(ctx context.Context, r *control.Report) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -193,13 +194,13 @@ func (s *session) report(ctx context.Context, r *control.Report) error {
 
 const maxLine = 4 << 10
 
-// progress tells those who watch a job how far it is, unless too much waits to be sent.
+// progress reports progress to watchers, unless other messages are queued.
 func (s *session) progress(p *control.Progress) {
 	p.Stage = control.Text(p.Stage, maxLine)
 	s.offer(&control.FromWorker{Body: &control.FromWorker_Progress{Progress: p}})
 }
 
-// progressLimit bounds how often progress is reported: a new stage at once, else every
+// progressLimit limits the rate of progress reports: a new stage is due at once, otherwise every
 // progressEvery.
 type progressLimit struct {
 	now   func() time.Time
@@ -221,7 +222,7 @@ func (l *progressLimit) due(stage string) bool {
 	return true
 }
 
-// memoryUsed is what the process takes: the Go heap is the smaller part of it.
+// memoryUsed returns the memory of the process, of which the Go heap is the smaller part.
 func memoryUsed() uint64 {
 	if n := mem.RSS(); n > 0 {
 		return uint64(n)
@@ -231,16 +232,16 @@ func memoryUsed() uint64 {
 	return m.Sys
 }
 
-// asked is whether a master that is silent on the session was asked by a call, and answered that.
+// asked is the state of the call to a master that is silent on the session.
 type asked struct {
 	asking   atomic.Bool
-	answered atomic.Int64 // when, as session.heard; 0 if not
+	answered atomic.Int64 // time of the answer, as session.heard; 0 if none
 }
 
-// overdue says whether the session is to be given up because the master is silent. One that is
-// silent everywhere may be paused, or the way to it cut: what is held for it is kept, and the
-// session stays, for the worker's hold time. One that answers a call and says nothing on the
-// session has lost that. Where there are several masters another one may lead by then.
+// overdue returns an error if the session should end because the master is silent. If the master
+// answers no calls either, it may be paused or cut off: the session stays for the hold time, and so
+// do its jobs. If the master answers a call but not on the session, the session is lost. With
+// several masters, another one may lead by then, so the session ends at once.
 func (s *session) overdue(ctx context.Context, leaving bool) error {
 	if n := s.lane.Received(); n != s.received {
 		s.received = n
@@ -270,9 +271,9 @@ func (s *session) overdue(ctx context.Context, leaving bool) error {
 	return nil
 }
 
-// deliver sends the master the answer to a command, which produce passes to emit in pieces of any
-// size, on a connection of its own: the answer may be long and its way slow, and heartbeats do not
-// wait for it. It returns when the master has taken it.
+// deliver sends the master a long answer to a command on a separate connection, so that heartbeats
+// do not wait for it. produce passes the answer to emit in pieces of any size. deliver returns when
+// the master has confirmed the answer.
 func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(emit func([]byte) error) error) error {
 	lane, err := q.connect(ctx)
 	if err != nil {
@@ -322,11 +323,11 @@ func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(em
 	return nil
 }
 
-// errMasterAway is that the master could not be sent an answer, or read from: the job can begin
-// again.
+// errMasterAway means that an answer could not be sent to the master, or data not be read from it.
+// The job can restart.
 var errMasterAway = errors.New("the connection to the master broke")
 
-// broken is why a delivery broke: ctx ended, or err.
+// broken returns why a delivery failed: the cause of ctx, or err.
 func broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -34,7 +34,7 @@ func (a *attempt) work(c *control.Run) (answer *control.DriveReport, err error) 
 	case err == nil || errors.As(err, &program) || errors.As(err, &whole):
 		return answer, err
 	case lostPeer(a.options.Name, err) == "" && lostPeer(a.options.Name, broken) != "":
-		err = broken // whatever others made of it
+		err = broken // takes precedence over consequent errors
 	}
 	if !errors.As(err, &step) {
 		err = &stepError{a.step, err}
@@ -42,7 +42,7 @@ func (a *attempt) work(c *control.Run) (answer *control.DriveReport, err error) 
 	return nil, err
 }
 
-// byKind does what the kind of job takes.
+// byKind runs the job by its kind.
 func (a *attempt) byKind() (_ *control.DriveReport, err error) {
 	defer mem.Recover(&err)
 	switch {
@@ -54,10 +54,10 @@ func (a *attempt) byKind() (_ *control.DriveReport, err error) {
 	return a.program(a.ctx)
 }
 
-// enter begins a step of the attempt, which errors name.
+// enter sets the current step, for errors.
 func (a *attempt) enter(step string) { a.step = step }
 
-// ready makes a job ready for superstep 0 on all workers, of which the first has the facts of all.
+// ready prepares a job for superstep 0 on all workers. The first worker gets the facts of all.
 func (a *attempt) ready(ctx context.Context, j *job, goOn bool) error {
 	o, err := resolve.Options(a.spec.Options)
 	if err != nil {
@@ -69,7 +69,7 @@ func (a *attempt) ready(ctx context.Context, j *job, goOn bool) error {
 		return err
 	}
 	if goOn {
-		// Nobody sends before all have begun: they change the graph together, if the run had.
+		// No worker may send before all have begun, because resuming may change the graph together.
 		if err := a.barrier(ctx); err != nil {
 			return err
 		}
@@ -100,5 +100,5 @@ func (a *attempt) barrier(ctx context.Context) error {
 	return a.group.Barrier(ctx, collective.Call{Tag: tagFacts})
 }
 
-// leads reports whether this is the worker that drives and tells.
+// leads reports whether this worker drives the run and reports to the master.
 func (a *attempt) leads() bool { return a.group.Link().Rank() == 0 }

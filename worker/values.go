@@ -17,14 +17,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// piece is about how many bytes of lines are emitted at once.
+// piece is the approximate size of the pieces passed to emit.
 const piece = 64 << 10
 
-// batch is of how many vertices the values are translated at a time, if they are vertices of other
-// workers.
+// batch is the number of vertices whose values are translated at a time, if values are vertices.
 const batch = 1 << 14
 
-// maxBlock bounds the values of a block of a raw result, in bytes: who reads it holds as many.
+// maxBlock bounds the values of a block of a raw result, in bytes, because a reader holds a block
+// in memory.
 const maxBlock = 1 << 28
 
 // Tags of the group of a job's workers.
@@ -33,12 +33,12 @@ const (
 	forLabels
 )
 
-// gathering is the stage of a job whose result the master collects.
+// gathering is the name of the stage in which the master collects the result.
 const gathering = "gathering the result"
 
-// values emits a line "id value" for every vertex here, and reports its progress, or
-// "id<TAB>name<TAB>value" where the input has names for vertices. Values that are vertices are
-// emitted as input ids or names, which other workers know: then all workers do it together.
+// values emits a line "id value" for every vertex here, or "id<TAB>name<TAB>value" if the input has
+// names. If values are vertices, it emits their input ids or names. Other workers may know these,
+// so all workers translate them together.
 func (j *job) values(ctx context.Context, v *control.Values, progress func(stage string, done,
 	total int64), emit func([]byte) error,
 ) (err error) {
@@ -80,7 +80,8 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	if err != nil {
 		return err
 	}
-	// What others sent for that answer may still come, and would be taken for this one's.
+	// Messages for the unfinished answer may still arrive, and would be mistaken for messages of
+	// this one.
 	if j.answering.Swap(true) {
 		return fmt.Errorf("%w: another answer, for a master before this one, was not finished",
 			errMasterAway)
@@ -92,8 +93,8 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	return err
 }
 
-// sort sorts vertices by their input ids. Once ctx has ended, all of them compare as equal, so that
-// the sort ends after one more look at each: a command must return soon after it was told to stop.
+// sort sorts vertices by input id. When ctx ends, it soon returns, because comparisons then return
+// 0 without looking up ids.
 func (j *job) sort(ctx context.Context, ids []pregel.VertexID) error {
 	compared, ended := 0, false
 	slices.SortFunc(ids, func(a, b pregel.VertexID) int {
@@ -108,8 +109,8 @@ func (j *job) sort(ctx context.Context, ids []pregel.VertexID) error {
 	return context.Cause(ctx)
 }
 
-// emitTogether emits the lines batch by batch: first it finds which vertices the values are, then
-// their input ids, then all names.
+// emitTogether emits the lines batch by batch. For each batch it first finds the vertices among the
+// values, then their input ids, then all names.
 func (j *job) emitTogether(ctx context.Context, group *collective.Group, ids []pregel.VertexID, o *out) error {
 	call := collective.Call{Tag: forLabels, Bytes: batch}
 	batch := j.batch()
@@ -143,11 +144,11 @@ func (j *job) emitTogether(ctx context.Context, group *collective.Group, ids []p
 	return o.flush()
 }
 
-// mostNames is about how many bytes the names of a batch may have.
+// mostNames is the approximate maximum size of the names of a batch, in bytes.
 const mostNames = 64 << 20
 
-// batch is how many vertices' lines are made at a time: so many that the names of all and of as
-// many others fit.
+// batch returns the number of vertices per batch, such that their names and as many names of values
+// fit into mostNames.
 func (j *job) batch() int {
 	names := j.graph.directory.Names
 	if names == nil {
@@ -156,7 +157,7 @@ func (j *job) batch() int {
 	return max(1, min(batch, mostNames/2/(names.Longest()+1)))
 }
 
-// labelsOf returns the input ids of the vertices that the values of some vertices are.
+// labelsOf returns the input ids of the vertices that occur as values of the given vertices.
 func (j *job) labelsOf(ctx context.Context, group *collective.Group, call collective.Call, some []pregel.VertexID) (*labelled, error) {
 	l := &labelled{}
 	if !j.program.Refers() {
@@ -165,7 +166,7 @@ func (j *job) labelsOf(ctx context.Context, group *collective.Group, call collec
 	var line []byte
 	for _, id := range some {
 		line = j.program.AppendAs(line[:0], id, func(v pregel.VertexID) uint64 {
-			if int(v) < j.graph.N { // of others every worker knows
+			if int(v) < j.graph.N { // every worker knows the labels of other ids
 				l.ids = append(l.ids, v)
 			}
 			return 0
@@ -176,14 +177,15 @@ func (j *job) labelsOf(ctx context.Context, group *collective.Group, call collec
 	return l, err
 }
 
-// namesOf returns the names of some vertices, and of those that their values are, by input id.
+// namesOf returns the names, by input id, of the given vertices and of the vertices that occur as
+// their values.
 func (j *job) namesOf(
 	ctx context.Context, group *collective.Group, call collective.Call,
 	some []pregel.VertexID, of func(pregel.VertexID) uint64,
 ) (map[uint64][]byte, error) {
 	names, wanted, line := make(map[uint64][]byte, len(some)), []uint64(nil), []byte(nil)
 	want := func(dst []byte, label uint64) []byte {
-		// A vertex that was added has no name.
+		// A vertex added by the program has no name.
 		if _, known := names[label]; !known && label < j.graph.directory.Names.Len() {
 			names[label], wanted = nil, append(wanted, label)
 		}
@@ -195,11 +197,11 @@ func (j *job) namesOf(
 	return names, j.graph.directory.Names.Fetch(ctx, group, call, wanted, func(label uint64, name []byte) { names[label] = bytes.Clone(name) })
 }
 
-// lines makes the lines of vertices that are here. Where the input has names for vertices a line
-// has the name after the input id, by which the master puts the lines of all workers in order.
+// lines formats the lines of vertices that are here. If the input has names, a line has the name
+// after the input id; the master sorts by the id.
 type lines struct {
 	program engine.Bound
-	label   func(pregel.VertexID) uint64 // the input id of a value that is a vertex
+	label   func(pregel.VertexID) uint64 // returns the input id of a value that is a vertex
 	names   map[uint64][]byte            // by input id; nil if there are none
 }
 
@@ -210,7 +212,7 @@ func (l lines) name(dst []byte, label uint64) []byte {
 	return strconv.AppendUint(dst, label, 10)
 }
 
-// line appends the line of a vertex, without the line break.
+// line appends the line of a vertex, without a line break.
 func (l lines) line(dst []byte, id pregel.VertexID) []byte {
 	label := l.program.Label(id)
 	dst = strconv.AppendUint(dst, label, 10)
@@ -226,12 +228,12 @@ func (l lines) line(dst []byte, id pregel.VertexID) []byte {
 type labelled struct {
 	ids    []pregel.VertexID
 	labels []uint64
-	// Which is mostly asked for next, and after the last the first.
+	// Index of the vertex expected next, cyclically.
 	next int
-	byID map[pregel.VertexID]uint64 // made when another is
+	byID map[pregel.VertexID]uint64 // made when another vertex is requested
 }
 
-// of returns the input id of a vertex. After the first time a program's OutputLabels may ask for
+// of returns the input id of a vertex. In a second pass, a program's OutputLabels may request
 // vertices in another order.
 func (l *labelled) of(id pregel.VertexID) uint64 {
 	if l.next < len(l.ids) && l.ids[l.next] == id {
@@ -266,7 +268,7 @@ func (j *job) emitRaw(o *out) error {
 	for _, i := range j.program.Own() {
 		exists := func(local int) bool { return j.program.Exists(pregel.VertexID(i + local*of)) }
 		for first, end := 0, 0; first < owned(i); first = end {
-			if end = first + 1; !exists(first) { // it has no value
+			if end = first + 1; !exists(first) { // a vertex without a value
 				o.done++
 				continue
 			}
@@ -291,17 +293,18 @@ func (j *job) emitRaw(o *out) error {
 	return o.flush()
 }
 
-// out is where the values of vertices go, and how many have gone.
+// out buffers the values of vertices and counts them.
 type out struct {
 	ctx         context.Context
 	emit        func([]byte) error
 	progress    func(stage string, done, total int64)
 	done, total int64
-	buffer      []byte // what is to be emitted
-	waiting     int    // of how many vertices
+	buffer      []byte // not yet emitted
+	waiting     int    // number of vertices in buffer
 }
 
-// grew says that the buffer has more, of so many vertices, and emits it if it is long enough.
+// grew notes that values of more vertices were appended to the buffer, and flushes it if it is
+// large enough.
 func (o *out) grew(vertices int) error {
 	if o.waiting += vertices; len(o.buffer) < piece {
 		return nil

@@ -1,17 +1,17 @@
-// Package worker is a worker of a cluster: it registers with the master, keeps a session with it,
-// holds partitions of graphs and jobs, and runs the master's commands.
+// Package worker implements a worker of a cluster. A worker registers with the master, keeps a
+// session with it, holds partitions of graphs and jobs, and executes the master's commands.
 //
 //	start -> register --ok--> session --goodbye--> end
 //	           ^  |  \           |  \
 //	           |  |   refused    |   fenced --> end, with an error
-//	           +--+-- lapsed: forget everything
+//	           +--+-- lapsed: free everything, register as a new process
 //	           +----- broken: again, with the same incarnation
 //
-// Commands come over the session, one queue for each job: load a graph, make a job, run it, deliver
-// its results. Messages between partitions do not pass through the master; workers exchange them
-// directly (internal/transport/mesh).
+// Commands arrive over the session, with a queue for each job: load a graph, make a job, run it,
+// deliver its results. Workers exchange the messages between partitions directly
+// (internal/transport/mesh), not through the master.
 //
-// [Run] is what the command superstep worker calls; [Options] are its flags. Read worker.go first,
+// [Run] implements the command superstep worker; [Options] are its flags. Read worker.go first,
 // then session.go and executor.go. The example starts a worker beside a master.
 package worker
 
@@ -41,7 +41,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// Backoff between tries to register.
+// Delays between attempts to register, and the timeout of a call.
 const (
 	firstWait   = 50 * time.Millisecond
 	longestWait = 2 * time.Second
@@ -52,33 +52,33 @@ const (
 type worker struct {
 	Config
 	executor *executor
-	memory   uint64 // that was free at the start
+	memory   uint64 // free memory at the start
 	instance string
-	known    registration  // the last; commands of sessions before it may run still
-	silent   time.Duration // for how long the master was when the last session ended
+	known    registration  // the latest; commands of earlier sessions may still run
+	silent   time.Duration // how long the master had been silent when the last session ended
 	commands sync.WaitGroup
 	latest   atomic.Pointer[session]
-	stalls   stalls       // of the session under way
-	late     atomic.Int32 // commands that were told to stop a while ago
+	stalls   stalls       // of the current session
+	late     atomic.Int32 // cancelled commands that have not returned for some time
 	ready    sync.Once
-	stuck    chan error // why the worker cannot go on: a command does not stop
+	stuck    chan error // a command does not stop, so the worker has to end
 }
 
-// registration is what a master answered that the worker registered with.
+// registration is the master's answer to a registration.
 type registration struct {
 	incarnation uint64
-	master      string // its run
+	master      string // id of the master's run
 	lease       time.Duration
 	heartbeat   time.Duration
 }
 
-// New makes a worker that has not begun to work.
+// New makes a worker. Run starts it.
 func New(o Config) (*worker, error) {
 	w := &worker{Config: o, memory: uint64(max(mem.Available(), 0)), stuck: make(chan error, 1)}
 	if err := w.complete(); err != nil {
 		return nil, err
 	}
-	// What is on the disk of the master is opened by calls to it.
+	// Objects on the master's disk are accessed by calls to the master.
 	open := w.Stores
 	w.Stores = func(place string) (files.Store, error) {
 		if objects.Is(place) {
@@ -91,7 +91,7 @@ func New(o Config) (*worker, error) {
 	return w, nil
 }
 
-// connection is that to the master, for calls; nil before the first session.
+// connection returns the connection to the master for calls; nil before the first session.
 func (w *worker) connection() *control.Connection {
 	if s := w.latest.Load(); s != nil {
 		return s.conn
@@ -99,10 +99,10 @@ func (w *worker) connection() *control.Connection {
 	return nil
 }
 
-// Stats returns what was sent to other workers and received from them.
+// Stats returns the counters of data sent to and received from other workers.
 func (w *worker) Stats() mesh.Stats { return w.executor.stats() }
 
-// Holds returns of how many jobs and graphs the worker holds partitions.
+// Holds returns the numbers of jobs and graphs with partitions on this worker.
 func (w *worker) Holds() (jobs, graphs int) {
 	x := w.executor
 	x.mu.Lock()
@@ -110,10 +110,10 @@ func (w *worker) Holds() (jobs, graphs int) {
 	return len(x.attempts), len(x.graphs)
 }
 
-// Run works until ctx ends, and then leaves: no new work, what runs may end, goodbye. It returns an
-// error when the master refuses or fences the worker, or is not to be found; then everything it
-// started has ended. It also returns an error when a command does not stop that was told to: then
-// that still runs, and the process should end.
+// Run works until ctx ends, and then leaves: it takes no new work, lets current work end, and says
+// goodbye. It returns an error when the master refuses or fences the worker, or cannot be found.
+// All its goroutines have ended by then. It also returns an error when a cancelled command does not
+// stop. That command is still running, so the process should end.
 func (w *worker) Run(ctx context.Context) error {
 	defer w.executor.close()
 	done := make(chan error, 1)
@@ -134,7 +134,7 @@ func (w *worker) run(ctx context.Context) error {
 		w.executor.abandon(errOver)
 		w.commands.Wait()
 	}()
-	last := w.Now() // when the master was heard of
+	last := w.Now() // when the master was last heard from
 	given, tries := control.Addresses(w.Master), 0
 	for wait := firstWait; ; {
 		address := w.address(given, tries, w.Now().Sub(last) > longestWait)
@@ -143,10 +143,10 @@ func (w *worker) run(ctx context.Context) error {
 		case err == nil: // goodbye
 			return nil
 		case ctx.Err() != nil && !registered:
-			return nil // it was nobody's
+			return nil // was not registered
 		case control.Final(err) && (slices.Contains(given, address) ||
 			connect.CodeOf(err) != connect.CodeUnauthenticated):
-			// who knows no token says nothing for good
+			// An address from gossip that rejects the token may not be this cluster's master.
 			return fmt.Errorf("the master at %s refuses this worker: %w", address,
 				control.Explain(address, err))
 		}
@@ -154,7 +154,7 @@ func (w *worker) run(ctx context.Context) error {
 			control.RefusalOf(err) == control.Refusal_KIND_UNSPECIFIED {
 			tries++
 		}
-		held := min(control.WaitOf(err), w.Hold) // whatever a master says
+		held := min(control.WaitOf(err), w.Hold) // bounds the wait that a master asks for
 		if held > 0 {
 			w.Log.Info("waiting for the name", "master", address, "reason",
 				control.Explain(address, err))
@@ -183,10 +183,10 @@ func (w *worker) run(ctx context.Context) error {
 	}
 }
 
-// errOver is why runs end whose worker is no longer one of the cluster's.
+// errOver ends runs when the worker has left the cluster or was declared lost.
 var errOver = errors.New("the worker has left the cluster, or was taken for lost")
 
-// rename makes this process a new one in the master's eyes.
+// rename gives the process a new identity for the master.
 func (w *worker) rename() error {
 	var id [8]byte
 	if _, err := io.ReadFull(w.Random, id[:]); err != nil {
@@ -196,7 +196,7 @@ func (w *worker) rename() error {
 	return nil
 }
 
-// begin forgets everything and begins anew.
+// begin frees everything and takes a new identity.
 func (w *worker) begin() error {
 	w.executor.abandon(errOver)
 	w.commands.Wait()
@@ -207,8 +207,8 @@ func (w *worker) begin() error {
 // several reports whether there are several masters, of which one leads.
 func (w *worker) several() bool { return strings.Contains(w.Master, ",") }
 
-// address is where to look for the master: where it was said to be, at one place after the other,
-// or, when it is not there, where gossip has one.
+// address returns where to look for the master: at the given addresses in turn, or, if elsewhere,
+// also at an address from gossip.
 func (w *worker) address(given []string, tries int, elsewhere bool) string {
 	if w.Master == "" || elsewhere {
 		if found := membership.FindMaster(w.Group); found != "" {
@@ -221,7 +221,8 @@ func (w *worker) address(given []string, tries int, elsewhere bool) string {
 	return given[tries%len(given)]
 }
 
-// pause waits, more or less, so that not all workers come at once; it reports false when ctx ended.
+// pause waits for a random time around d, so that not all workers register at once. It returns
+// false if ctx ended.
 func (w *worker) pause(ctx context.Context, d time.Duration) bool {
 	var random [2]byte
 	_, _ = io.ReadFull(w.Random, random[:])
@@ -229,8 +230,8 @@ func (w *worker) pause(ctx context.Context, d time.Duration) bool {
 	return parallel.Sleep(ctx, d) == nil
 }
 
-// unmet words why registering failed: before the first time, what answers may be no master, or one
-// that wants TLS.
+// unmet explains why registering failed. Before the first registration, the server may be no
+// master, or one that requires TLS.
 func (w *worker) unmet(ctx context.Context, c *control.Connection, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -243,8 +244,8 @@ func (w *worker) unmet(ctx context.Context, c *control.Connection, err error) er
 	return control.Closed(c.Address(), err)
 }
 
-// try registers and keeps a session until it ends; nil is goodbye. It reports whether it got as far
-// as a session.
+// try registers and keeps a session until it ends. It returns nil after goodbye, and reports
+// whether a session began.
 func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	if address == "" {
 		return false, errors.New("no master is known yet")

@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	maxUnwritten = 1 << 20     // bytes of the log that wait for whoever reads it
-	flushTime    = time.Second // how long a process that ends waits for its last lines
+	maxUnwritten = 1 << 20     // bytes of unwritten log
+	flushTime    = time.Second // how long an ending process waits for the last lines to be written
 )
 
-// asyncWriter is the standard error of a master or a worker, which must not stop when nobody reads
-// it: Write never blocks, and lines beyond maxUnwritten are dropped and counted.
+// asyncWriter is the standard error of a master or worker, which must not block when nobody reads
+// it. Write never blocks; lines beyond maxUnwritten are dropped and counted.
 type asyncWriter struct {
 	to      io.Writer
-	dropped func(lines int) // writes into the log how many lines are missing
+	dropped func(lines int) // logs the number of missing lines
 
 	mu      sync.Mutex
 	waiting []byte
 	lost    int
-	written chan struct{} // closed when nothing waits any more; nil before the first line
+	written chan struct{} // closed when everything is written; nil before the first line
 	writing bool
 }
 
-// writeAsync makes the standard error of a command that serves others one that never blocks. main
-// flushes it.
+// writeAsync makes standard error an asyncWriter, for a command that runs a server. main flushes
+// it.
 func (a *app) writeAsync() {
 	to := a.notices()
 	a.err = &asyncWriter{to: a.err, dropped: func(lines int) {
@@ -58,7 +58,7 @@ func (w *asyncWriter) write() {
 		text, lost := w.waiting, w.lost
 		w.waiting, w.lost = nil, 0
 		w.mu.Unlock()
-		_, _ = w.to.Write(text) // there is nowhere else to say that it failed
+		_, _ = w.to.Write(text) // an error cannot be reported anywhere
 		if lost > 0 {
 			w.dropped(lost)
 		}
@@ -68,7 +68,7 @@ func (w *asyncWriter) write() {
 	close(w.written)
 }
 
-// flush waits until everything is written, but not for a reader that is stuck.
+// flush waits until everything is written, but at most flushTime.
 func (a *app) flush() {
 	w, ok := a.err.(*asyncWriter)
 	if !ok {

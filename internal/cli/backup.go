@@ -86,14 +86,14 @@ func (c *backupCommand) execute(ctx context.Context) error {
 		things(len(h.Damaged), "damaged object", "damaged objects"))
 }
 
-// said says what is in a backup.
+// said prints the contents of a backup.
 func said(w io.Writer, done string, h *backup.Header) {
 	fmt.Fprintf(w, "%s %s, %s, %s, %s\n", done, things(h.Jobs, "job", "jobs"),
 		things(h.Graphs, "graph", "graphs"),
 		things(h.Results, "result", "results"), things(h.Columns, "column", "columns"))
 }
 
-// fetch writes the backup of a master that runs, and verifies it meanwhile.
+// fetch writes the backup of a running master and verifies it meanwhile.
 func (c *backupCommand) fetch(ctx context.Context, w io.Writer) (*backup.Header, error) {
 	progress := c.app.progress()
 	defer progress.done()
@@ -115,7 +115,7 @@ func (c *backupCommand) fetch(ctx context.Context, w io.Writer) (*backup.Header,
 	var verified sync.WaitGroup
 	verified.Go(func() {
 		h, damage = backup.Verify(in)
-		_, _ = io.Copy(io.Discard, in) // what is behind the archive's end is padding
+		_, _ = io.Copy(io.Discard, in) // skip padding behind the archive's end
 	})
 	all := int64(0)
 	for err == nil && stream.Receive() {
@@ -156,7 +156,7 @@ again from their sources, unless they still hold them.`,
 			}
 			h, err := master.Config{Options: master.Options{Data: f.Data}}.Restore(func() (io.ReadCloser, error) { return openBackup(args[0]) })
 			var file *os.PathError
-			// It has a name in it.
+			// The error already contains a name.
 			if errors.As(err, &file) || err != nil && strings.HasPrefix(err.Error(), "data: ") {
 				return err
 			}
@@ -176,13 +176,13 @@ func openBackup(path string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	in := bufio.NewReader(f)
-	head, _ := in.Peek(4) // of one that is shorter reading says it
+	head, _ := in.Peek(4) // if the file is shorter, reading fails later
 	expanded := io.Reader(in)
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		expanded, err = gzip.NewReader(in)
 	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		// one that works in no other goroutine needs no end
+		// without concurrency the decoder need not be closed
 		expanded, err = zstd.NewReader(in, zstd.WithDecoderMaxWindow(128<<20),
 			zstd.WithDecoderConcurrency(1))
 	}

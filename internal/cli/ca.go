@@ -96,7 +96,7 @@ cluster.`,
 	return cmd
 }
 
-// made says which files there are now.
+// made prints the names of the files made.
 func (a *app) made(p certs.Paths, err error) error {
 	if err != nil {
 		return err

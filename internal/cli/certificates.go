@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// certificates are those of the built-in programs, by name.
+// certificates are the checkers of the built-in programs' results, by name.
 var certificates = map[string]certificate{
 	"betweenness": {check: with(func(c *claim, p *algorithms.Betweenness) error {
 		return verify.Betweenness(c.Graph, c.origins(p.Sources, p.Samples), numbers(c))
@@ -59,13 +59,13 @@ var certificates = map[string]certificate{
 	}},
 	"eigenvector": {stopped: true, check: with(func(c *claim, p *algorithms.Eigenvector) error {
 		limit, tolerance := p.Limits()
-		// Superstep s has iteration s-1.
+		// Superstep s runs iteration s-1.
 		return verify.Eigenvector(c.Graph, c.most(limit, c.iterations-1), tolerance, numbers(c))
 	})},
 	"hits": {stopped: true, check: with(func(c *claim, p *algorithms.HITS) error {
 		limit, tolerance := p.Limits()
 		hub, authority := twoNumbers(c)
-		// Superstep s has half iteration s-1.
+		// Superstep s runs half iteration s-1.
 		return verify.HITS(c.Graph, c.most(2*limit, c.iterations-1), tolerance, hub, authority)
 	})},
 	"hyperball": {check: func(c *claim) error {
@@ -111,8 +111,7 @@ var certificates = map[string]certificate{
 	"wcc": {check: func(c *claim) error { return verify.WCC(c.Graph, vertices(c)) }},
 }
 
-// most returns the number of iterations of a run that ends for no other reason: its limit or, if it
-// was stopped before, those that it has done.
+// most returns the number of iterations of a run: limit, or done if the run was stopped before.
 func (c *claim) most(limit, done int) int {
 	if c.ended.Complete() {
 		return limit
@@ -120,8 +119,8 @@ func (c *claim) most(limit, done int) int {
 	return max(min(limit, done), 0)
 }
 
-// parameters sets the parameters of the struct that program points to, defaults included; vertices
-// are those of the graph by input vertex.
+// parameters sets the fields of the struct program from the parameters, with defaults. It converts
+// input ids to vertices.
 func (c *claim) parameters(program any) error {
 	return engine.Fill(program, c.values, func(label uint64) (pregel.VertexID, bool) {
 		v, ok := c.Labels.Find(label, c.Vertices)
@@ -129,7 +128,7 @@ func (c *claim) parameters(program any) error {
 	})
 }
 
-// with is a check that wants the parameters of the program.
+// with makes a check that receives the program's parameters.
 func with[P any](check func(c *claim, p *P) error) func(c *claim) error {
 	return func(c *claim) error {
 		p := new(P)
@@ -140,7 +139,7 @@ func with[P any](check func(c *claim, p *P) error) func(c *claim) error {
 	}
 }
 
-// origins returns the vertices that searches start from: sources, or else a sample of so many.
+// origins returns the start vertices of searches: sources, or else a sample.
 func (c *claim) origins(sources []pregel.VertexID, samples int) []int {
 	if len(sources) == 0 {
 		return verify.Sample(c.Graph, samples)
@@ -148,7 +147,7 @@ func (c *claim) origins(sources []pregel.VertexID, samples int) []int {
 	return c.places(sources)
 }
 
-// places returns the input vertices that parameters names.
+// places converts vertices to ints.
 func (*claim) places(vertices []pregel.VertexID) (all []int) {
 	for _, v := range vertices {
 		all = append(all, int(v))
@@ -156,17 +155,17 @@ func (*claim) places(vertices []pregel.VertexID) (all []int) {
 	return all
 }
 
-// numbers reads values that are floats.
+// numbers parses values that are floats.
 func numbers(c *claim) []float64 {
 	return column(c, "a number", func(text string) (float64, error) { return strconv.ParseFloat(text, 64) })
 }
 
-// integers reads values that are whole numbers.
+// integers parses values that are integers.
 func integers(c *claim) []int64 {
 	return column(c, "a whole number", func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) })
 }
 
-// twoNumbers reads values that are two floats.
+// twoNumbers parses values that are two floats.
 func twoNumbers(c *claim) (first, second []float64) {
 	first = make([]float64, c.Vertices)
 	second = make([]float64, c.Vertices)
@@ -184,7 +183,7 @@ func twoNumbers(c *claim) (first, second []float64) {
 	return first, second
 }
 
-// forest reads values that are a vertex, for the tree, and edges as other:weight.
+// forest parses values that consist of a vertex, for the tree, and edges as other:weight.
 func forest(c *claim) (trees []uint64, branches [][]verify.Branch) {
 	type value struct {
 		tree  uint64
@@ -211,7 +210,7 @@ func forest(c *claim) (trees []uint64, branches [][]verify.Branch) {
 	return trees, branches
 }
 
-// verticesOrNone reads values that are ids of vertices, as input vertices, or -1.
+// verticesOrNone parses values that are vertex ids or -1. It returns input vertices.
 func verticesOrNone(c *claim) []int64 {
 	return column(c, "the id of a vertex, or -1", func(text string) (int64, error) {
 		if text == "-1" {
@@ -221,8 +220,8 @@ func verticesOrNone(c *claim) []int64 {
 	})
 }
 
-// next reads the vertex that a text begins with, where a backslash is before what would end it, and
-// returns what follows.
+// next parses the vertex at the beginning of text, in which a backslash escapes delimiters. rest is
+// what follows.
 func (c *claim) next(text string) (vertex int64, rest string, err error) {
 	var name []byte
 	i := 0
@@ -236,7 +235,7 @@ func (c *claim) next(text string) (vertex int64, rest string, err error) {
 	return vertex, text[i:], err
 }
 
-// walks reads values that are lists of vertices, as input vertices, with "; " between lists.
+// walks parses values that are lists of vertices separated by "; ". It returns input vertices.
 func walks(c *claim) [][][]uint64 {
 	return column(c, "walks", func(text string) ([][]uint64, error) {
 		all := make([][]uint64, 1)
@@ -259,7 +258,7 @@ func walks(c *claim) [][][]uint64 {
 	})
 }
 
-// vertices reads values that are ids of vertices, as input vertices.
+// vertices parses values that are vertex ids. It returns input vertices.
 func vertices(c *claim) []uint64 {
 	return column(c, "the id of a vertex", func(text string) (uint64, error) {
 		v, err := c.called(text)

@@ -19,16 +19,16 @@ import (
 	"github.com/superstep-go/superstep/internal/keeping"
 )
 
-// checkpointFlags say where a run in this process keeps checkpoints, and when it takes them.
+// checkpointFlags are the flags for checkpoints of a run in this process.
 type checkpointFlags struct {
 	Place string `flag:"checkpoint" group:"limits" help:"store checkpoints at {PLACE}, a directory or s3://BUCKET/PREFIX; superstep resume continues from them"`
 	whenFlags
 	Stay bool `flag:"keep-checkpoints" group:"limits,more" help:"do not remove the last checkpoints when the run is done"`
 
-	from *checkpoint.Reader // of a run that goes on
+	from *checkpoint.Reader // checkpoint to resume from, or nil
 }
 
-// whenFlags say when checkpoints are taken.
+// whenFlags are the flags that determine when checkpoints are taken.
 type whenFlags struct {
 	Every  everyValue   `flag:"checkpoint-every" group:"limits,more" help:"take a checkpoint every {N|TIME}: every N supersteps, or every TIME, such as 30s (default: computed from the cost of a checkpoint and --mtbf)"`
 	MTBF   job.Duration `flag:"mtbf" group:"limits,more" default:"24h" range:"1s.." help:"the mean {TIME} between failures; it sets the time between checkpoints where --checkpoint-every does not"`
@@ -64,11 +64,11 @@ func (e *everyValue) Set(text string) (err error) {
 	return nil
 }
 
-// ofKeeping are the flags that want --checkpoint.
+// ofKeeping are the flags that require --checkpoint.
 var ofKeeping = []string{"checkpoint-every", "mtbf", "checkpoint-strict", "keep-checkpoints"}
 
-// over returns when checkpoints are taken by what the flags say, beside what was said before; nil
-// leaves that to whoever keeps them.
+// over returns the policy before, changed by the flags that were given. nil means the default
+// policy.
 func (f *whenFlags) over(before *checkpoint.Policy, flags *pflag.FlagSet) *checkpoint.Policy {
 	if _, ok := changed(flags, "checkpoint-every", "mtbf", "checkpoint-strict"); !ok {
 		return before
@@ -89,7 +89,7 @@ func (f *whenFlags) over(before *checkpoint.Policy, flags *pflag.FlagSet) *check
 	return &p
 }
 
-// kept are the checkpoints of a run in this process; nil if it keeps none.
+// kept is the checkpoints of a run in this process; nil if there are none.
 type kept struct {
 	*keeping.Keeping
 	app *app
@@ -98,8 +98,8 @@ type kept struct {
 	sum checkpointReport
 }
 
-// keep has the run with these options keep checkpoints, if that is wanted. about is how many bytes
-// its state has.
+// keep enables checkpoints for a run with these options, if requested. about is the size of the
+// run's state in bytes.
 func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, spec *job.Spec, about int64, warn func(string)) (_ *kept, err error) {
 	if f.Place == "" {
 		return nil, nil
@@ -152,8 +152,8 @@ func (k *kept) add(e checkpoint.Event) {
 	}
 }
 
-// settle waits for the checkpoint that is on its way when a run has ended, where it is of use, and
-// returns what reports say, or nil.
+// settle waits at the end of a run for a checkpoint that is being written, if it is still needed.
+// It returns the report, or nil without checkpoints.
 func (k *kept) settle(done bool) *checkpointReport {
 	if k == nil {
 		return nil
@@ -167,7 +167,7 @@ func (k *kept) settle(done bool) *checkpointReport {
 	return &sum
 }
 
-// end ends the keeping: of a run that is done, checkpoints go.
+// end stops checkpointing. It removes the checkpoints of a finished run.
 func (k *kept) end(done bool) {
 	if k == nil {
 		return
@@ -182,8 +182,8 @@ func (k *kept) end(done bool) {
 	}
 }
 
-// resumption is the command that goes on from a place in this process, whatever the environment
-// says.
+// resumption returns the command that resumes from a place in this process, even if the environment
+// names a cluster.
 func resumption(place string) string {
 	command := "superstep resume " + quoted(place)
 	if os.Getenv(masterVariable) != "" {
@@ -197,8 +197,8 @@ type checkpointReport struct {
 	Place  string  `json:"place"`
 	Taken  int     `json:"taken"`
 	Failed int     `json:"failed"`
-	Last   int     `json:"last_superstep"` // that comes after the last one
-	Bytes  int64   `json:"bytes"`          // of the last one
-	Copied float64 `json:"copy_seconds"`   // that the run stood still for all of them
-	Wrote  float64 `json:"write_seconds"`  // beside the run
+	Last   int     `json:"last_superstep"` // superstep that follows the last checkpoint
+	Bytes  int64   `json:"bytes"`          // of the last checkpoint
+	Copied float64 `json:"copy_seconds"`   // total time that the run was stopped
+	Wrote  float64 `json:"write_seconds"`  // total time in parallel with the run
 }

@@ -55,11 +55,11 @@ one.`,
 	)
 }
 
-// checkpointListed is what is known of a checkpoint.
+// checkpointListed describes a checkpoint.
 type checkpointListed struct {
 	Checkpoint string    `json:"checkpoint"`
 	Program    string    `json:"program,omitempty"`
-	Superstep  int       `json:"superstep"` // before which it was taken
+	Superstep  int       `json:"superstep"` // superstep that follows it
 	Parts      int       `json:"parts"`
 	Bytes      int64     `json:"bytes"`
 	Taken      time.Time `json:"taken,omitzero"`
@@ -71,7 +71,7 @@ type checkpointsListed struct {
 	Checkpoints []checkpointListed `json:"checkpoints"`
 }
 
-// listed is what is known of checkpoints.
+// listed describes the checkpoints of a place.
 func listed(place string, all []checkpoint.Listed) checkpointsListed {
 	report := checkpointsListed{Place: place}
 	for _, c := range all {
@@ -88,7 +88,7 @@ func listed(place string, all []checkpoint.Listed) checkpointsListed {
 	return report
 }
 
-// checkpointsAt opens a place, and lists its checkpoints, or the one that is named.
+// checkpointsAt opens a place and lists its checkpoints, or only the one named in place.
 func checkpointsAt(ctx context.Context, place string) (store.Store, []checkpoint.Listed, error) {
 	s, name, err := openPlace(place)
 	if err != nil {
@@ -110,8 +110,8 @@ func checkpointsAt(ctx context.Context, place string) (store.Store, []checkpoint
 	return nil, nil, err
 }
 
-// listCheckpoints lists checkpoints, and with verify reads them. When all are listed, one that is
-// broken is an error.
+// listCheckpoints lists checkpoints. With verify it also reads them. It returns an error at the end
+// if one is broken.
 func (a *app) listCheckpoints(ctx context.Context, place string, asJSON, verify bool) error {
 	s, all, err := checkpointsAt(ctx, place)
 	if err != nil {
@@ -222,7 +222,7 @@ and stores new ones.`,
 	}, &f)
 }
 
-// prune removes all checkpoints of a place but the newest, and says how many.
+// prune removes all checkpoints of a place except the newest, and prints their number.
 func (a *app) prune(ctx context.Context, s store.Store, keep int) error {
 	before, err := checkpoint.List(ctx, s)
 	if err == nil {

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// children are processes of this binary that end with this one: the standard input of each is a
-// pipe, which closes when this process ends in whatever way, and a child that began with
-// --end-with-stdin ends then.
+// children are child processes of this binary that end with it. The standard input of each is a
+// pipe, which closes whenever this process ends. A child started with --end-with-stdin then ends.
 //
 //	start --> runs --> ended <- how
 //	            |
@@ -21,9 +20,9 @@ import (
 type children struct {
 	app    *app
 	binary string
-	ended  chan *childError // of every child that ends before end is called
+	ended  chan *childError // receives every child that ends before end is called
 
-	write   sync.Mutex // held for a line
+	write   sync.Mutex // held while writing a line
 	mu      sync.Mutex
 	running map[string]*child
 	ending  bool
@@ -35,7 +34,7 @@ type child struct {
 	stdin io.Closer
 }
 
-// childError is how a child ended, though nobody wanted it to.
+// childError is the unexpected end of a child.
 type childError struct {
 	name string
 	pid  int
@@ -61,8 +60,8 @@ func newChildren(a *app) (*children, error) {
 		maxUp), running: map[string]*child{}}, nil
 }
 
-// start starts a child under a name. first, of one place, gets the first line of its standard
-// output, in place of the log; or it is nil.
+// start starts a child. If first is not nil, it receives the first line of the child's standard
+// output, which is not logged. first must have a buffer of one.
 func (c *children) start(name string, first chan<- string, args ...string) error {
 	args = append(args, "--end-with-stdin")
 	if c.app.all.Quiet {
@@ -73,10 +72,10 @@ func (c *children) start(name string, first chan<- string, args ...string) error
 	}
 	cmd := exec.Command(c.binary, args...)
 	cmd.SysProcAttr = ownGroup()
-	cmd.WaitDelay = time.Second // for what it wrote last, if another process has its output
+	cmd.WaitDelay = time.Second // for the last output, if another process holds the pipe
 	cmd.Env = os.Environ()
 	for _, variable := range variables {
-		cmd.Env = append(cmd.Env, variable+"=") // of another cluster
+		cmd.Env = append(cmd.Env, variable+"=") // would refer to another cluster
 	}
 	said, logged := &lines{name: name, to: c, first: first}, &lines{name: name, to: c}
 	cmd.Stdout, cmd.Stderr = said, logged
@@ -107,13 +106,13 @@ func (c *children) start(name string, first chan<- string, args ...string) error
 	return nil
 }
 
-// end ends all children: they are asked to, and killed after a time. It returns when all have
-// ended, with what had to be killed.
+// end asks all children to end, kills them after patience, and waits for them. The error names the
+// killed ones.
 func (c *children) end(patience time.Duration) error {
 	c.mu.Lock()
 	c.ending = true
 	for _, p := range c.running {
-		_ = p.stdin.Close() // it is closed already if the child has ended
+		_ = p.stdin.Close() // already closed if the child has ended
 	}
 	c.mu.Unlock()
 	var killed []string
@@ -122,7 +121,7 @@ func (c *children) end(patience time.Duration) error {
 		defer c.mu.Unlock()
 		for name, p := range c.running {
 			killed = append(killed, name)
-			_ = p.Process.Kill() // it may end right now
+			_ = p.Process.Kill() // it may have just ended
 		}
 	})
 	c.all.Wait()
@@ -136,11 +135,11 @@ func (c *children) end(patience time.Duration) error {
 	return nil
 }
 
-// maxLine bounds the line of a child that is written as one.
+// maxLine bounds the length of a line of a child's output.
 const maxLine = 64 << 10
 
-// lines writes what a child says to standard error, each line after the child's name, or in JSON
-// with it.
+// lines copies a child's output to standard error, each line prefixed by the child's name, or as
+// JSON with the name.
 type lines struct {
 	name  string
 	to    *children
@@ -163,7 +162,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-// flush writes what is left without an end of line.
+// flush writes an unterminated last line.
 func (l *lines) flush() {
 	if len(l.rest) > 0 {
 		l.emit(string(l.rest))
@@ -172,7 +171,7 @@ func (l *lines) flush() {
 }
 
 func (l *lines) emit(line string) {
-	if l.first != nil { // a secret may be in it, which is not for the log
+	if l.first != nil { // it may contain a secret, so do not log it
 		l.first <- line
 		l.first = nil
 		return

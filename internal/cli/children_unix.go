@@ -4,5 +4,5 @@ package cli
 
 import "syscall"
 
-// ownGroup keeps a terminal's Ctrl-C from a child: its parent hears it, and ends the child.
+// ownGroup protects a child from a terminal's Ctrl-C. The parent handles it and ends the child.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

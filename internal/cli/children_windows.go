@@ -2,7 +2,7 @@ package cli
 
 import "syscall"
 
-// ownGroup keeps a console's Ctrl-C from a child: its parent hears it, and ends the child.
+// ownGroup protects a child from a console's Ctrl-C. The parent handles it and ends the child.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }

@@ -1,4 +1,5 @@
-// Package cli is the command line: `superstep`, and the same for a user's own programs.
+// Package cli implements the command line: `superstep`, and the same for a user's own programs.
+// Read cli.go first, then runcmd.go.
 package cli
 
 import (
@@ -43,12 +44,12 @@ type app struct {
 	out      io.Writer // results and reports
 	err      io.Writer // progress, warnings, errors
 	in       io.Reader // answers to questions
-	shared   [2]bool   // others can read the file that out is, or err
-	line     string    // the command line, for those who look
+	shared   [2]bool   // whether other users can read the file of out, and of err
+	line     string    // the command line, for display
 	all      allFlags
 
 	interrupts interrupts
-	monitor    atomic.Pointer[monitor] // of this process, if it is a worker
+	monitor    atomic.Pointer[monitor] // this process's monitor, if it is a worker
 }
 
 // allFlags are the flags of all commands.
@@ -57,9 +58,9 @@ type allFlags struct {
 	LogFormat string `flag:"log-format" words:"text,json" help:"the format of logs, warnings and errors"`
 }
 
-// Run runs the command line of a binary for the built-in programs and its own, and returns the exit
-// status. An interrupt ends what runs; a second one ends the process at once. Programs that cannot
-// be are refused, whatever the command.
+// Run runs the command line of a binary with the built-in programs and its own, and returns the
+// exit status. An interrupt ends the command, a second one ends the process at once. If a program
+// is invalid, every command fails.
 func Run(name string, args []string, own []pregel.Registered, stdout, stderr io.Writer) int {
 	programs, problems := builtin.With(own)
 	a := &app{
@@ -75,13 +76,13 @@ func Run(name string, args []string, own []pregel.Registered, stdout, stderr io.
 	return a.main(args)
 }
 
-// Commands returns the tree of commands and flags of superstep, for the reference.
+// Commands returns the tree of superstep's commands and flags, for the reference.
 func Commands() *cobra.Command {
 	a := &app{name: "superstep", programs: builtin.Programs(), out: io.Discard, err: io.Discard}
 	return a.root()
 }
 
-// checked is standard output, whose errors must not be lost.
+// checked is standard output that remembers the first error.
 type checked struct {
 	io.Writer
 	err error
@@ -100,7 +101,8 @@ func (a *app) main(args []string) int {
 	defer stop()
 	out := &checked{Writer: a.out}
 	a.out = out
-	if f, ok := out.Writer.(*os.File); ok && terminal(f) { // names of vertices may say anything
+	// names of vertices may contain control characters
+	if f, ok := out.Writer.(*os.File); ok && terminal(f) {
 		shown := &escape.Writer{To: f}
 		out.Writer = shown
 		defer shown.Close()
@@ -123,7 +125,7 @@ func (a *app) main(args []string) int {
 	case errors.As(err, &text):
 		a.notices().say(slog.LevelError, oneLine(err))
 		return exitUsage
-	case errors.Is(err, pregel.ErrGrid): // a program's need, not its fault
+	case errors.Is(err, pregel.ErrGrid): // the program needs another grid, which is not a bug
 		a.notices().say(slog.LevelError, oneLine(err))
 	case errors.As(err, &program) && program.Stack != "":
 		a.notices().crash(err.Error(), program.Stack)
@@ -137,9 +139,9 @@ func (a *app) main(args []string) int {
 	return exitFailed
 }
 
-// execute runs a command. A panic, also of a team or a partition, becomes an error: that there is
-// no memory, or that superstep is at fault. The main goroutine, which a program could end, only
-// waits.
+// execute runs a command. It converts a panic in any goroutine of the command to an error: out of
+// memory, or a bug. The command runs in another goroutine, because a program could end its
+// goroutine.
 func (a *app) execute(ctx context.Context, args []string) (err error) {
 	root := a.root(args...)
 	if i := slices.Index(args, "--"+helpAll); i >= 0 {
@@ -160,7 +162,7 @@ func (a *app) execute(ctx context.Context, args []string) (err error) {
 	return &bugError{ended.Value, ended.Stack}
 }
 
-// commands returns the function that makes each command, by its name.
+// commands returns the constructors of the commands, by name.
 func (a *app) commands() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
 		"graph500": a.graph500, "graphalytics": a.graphalytics, "run": a.runProgram,
@@ -175,8 +177,8 @@ func (a *app) commands() map[string]func() *cobra.Command {
 	}
 }
 
-// root makes the tree of commands: for arguments that begin with a command that one alone, since
-// the flags of all take a fifth of the time in which a process starts.
+// root makes the tree of commands. If args begin with a command, it makes only that one, because
+// making the flags of all commands would take a fifth of the process's startup time.
 func (a *app) root(args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   a.name,
@@ -217,7 +219,7 @@ measurements.`,
 	return root
 }
 
-// family makes a command whose arguments are the commands below it.
+// family makes a command that consists of subcommands.
 func family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	cmd.SuggestionsMinimumDistance, cmd.Args = 2, noCommand
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
@@ -225,8 +227,8 @@ func family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// rename has help texts call commands by the name of this binary. A lower-case word after superstep
-// is a command if there is one.
+// rename makes help texts use the name of this binary. It replaces superstep only before the name
+// of a command.
 func (a *app) rename(root *cobra.Command, names []string) {
 	calls := regexp.MustCompile(`\b(superstep|mine) (` + strings.Join(names, "|") + `)\b`)
 	var walk func(c *cobra.Command)
@@ -242,7 +244,7 @@ func (a *app) rename(root *cobra.Command, names []string) {
 	walk(root)
 }
 
-// given refuses a flag that was given nothing, as of a variable of the shell that is not set: it
+// given rejects a flag with an empty value, for example from an unset shell variable, because it
 // would count as not given.
 func given(cmd *cobra.Command) error {
 	var err error
@@ -255,7 +257,7 @@ func given(cmd *cobra.Command) error {
 	return err
 }
 
-// help is `superstep help COMMAND`.
+// help makes `superstep help COMMAND`.
 func help() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

@@ -21,27 +21,27 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// defaultMaster is where a master listens, and is looked for unless the environment says otherwise.
+// defaultMaster is where a master listens, and where clients look for it, by default.
 const defaultMaster = "127.0.0.1:7700"
 
-// masterVariable is the variable of the environment that means a cluster.
+// masterVariable is the environment variable with the address of a cluster's master.
 const masterVariable = "SUPERSTEP_MASTER"
 
-// variables are those of the environment that set the defaults of a client's or a worker's flags.
+// variables are the environment variables with defaults for flags of clients and workers.
 var variables = map[string]string{
 	"master": masterVariable, "token-file": "SUPERSTEP_TOKEN_FILE",
 	"tls-cert": "SUPERSTEP_TLS_CERT", "tls-key": "SUPERSTEP_TLS_KEY", "tls-ca": "SUPERSTEP_TLS_CA",
 }
 
-// ofClients are flags that a command has for a cluster alone.
+// ofClients are flags that only apply to a cluster.
 var ofClients = []string{"token-file", "retry-for", "priority", "tls-cert", "tls-key", "tls-ca"}
 
-// masterFlag says which cluster is meant.
+// masterFlag is the flag for the master's address.
 type masterFlag struct {
 	Master string `flag:"master" group:"cluster" default:"127.0.0.1:7700" help:"use the cluster whose master is at {ADDR}, HOST:PORT; list standby masters too, separated by commas"`
 }
 
-// accessFlags are what the processes of a cluster know each other by.
+// accessFlags are the flags for tokens and certificates.
 type accessFlags struct {
 	TokenFile string `flag:"token-file" group:"cluster,more" help:"the {FILE} with the cluster's token (default, without TLS: that of this user's master at ADDR)"`
 	Cert      string `flag:"tls-cert" group:"cluster,more" help:"the {FILE} with the certificate of this process, for TLS"`
@@ -49,7 +49,7 @@ type accessFlags struct {
 	CA        string `flag:"tls-ca" group:"cluster,more" help:"the {FILE} with the CA that issued the certificates of the others"`
 }
 
-// credentials reads the files. log gets it when those of TLS change later, or is nil.
+// credentials reads the files. log receives later changes of the TLS files, and may be nil.
 func (f *accessFlags) credentials(warn func(line string), log *slog.Logger) (who control.Credentials, err error) {
 	if who.Token, err = readToken("--token-file", f.TokenFile, warn); err != nil {
 		return who, err
@@ -66,20 +66,20 @@ func (f *accessFlags) credentials(warn func(line string), log *slog.Logger) (who
 	return who, nil
 }
 
-// clientFlags say which cluster a command is for.
+// clientFlags are the flags of a cluster's clients.
 type clientFlags struct {
 	masterFlag
 	accessFlags
 	RetryFor job.Duration `flag:"retry-for" group:"cluster,more" default:"10s" help:"try for {TIME} to reach a master that does not answer; 0 tries once"`
 	JSON     bool         `flag:"json" help:"print JSON"`
-	await    int          // workers to wait for
-	lost     bool         // or to begin without, if they were lost just now
+	await    int          // number of workers to wait for
+	lost     bool         // start with fewer workers if some were lost just now
 }
 
 // waitPatience is how long commands that wait for something try to reach a master by default.
 const waitPatience = job.Duration(time.Minute)
 
-// clientFlagsOf defines flags, of which some have defaults from the environment.
+// clientFlagsOf defines flags, some with defaults from the environment.
 func clientFlagsOf(cmd *cobra.Command, of any, without ...string) *cobra.Command {
 	flagsOf(cmd, of, without...)
 	for name, variable := range variables {
@@ -91,16 +91,16 @@ func clientFlagsOf(cmd *cobra.Command, of any, without ...string) *cobra.Command
 	return cmd
 }
 
-// fromEnvironment takes the default of a flag from a variable.
+// fromEnvironment sets the default of a flag from a variable.
 func fromEnvironment(f *pflag.Flag, variable string) {
 	f.Annotations[environmentOf] = []string{variable}
 	if text := os.Getenv(variable); text != "" {
-		_ = f.Value.Set(text) // a text
+		_ = f.Value.Set(text) // a string flag accepts any text
 		f.DefValue = text
 	}
 }
 
-// jobFlags are of commands that work in this process or, as a job, on a cluster.
+// jobFlags are the flags of commands that run in this process or as a job of a cluster.
 type jobFlags struct {
 	clientFlags
 	Detach bool `flag:"detach" group:"cluster" help:"submit the job to the cluster, by default at 127.0.0.1:7700, print its name, and do not wait"`
@@ -116,20 +116,20 @@ func (f *jobFlags) define(cmd *cobra.Command) {
 		masterVariable + " the command runs in this process, as it does with --master " + inProcess
 }
 
-// inProcess is what --master says in place of an address to have a command run in this process,
-// whatever the environment says.
+// inProcess is the value of --master that makes a command run in this process, even if the
+// environment names a cluster.
 const inProcess = "off"
 
-// errNoCluster refuses that for what a cluster alone can do.
+// errNoCluster rejects --master off for commands that need a cluster.
 var errNoCluster = errors.New("--master off has a job run in this process: here a cluster is needed, at HOST:PORT")
 
-// wanted reports whether flags, or the environment, mean a cluster.
+// wanted reports whether the flags or the environment select a cluster.
 func (f *jobFlags) wanted(flags *pflag.FlagSet) bool {
 	return f.Master != inProcess && (flags.Changed("master") || os.Getenv(masterVariable) != "") ||
 		f.Detach
 }
 
-// changed returns the first of some flags that was given.
+// changed returns the first of the named flags that was given.
 func changed(flags *pflag.FlagSet, names ...string) (string, bool) {
 	i := slices.IndexFunc(names, flags.Changed)
 	if i < 0 {
@@ -138,11 +138,11 @@ func changed(flags *pflag.FlagSet, names ...string) (string, bool) {
 	return names[i], true
 }
 
-// callTimeout bounds the calls that answer at once.
+// callTimeout bounds calls that answer at once.
 const callTimeout = 10 * time.Second
 
-// connect waits until the master answers and, if that was asked for, until there are so many
-// workers. What it waits for, and what happens to the connection, is said through warn.
+// connect waits until the master answers and, if requested, until there are enough workers. It
+// reports through warn what it waits for, and changes of the connection.
 func (f *clientFlags) connect(ctx context.Context, warn func(line string)) (*client.Client, error) {
 	c, err := f.open(warn)
 	if err != nil {
@@ -167,7 +167,7 @@ func (f *clientFlags) connect(ctx context.Context, warn func(line string)) (*cli
 	return c, nil
 }
 
-// with connects to the master, and does something that shows its progress.
+// with connects to the master and calls do, which shows progress.
 func (f *clientFlags) with(ctx context.Context, a *app, do func(c *client.Client, d *progress) error) error {
 	d := a.progress()
 	defer d.done()
@@ -179,7 +179,7 @@ func (f *clientFlags) with(ctx context.Context, a *app, do func(c *client.Client
 	return do(c, d)
 }
 
-// open prepares to talk to the master.
+// open makes a client without connecting yet.
 func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
 	if f.Master == inProcess {
 		return nil, usagef("%w", errNoCluster)
@@ -196,8 +196,8 @@ func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
 	return c, nil
 }
 
-// tell connects to the master, makes a call, and writes the answer: as JSON, or as text words it.
-// Errors are worded for people.
+// tell connects to the master, makes a call, and prints the answer as JSON or text. It explains
+// errors for users.
 func tell[Q, A any, M interface {
 	*A
 	proto.Message

@@ -18,7 +18,7 @@ import (
 	"github.com/superstep-go/superstep/internal/membership"
 )
 
-// printValue is printJSON of what is no message.
+// printValue prints a value as JSON.
 func printValue(w io.Writer, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -28,11 +28,11 @@ func printValue(w io.Writer, v any) error {
 	return err
 }
 
-// descriptions are fields of messages that hold JSON as a text.
+// descriptions matches fields of messages that contain JSON as a string.
 var descriptions = regexp.MustCompile(`"(spec|source)_json":\s*("(?:[^"\\]|\\.)*")`)
 
-// messageJSON is a message, with all its fields or those that have a value, by the names that
-// control.proto has, and descriptions of jobs and graphs as JSON in it.
+// messageJSON encodes a message with the field names of control.proto. It includes unset fields if
+// all is true, and embeds descriptions of jobs and graphs as JSON.
 func messageJSON(m proto.Message, all bool) ([]byte, error) {
 	data, err := protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: all}.Marshal(m)
 	return descriptions.ReplaceAllFunc(data, func(field []byte) []byte {
@@ -44,17 +44,17 @@ func messageJSON(m proto.Message, all bool) ([]byte, error) {
 	}), err
 }
 
-// printJSON prints a message.
+// printJSON prints a message as JSON.
 func printJSON(w io.Writer, m proto.Message) error {
 	data, err := messageJSON(m, true)
 	if err != nil {
 		return err
 	}
-	// protojson's own blanks differ from binary to binary
+	// protojson's spacing differs between binaries
 	return printValue(w, json.RawMessage(data))
 }
 
-// readToken reads the token of a flag's file, and says so if every user can read it.
+// readToken reads the token in a flag's file, and warns if every user can read the file.
 func readToken(flag, file string, warn func(line string)) (control.Token, error) {
 	var token control.Token
 	err := readable(file)
@@ -64,23 +64,23 @@ func readToken(flag, file string, warn func(line string)) (control.Token, error)
 	if err != nil {
 		return token, fmt.Errorf("%s: %w", flag, err)
 	}
-	// On Windows modes say nothing.
+	// On Windows the mode does not tell.
 	if i, err := os.Stat(file); err == nil && i.Mode()&0o004 != 0 && runtime.GOOS != "windows" {
 		warn(fmt.Sprintf("%s: every user of this machine can read %s: chmod 600 it", flag, file))
 	}
 	return token, nil
 }
 
-// warn says something that its user should see.
+// warn prints a warning.
 func (a *app) warn(line string) { a.notices().say(slog.LevelWarn, line) }
 
-// readable refuses what to open would wait for a writer, or has no text: a pipe in a directory,
-// unlike one of the shell, has nobody at its other end who is known to write.
+// readable rejects a path that cannot be a text file. It also rejects a named pipe, because opening
+// it could block forever, but accepts the pipes of a shell's process substitution.
 func readable(path string) error {
 	if path == "" {
 		return nil
 	}
-	// a file that is not there, opening it tells
+	// opening a missing file will fail later
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("%s: found a directory, expected a file", path)
 	}
@@ -91,7 +91,7 @@ func readable(path string) error {
 	return nil
 }
 
-// daemonFlags are those of masters and workers alike.
+// daemonFlags are the common flags of masters and workers.
 type daemonFlags struct {
 	accessFlags
 	InsecureToken    bool   `flag:"insecure-token" help:"let the token and all data travel in the clear between machines, where there is no TLS"`
@@ -101,7 +101,7 @@ type daemonFlags struct {
 	EndWithInput     bool   `flag:"end-with-stdin" group:"hidden" help:"end when standard input closes, as at an interrupt, soon"`
 }
 
-// begin makes this process one that serves others, and reads the files that the flags name.
+// begin prepares this process as a server, and reads the files that the flags name.
 func (f *daemonFlags) begin(a *app) (who control.Credentials, metrics control.Token, err error) {
 	a.interrupts.hearHangUp()
 	a.writeAsync()
@@ -117,7 +117,7 @@ func (f *daemonFlags) begin(a *app) (who control.Credentials, metrics control.To
 	return who, metrics, err
 }
 
-// gossip begins to gossip, or returns nil.
+// gossip starts gossip, or returns nil if it is off.
 func (f *daemonFlags) gossip(self membership.Member, token control.Token, master string) (membership.Group, error) {
 	if f.GossipListen == "off" {
 		return nil, nil
@@ -137,13 +137,13 @@ func (f *daemonFlags) gossip(self membership.Member, token control.Token, master
 	return membership.Gossip(membership.Config{Self: self, Listen: f.GossipListen, Key: key})
 }
 
-// gossipKey is the key where none is given: that of the token. With TLS alone it is, on this
-// machine, that of the token that the user's master would have without TLS.
+// gossipKey returns the default key, derived from the token. With TLS but no token, on this
+// machine, it is derived from the token that the user's master would have without TLS.
 func gossipKey(listen string, token control.Token, master string) ([]byte, error) {
 	if !token.Given() {
 		_, port, err := net.SplitHostPort(master)
 		if err != nil || !control.Loopback(listen) {
-			return nil, nil // membership says that it needs one
+			return nil, nil // membership reports that a key is missing
 		}
 		who := control.Credentials{}
 		if err := who.Complete(net.JoinHostPort("localhost", port)); err != nil {
@@ -154,7 +154,7 @@ func gossipKey(listen string, token control.Token, master string) ([]byte, error
 	return token.GossipKey()
 }
 
-// logger is where a master or a worker says what happens.
+// logger returns the log of a master or worker.
 func (a *app) logger() *slog.Logger {
 	level := slog.LevelInfo
 	if a.all.Quiet {

@@ -15,14 +15,14 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// columnFile is what --column says: the file whose values a column of the program begins with, and
-// which column of it these are.
+// columnFile is the value of --column: a column of the program, the file with its initial values,
+// and the column of the file.
 type columnFile struct {
 	name, path string
 	at         graphio.Column
 }
 
-// splitColumns reads --column NAME=FILE[:N] flags, where N may be a name.
+// splitColumns parses the flags --column NAME=FILE[:N], where N may be a name.
 func splitColumns(flags []string) ([]columnFile, error) {
 	var all []columnFile
 	seen := map[string]bool{}
@@ -48,8 +48,7 @@ func splitColumns(flags []string) ([]columnFile, error) {
 	return all, nil
 }
 
-// checkColumns refuses columns that a program does not have, and files that are not there, before
-// the graph is loaded.
+// checkColumns rejects unknown columns and missing files before the graph is loaded.
 func checkColumns(program engine.Program, files []columnFile) error {
 	for _, c := range files {
 		if _, err := program.Column(c.name); err != nil {
@@ -62,8 +61,8 @@ func checkColumns(program engine.Program, files []columnFile) error {
 	return nil
 }
 
-// sendColumns sends a cluster the files whose values the columns of a job begin with. A program
-// that this binary does not have is checked by the cluster alone.
+// sendColumns sends the files with initial values of columns to a cluster. If this binary lacks the
+// program, only the cluster checks the columns.
 func (c *remote) sendColumns(ctx context.Context, spec *job.Spec) error {
 	files := c.flags.columns
 	if len(files) == 0 {
@@ -114,7 +113,7 @@ func (c *remote) sendColumns(ctx context.Context, spec *job.Spec) error {
 	return nil
 }
 
-// warnEmpty says that a file has no value of a vertex.
+// warnEmpty warns if a file has no values.
 func warnEmpty(warn func(line string), f columnFile, ofEdges bool, values int) {
 	if values == 0 && !ofEdges {
 		warn(fmt.Sprintf("--column %s: %s has no values: every vertex begins with zero", f.name,
@@ -122,7 +121,7 @@ func warnEmpty(warn func(line string), f columnFile, ofEdges bool, values int) {
 	}
 }
 
-// fillColumns reads what the columns of a job begin with.
+// fillColumns sets the initial values of columns from files.
 func fillColumns(ctx context.Context, job engine.Bound, g *graph.Graph, files []columnFile, warn func(line string)) error {
 	for _, c := range files {
 		p, err := job.Prefill(c.name)

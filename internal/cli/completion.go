@@ -55,7 +55,7 @@ bash-completion.`,
 	}
 }
 
-// first completes the first argument, and no other.
+// first completes only the first argument.
 func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -65,7 +65,7 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// firstOf completes the first argument from a list, and no other.
+// firstOf completes only the first argument, from a list.
 func firstOf(list func(cmd *cobra.Command) []string) cobra.CompletionFunc {
 	return first(func(cmd *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
 		return starting(list(cmd), start), cobra.ShellCompDirectiveNoFileComp
@@ -77,8 +77,7 @@ func starting(list []string, start string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !strings.HasPrefix(s, start) })
 }
 
-// completeGraph completes the name of a graph: a generator or a file. In a generator it completes
-// the next parameter.
+// completeGraph completes the name of a graph: a file, or a generator with its parameters.
 func completeGraph(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	if generate.IsGenerator(start) && strings.Contains(start, ":") {
@@ -91,15 +90,15 @@ func completeGraph(_ *cobra.Command, _ []string, start string) ([]string, cobra.
 	return append(starting(all, start), filesStarting(start)...), directive
 }
 
-// completeGenerator is completeGraph for generators alone.
+// completeGenerator is completeGraph for generators only.
 func completeGenerator(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	all, directive := completeGraph(cmd, args, start)
 	return slices.DeleteFunc(all, func(s string) bool { return !generate.IsGenerator(s) }),
 		directive
 }
 
-// generatorParameters returns what a generator's text may go on as: the parameters it does not have
-// yet.
+// generatorParameters returns the continuations of a generator's text: the parameters that it does
+// not have yet.
 func generatorParameters(text string) []string {
 	name, list, _ := strings.Cut(text, ":")
 	begun := text[:strings.LastIndexAny(text, ":,")+1]
@@ -141,7 +140,7 @@ func filesStarting(start string) []string {
 	return all
 }
 
-// completeAlgorithm offers the names of the programs.
+// completeAlgorithm returns the names of the programs.
 func (a *app) completeAlgorithm(*cobra.Command) (names []string) {
 	for _, e := range a.programs {
 		names = append(names, e.Name+"\t"+e.Help)
@@ -149,7 +148,7 @@ func (a *app) completeAlgorithm(*cobra.Command) (names []string) {
 	return names
 }
 
-// completeParameter completes -p by the parameters of the algorithm that is named already.
+// completeParameter completes -p with parameters of the algorithm given before.
 func (a *app) completeParameter(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -180,7 +179,7 @@ func (a *app) completeParameter(cmd *cobra.Command, args []string, start string)
 		cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeGrid completes --grid with the grids there are.
+// completeGrid completes --grid with common grids.
 func completeGrid(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 	for n := 1; n <= 16; n *= 2 {
@@ -191,10 +190,10 @@ func completeGrid(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 	return all, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completionTime is how long a shell waits for the master before it completes nothing.
+// completionTime is how long completion waits for the master's answer.
 const completionTime = 300 * time.Millisecond
 
-// list returns what a call to the cluster answers, or nothing if it does not soon.
+// list returns the result of a call to the cluster, or nothing if there is no answer soon.
 func (f *clientFlags) list(cmd *cobra.Command, of func(ctx context.Context, c control.ClusterClient) []string) []string {
 	c, err := f.open(func(string) {})
 	if err != nil {
@@ -206,7 +205,7 @@ func (f *clientFlags) list(cmd *cobra.Command, of func(ctx context.Context, c co
 	return of(ctx, c.Cluster())
 }
 
-// completeJob completes the name of a job; running wants those that have not ended.
+// completeJob completes the id of a job. If running, it omits jobs that have ended.
 func (f *clientFlags) completeJob(running bool) cobra.CompletionFunc {
 	jobs := func(ctx context.Context, c control.ClusterClient) (all []string) {
 		r, err := c.ListJobs(ctx, &control.ListJobsRequest{Ended: !running})
@@ -237,7 +236,7 @@ func (f *clientFlags) completeWorker() cobra.CompletionFunc {
 	return firstOf(func(cmd *cobra.Command) []string { return f.list(cmd, workers) })
 }
 
-// graphs lists the names of the cluster's graphs, each with what it is.
+// graphs lists the names of the cluster's graphs, with descriptions.
 func (f *clientFlags) graphs(cmd *cobra.Command) []string {
 	return f.list(cmd, func(ctx context.Context, c control.ClusterClient) (all []string) {
 		r, err := c.ListGraphs(ctx, &control.ListGraphsRequest{})

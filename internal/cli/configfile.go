@@ -19,21 +19,21 @@ import (
 	"github.com/superstep-go/superstep/internal/statefile"
 )
 
-// A configuration file has the flags of a command, by their names, in YAML:
+// A configuration file contains flags of a command in YAML:
 //
 //	listen: 10.0.0.1:7700
 //	lease: 5s
 //	data-root: [/graphs, /scratch]
 //
-// What the command line says counts before the environment, and that before the file.
+// The command line overrides the environment, which overrides the file.
 
 // configName is the flag that names the file.
 const configName = "config"
 
-// maxConfig bounds a configuration file: it has a line for each flag.
+// maxConfig bounds the size of a configuration file.
 const maxConfig = 64 << 10
 
-// configFlag lets a file have what flags of the command do not say.
+// configFlag adds the flag for a configuration file to a command.
 func configFlag(cmd *cobra.Command) {
 	var f struct {
 		Config string `flag:"config" help:"read flags from {FILE}, in YAML, such as listen: 10.0.0.1:7700; the command line and the environment override it"`
@@ -53,10 +53,10 @@ func configFlag(cmd *cobra.Command) {
 	}
 }
 
-// environmentOf is the annotation of a flag whose default comes from a variable of the environment.
+// environmentOf is the annotation of a flag whose default comes from an environment variable.
 const environmentOf = "environment"
 
-// applyConfig sets flags by a file.
+// applyConfig sets flags from a file.
 func applyConfig(flags *pflag.FlagSet, file string) error {
 	if err := readable(file); err != nil {
 		return err
@@ -80,7 +80,7 @@ func applyConfig(flags *pflag.FlagSet, file string) error {
 	return nil
 }
 
-// setting is what a file says of a flag.
+// setting is the value of a flag in a file.
 type setting struct {
 	flag   *pflag.Flag
 	at     string // FILE:LINE of the key
@@ -111,7 +111,7 @@ func (s *setting) set(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// readConfig reads a file, and refuses what is no setting of a flag.
+// readConfig parses a file, and rejects keys that are not flags.
 func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, err error) {
 	defer func() {
 		if r := recover(); r != nil { // of the parser
@@ -128,7 +128,7 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 	}
 	for _, t := range lexer.Tokenize(string(data)) {
 		switch t.Type {
-		// Which a short file may grow large by.
+		// These could make a short file expand to a large value.
 		case token.AnchorType, token.AliasType, token.TagType, token.MergeKeyType:
 			return nil, fmt.Errorf("%s:%d:%d: found an anchor, an alias or a tag, expected a value",
 				file, t.Position.Line, t.Position.Column)
@@ -180,15 +180,15 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 	return all, nil
 }
 
-// bare are the types of flags whose values need no quotes.
+// bare matches the types of flags whose values need no quotes.
 var bare = regexp.MustCompile(`^(u?int|bool|duration)`)
 
-// Configurable reports whether a file may have a flag.
+// Configurable reports whether a configuration file may contain a flag.
 func Configurable(f *pflag.Flag) bool {
 	return !f.Hidden && !slices.Contains([]string{configName, "help", "version", helpAll}, f.Name)
 }
 
-// syntax words an error of the parser: its own has a drawing.
+// syntax shortens an error of the parser, which contains an excerpt of several lines.
 func syntax(file string, err error) error {
 	var e yaml.Error
 	if errors.As(err, &e) && e.GetToken() != nil && e.GetToken().Position != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// Flags are derived from the fields of structs by their tags, as package job has them: a
-// description of a job, and what only the command line asks for beside it.
+// Flags are derived from struct fields by their tags (see package job): from the description of a
+// job, and from settings that only the command line has.
 
 // fieldFlag is a flag that sets a field.
 type fieldFlag struct{ job.Field }
@@ -33,7 +33,7 @@ func (f fieldFlag) Type() string {
 }
 
 func (f fieldFlag) String() string {
-	if !f.Value.IsValid() { // as pflag makes one to compare with
+	if !f.Value.IsValid() { // pflag compares with a zero value
 		return ""
 	}
 	words := f.Words()
@@ -50,7 +50,7 @@ func (f fieldFlag) String() string {
 		if f.Value.IsZero() {
 			return ""
 		}
-		text, _ := v.MarshalText() // of a number
+		text, _ := v.MarshalText() // a number cannot fail
 		return string(text)
 	case string:
 		if v == "" && words != nil {
@@ -60,10 +60,10 @@ func (f fieldFlag) String() string {
 	return fmt.Sprint(f.Value)
 }
 
-// Set sets the field. It refuses a number outside of the field's range.
+// Set sets the field. It rejects a number outside the field's range.
 func (f fieldFlag) Set(text string) error { return cmp.Or(f.Field.Set(text), f.within()) }
 
-// within returns an error unless the field is in its range, LEAST..MOST or LEAST.. of its tag.
+// within returns an error unless the field is in the range of its tag, LEAST..MOST or LEAST.. .
 func (f fieldFlag) within() error {
 	least, most, ok := strings.Cut(f.Tag.Get("range"), "..")
 	switch {
@@ -76,16 +76,16 @@ func (f fieldFlag) within() error {
 	return fmt.Errorf("expected %s to %s", least, most)
 }
 
-// bound is an end of the field's range.
+// bound parses an end of the field's range.
 func (f fieldFlag) bound(text string) int64 {
 	b := job.Field{Value: reflect.New(f.Value.Type()).Elem()}
 	if err := b.Set(text); err != nil {
-		panic(err) // of a tag
+		panic(err) // an invalid tag
 	}
 	return ordinal(b.Value)
 }
 
-// ordinal is a whole number, or the greatest of 64 bits in place of a greater one.
+// ordinal returns an integer, but at most MaxInt64.
 func ordinal(v reflect.Value) int64 {
 	if v.CanInt() {
 		return v.Int()
@@ -93,11 +93,12 @@ func ordinal(v reflect.Value) int64 {
 	return int64(min(v.Uint(), math.MaxInt64))
 }
 
-// completed are the values of flags that are completed: files, and what commands know themselves.
+// completed are the value names of flags with their own completion: files, and values that commands
+// complete.
 var completed = []string{"FILE", "DIR", "PLACE", "NAME=FILE", "GRAPH", "FORMAT", "KEY=VALUE", "RxC", "NAMES"}
 
-// flagsOf defines a flag for each field of a struct that has help, but for some, and for names that
-// the command has already.
+// flagsOf defines a flag for each field of a struct that has help, except those in without and
+// those that the command has already.
 func flagsOf(cmd *cobra.Command, of any, without ...string) *cobra.Command {
 	defineFlags(cmd, cmd.Flags(), of, without...)
 	return cmd
@@ -142,17 +143,16 @@ func defineFlags(cmd *cobra.Command, flags *pflag.FlagSet, of any, without ...st
 	}
 }
 
-// Annotations of flags: the group that the help of a command has it in, and that only --help-all
-// shows it.
+// Annotations of flags: the group in a command's help, and whether only --help-all shows it.
 const (
 	groupOf = "group"
 	rareOf  = "more"
 )
 
-// groups are those of flags, in the order of help.
+// groups are the groups of flags, in the order of help.
 var groups = []string{"input", "run", "output", "cluster", "limits"}
 
-// rare leaves flags to --help-all.
+// rare hides flags from the help unless --help-all is given.
 func rare(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
 		cmd.Flags().Lookup(name).Annotations[rareOf] = []string{"more"}
@@ -162,7 +162,7 @@ func rare(cmd *cobra.Command, names ...string) {
 // helpAll is the flag that shows all flags of a command.
 const helpAll = "help-all"
 
-// usageTemplate is cobra's, with flags in groups.
+// usageTemplate returns cobra's template with grouped flags.
 func usageTemplate(cmd *cobra.Command) string {
 	const flags, inherited = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}",
 		"{{if .HasAvailableInheritedFlags}}"
@@ -172,8 +172,8 @@ func usageTemplate(cmd *cobra.Command) string {
 
 func init() { cobra.AddTemplateFunc("flagGroups", flagGroups) }
 
-// flagGroups lists the flags of a command in groups, with --help-all those that are rare and those
-// of all commands.
+// flagGroups lists the flags of a command in groups. With --help-all it includes rare flags and
+// those of all commands.
 func flagGroups(cmd *cobra.Command) string {
 	all, left := cmd.Root().PersistentFlags().Changed(helpAll), 0
 	sets := map[string]*pflag.FlagSet{}
@@ -208,8 +208,7 @@ func flagGroups(cmd *cobra.Command) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// flagsGiven are the flags of a command that were given, if they are wanted, as a command line has
-// them.
+// flagsGiven returns the given flags that wanted accepts, as words of a command line.
 func flagsGiven(flags *pflag.FlagSet, wanted func(f *pflag.Flag) bool) (words []string) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !f.Changed || !wanted(f) {

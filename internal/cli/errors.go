@@ -13,14 +13,14 @@ import (
 	"github.com/superstep-go/superstep/internal/escape"
 )
 
-// usageError is what was said wrong on the command line.
+// usageError is an error in the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// flagError says what is wrong with a flag, or with the command that it is said to be of.
+// flagError explains an error about a flag, or an unknown subcommand.
 func flagError(cmd *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
@@ -45,7 +45,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 }
 
-// exactly refuses other numbers of arguments.
+// exactly requires n arguments.
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -60,7 +60,7 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// optional refuses more than one argument.
+// optional allows at most one argument.
 func optional(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -70,7 +70,7 @@ func optional(what string) cobra.PositionalArgs {
 	}
 }
 
-// noCommand refuses a first argument that is no command.
+// noCommand rejects an unknown subcommand.
 func noCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -82,7 +82,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	return usagef("there is no command %q: %s --help lists them", args[0], cmd.CommandPath())
 }
 
-// bugError is a panic that was not foreseen.
+// bugError is an unexpected panic.
 type bugError struct {
 	value any
 	stack []byte
@@ -90,8 +90,8 @@ type bugError struct {
 
 func (e *bugError) Error() string { return fmt.Sprint(e.value) }
 
-// oneLine joins the lines of an error, each once: a file that cannot be written fails every part of
-// a run that writes to it.
+// oneLine joins the lines of an error and removes duplicates, because an unwritable file may fail
+// several parts of a run.
 func oneLine(err error) string {
 	var lines []string
 	for line := range strings.SplitSeq(err.Error(), "\n") {

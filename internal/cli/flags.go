@@ -22,15 +22,15 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// threadsFlag is the flag of commands that work in this process.
+// threadsFlag is the flag of commands that run in this process.
 type threadsFlag struct {
 	Threads int `flag:"threads" group:"run" range:"1..4096" help:"use {N} threads in this process"`
 }
 
-// allThreads are as many as Go uses, which is the default.
+// allThreads returns the default: GOMAXPROCS threads.
 func allThreads() threadsFlag { return threadsFlag{runtime.GOMAXPROCS(0)} }
 
-// team makes the team of this process.
+// team makes the threads of this process.
 func (f threadsFlag) team() *parallel.Team {
 	if f.Threads > runtime.GOMAXPROCS(0) {
 		runtime.GOMAXPROCS(f.Threads)
@@ -38,7 +38,7 @@ func (f threadsFlag) team() *parallel.Team {
 	return parallel.NewTeam(f.Threads, f.Threads <= runtime.NumCPU())
 }
 
-// sourceFlags say how a graph is read and stored.
+// sourceFlags are the flags for reading and storing a graph.
 type sourceFlags struct {
 	job.Source
 	AsDirected   bool   `flag:"directed" group:"input" help:"read edges as directed, even if the input says undirected"`
@@ -46,8 +46,7 @@ type sourceFlags struct {
 	BadFile      string `flag:"bad-file" group:"output,more" help:"write the place and the error of each skipped line to {FILE}"`
 }
 
-// ofStoring are flags that say how a graph is stored, and ofWorkers how those of a cluster compare
-// the files that they see.
+// ofStoring are flags for storing a graph. ofWorkers are flags for comparing the workers' files.
 var (
 	ofStoring = []string{"duplicates", "self-loops", "unit-weights"}
 	ofWorkers = []string{"check-files", "trust-files"}
@@ -58,7 +57,7 @@ func (f *sourceFlags) define(cmd *cobra.Command, without ...string) {
 	completeFormats(cmd, "format", graphio.Formats)
 }
 
-// completeFormats has the flag of a format list and complete those that there are.
+// completeFormats lists the formats in a flag's help, and completes them.
 func completeFormats(cmd *cobra.Command, name string, formats []string) {
 	f := cmd.Flags().Lookup(name)
 	f.Usage = strings.Replace(f.Usage, " (default", ": "+strings.Join(formats, ", ")+" (default", 1)
@@ -66,7 +65,7 @@ func completeFormats(cmd *cobra.Command, name string, formats []string) {
 		cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// source is the graph of a name as the flags say it is read.
+// source describes a graph from its name and the flags.
 func (f *sourceFlags) source(name string) (*job.Source, error) {
 	s := f.Source
 	s.Input = name
@@ -94,7 +93,7 @@ func (f *sourceFlags) source(name string) (*job.Source, error) {
 	return &s, writable(f.BadFile)
 }
 
-// request is what is to be read of the graph of a name, with weights if it has any.
+// request returns the request to read a graph, with weights if it has any.
 func (f *sourceFlags) request(name string) (load.Request, error) {
 	s, err := f.source(name)
 	if err != nil {
@@ -104,8 +103,8 @@ func (f *sourceFlags) request(name string) (load.Request, error) {
 	return r, err
 }
 
-// toLoad is source of a graph that is built. The workers of a cluster see files under the same
-// name.
+// toLoad is source for a graph that will be built. On a cluster it makes the names of files
+// absolute, because workers use the same names.
 func (f *sourceFlags) toLoad(name string, onCluster bool) (*job.Source, error) {
 	s, err := f.source(name)
 	if err != nil {
@@ -137,8 +136,7 @@ func (f *sourceFlags) toLoad(name string, onCluster bool) (*job.Source, error) {
 	return s, nil
 }
 
-// isGraph refuses what can be no graph's name: a generator with wrong parameters, or an unknown
-// one.
+// isGraph rejects an unknown generator, or one with wrong parameters.
 func isGraph(name string) error {
 	if generate.IsGenerator(name) {
 		if _, err := generate.Parse(name); err != nil {
@@ -155,7 +153,7 @@ func isGraph(name string) error {
 	return nil
 }
 
-// parseBytes reads a number of bytes: 1000, 5MB, 3GiB.
+// parseBytes parses a number of bytes: 1000, 5MB, 3GiB.
 func parseBytes(s string) (int64, error) {
 	var n job.Size
 	if s != "" && n.UnmarshalText([]byte(s)) != nil {
@@ -164,7 +162,7 @@ func parseBytes(s string) (int64, error) {
 	return int64(n), nil
 }
 
-// gridFlags say how a graph is dealt to partitions.
+// gridFlags are the flags for the partitions of a graph.
 type gridFlags struct {
 	Partitions int    `flag:"partitions" group:"run" default:"1" range:"1.." help:"divide the graph into {N} partitions"`
 	Grid       string `flag:"grid" group:"run,more" help:"divide the edges by row and column into a grid of {RxC} partitions"`
@@ -172,10 +170,10 @@ type gridFlags struct {
 
 	cluster   jobFlags
 	flags     *pflag.FlagSet
-	onCluster bool // is where it is run
+	onCluster bool // the command runs on a cluster
 }
 
-// runFlags say how a program is run.
+// runFlags are the flags for running a program.
 type runFlags struct {
 	threadsFlag
 	gridFlags
@@ -187,14 +185,14 @@ type runFlags struct {
 	memoryFlags
 }
 
-// define defines the flags, of which shape says which grid a number of partitions means.
+// define defines the flags. shape describes the default grid of N partitions.
 func (f *runFlags) define(cmd *cobra.Command, shape string, without ...string) {
 	f.threadsFlag, f.command = allThreads(), cmd.Name()
 	flagsOf(cmd, f, without...)
 	f.defined(cmd, shape)
 }
 
-// columnOf and squareOf say which grid a number of partitions means.
+// columnOf and squareOf describe the default grid of N partitions.
 const (
 	columnOf = "grid Nx1"
 	squareOf = "the squarest grid there is"
@@ -207,20 +205,20 @@ func (f *gridFlags) defined(cmd *cobra.Command, shape string) {
 	_ = cmd.RegisterFlagCompletionFunc("grid", completeGrid)
 }
 
-// await has a cluster wait for so many workers, if that is asked for.
+// await makes the client wait for workers, if requested.
 func (f *gridFlags) await() {
 	if f.flags.Changed("workers") {
 		f.cluster.await = f.Workers
 	}
 }
 
-// partitions returns the grid of partitions asked for: where only their number is given, the one
-// that of makes of it. On a cluster 0 by 0 leaves it to the master, which has a partition for each
-// worker.
+// partitions returns the requested grid. If only the number of partitions is given, of returns the
+// grid. On a cluster the default is 0 by 0: the master makes one partition per worker.
 func (f *gridFlags) partitions(of func(n int) graph.Grid) (rows, columns uint32, err error) {
 	name, n := "partitions", f.Partitions
 	asked := f.flags.Changed(name)
-	if !asked && !f.onCluster && f.flags.Changed("workers") { // as it was called in one process
+	// --workers means partitions in one process
+	if !asked && !f.onCluster && f.flags.Changed("workers") {
 		name, n, asked = "workers", f.Workers, true
 	}
 	var grid graph.Grid
@@ -244,7 +242,7 @@ func (f *gridFlags) partitions(of func(n int) graph.Grid) (rows, columns uint32,
 	return uint32(grid.Rows), uint32(grid.Columns), nil
 }
 
-// options are those of a job.
+// options returns the options of the job.
 func (f *runFlags) options() job.Options {
 	o := f.Options
 	o.Delivery, o.Trace = cmp.Or(o.Delivery, "auto"), f.seeFlags.Trace != ""
@@ -260,7 +258,7 @@ func (a *app) program(name string) (engine.Registered, error) {
 	return p, nil
 }
 
-// splitParameters reads -p key=value flags of a program.
+// splitParameters parses the flags -p key=value of a program.
 func (a *app) splitParameters(program string, flags []string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, f := range flags {
@@ -269,7 +267,7 @@ func (a *app) splitParameters(program string, flags []string) (map[string]string
 			return nil, usagef("-p %s: expected key=value", f)
 		}
 		if _, twice := values[name]; twice {
-			p, err := a.programs.Find(program) // an error is told where the program is run
+			p, err := a.programs.Find(program) // an error is reported when the program is run
 			if err == nil && slices.ContainsFunc(p.Parameters, func(x engine.Parameter) bool { return x.Name == name && x.List }) {
 				return nil, usagef("-p %s: given twice: the values of a list are separated with commas, %[1]s=1,5", name)
 			}

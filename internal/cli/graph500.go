@@ -83,7 +83,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 		})
 }
 
-// spec is the job that the command line describes.
+// spec makes the job that the command line describes.
 func (g *graph500Command) spec() (*job.Spec, error) {
 	_, err := resolve.Generator(&g.of)
 	if err != nil {
@@ -94,8 +94,7 @@ func (g *graph500Command) spec() (*job.Spec, error) {
 	return spec, err
 }
 
-// benchmarkReported prints the report of a run of Graph500, if there is one, and lines that sum it
-// up.
+// benchmarkReported prints the report of a Graph500 run, if there is one, with summary lines.
 func (a *app) benchmarkReported(ctx context.Context, report *graph500.Report, json string, lines []string) error {
 	if report == nil {
 		return nil

@@ -72,17 +72,17 @@ type trial struct {
 	graphalytics.Run
 	graph  *graphalytics.Graph
 	report graphalyticsRun
-	failed error // why it cannot be run
+	failed error // why it cannot be run, or nil
 }
 
-// graphalyticsReport is what --json writes.
+// graphalyticsReport is the output of --json.
 type graphalyticsReport struct {
 	Threads    int               `json:"threads"`
 	Partitions int               `json:"partitions"`
 	Runs       []graphalyticsRun `json:"runs"`
 }
 
-// graphalyticsRun is a run of the report. Times are in seconds.
+// graphalyticsRun is a run in the report. Times are in seconds.
 type graphalyticsRun struct {
 	Graph          string            `json:"graph"`
 	Algorithm      string            `json:"algorithm"`
@@ -139,7 +139,7 @@ func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 				switch {
 				case ctx.Err() != nil:
 					return err
-				case err != nil: // the others are run all the same
+				case err != nil: // continue with the other runs
 					t.report.Error = oneLine(err)
 					failed++
 				case t.report.Mismatch != "":
@@ -162,7 +162,7 @@ func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 		})
 }
 
-// trials are what is to be run in a grid, graph by graph.
+// trials returns the runs to do in a grid, graph by graph.
 func (g *graphalyticsCommand) trials(dir string, grid *job.Spec) ([]trial, error) {
 	given := map[string]string{}
 	for _, p := range g.Params {
@@ -182,7 +182,8 @@ func (g *graphalyticsCommand) trials(dir string, grid *job.Spec) ([]trial, error
 	var all []trial
 	for i := range graphs {
 		in := &graphs[i]
-		if in.Err != nil && len(in.Algorithms) == 0 { // nobody knows which: all it says are a row
+		// the algorithms are unknown, so all of them make one row
+		if in.Err != nil && len(in.Algorithms) == 0 {
 			all = append(all,
 				trial{report: graphalyticsRun{Graph: in.Name, Algorithm: "-"}, failed: in.Err})
 		}
@@ -221,7 +222,7 @@ func (g *graphalyticsCommand) trials(dir string, grid *job.Spec) ([]trial, error
 	return all, nil
 }
 
-// perform runs a trial, and compares what it computes.
+// perform runs a trial and compares its result with the reference.
 func (t *trial) perform(ctx context.Context, to runner, report *graphalyticsReport) error {
 	if t.failed != nil {
 		return t.failed

@@ -153,7 +153,7 @@ func (a *app) copyGraph(ctx context.Context, r load.Request, output, format stri
 	return nil
 }
 
-// account prints what was understood of an input.
+// account prints what the reader found in an input.
 func account(w io.Writer, in *edges.Input) {
 	for _, line := range in.Account {
 		escape.Printf(w, "%s\n", line)
@@ -185,7 +185,7 @@ func (a *app) algorithms() *cobra.Command {
 	}
 }
 
-// describe prints what a program does, its parameters and columns, and the fields of its result.
+// describe prints the help of a program, its parameters, columns and result fields.
 func (a *app) describe(e engine.Registered) {
 	fmt.Fprintf(a.out, "%s: %s\n", e.Name, e.Help)
 	for _, p := range e.Parameters {

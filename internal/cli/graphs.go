@@ -28,7 +28,7 @@ of it is lost. The command also stores built graphs as snapshots, which open at 
 	}, a.loadGraph(), a.listGraphs(), a.showGraph(), a.dropGraph(), a.saveGraph(), a.verifyGraph())
 }
 
-// aGraph is what commands for one graph of the catalog want.
+// aGraph describes the argument of commands for one graph of the catalog.
 const aGraph = "the name of a graph, as superstep graphs list has it"
 
 // graphLoad is `superstep graphs load`.
@@ -37,7 +37,7 @@ type graphLoad struct {
 	loadFlags
 }
 
-// loadFlags say what graph is built.
+// loadFlags are the flags for building a graph.
 type loadFlags struct {
 	Graph   graphValue `flag:"graph" short:"g" group:"input" help:"the {GRAPH}: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be repeated), a snapshot, or a generator such as kronecker:scale=18"`
 	Weights string     `flag:"weights" group:"input" words:"auto,none,float32,float64" help:"the type of the weights to store; auto: float64 if the input has weights"`
@@ -45,7 +45,7 @@ type loadFlags struct {
 	grid    gridFlags
 }
 
-// define defines the flags, but for some of how the graph is read.
+// define defines the flags, except those in without.
 func (f *loadFlags) define(cmd *cobra.Command, without ...string) {
 	flagsOf(cmd, f)
 	f.input.define(cmd, without...)
@@ -56,7 +56,7 @@ func (f *loadFlags) define(cmd *cobra.Command, without ...string) {
 	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)
 }
 
-// source is the graph that is built, and the grid that it is dealt to.
+// source describes the graph to build, and its grid.
 func (f *loadFlags) source(ctx context.Context, onCluster bool) (s *job.Source, rows, columns uint32, err error) {
 	if s, err = f.input.toLoad(string(f.Graph), onCluster); err != nil {
 		return nil, 0, 0, err

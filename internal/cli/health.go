@@ -17,13 +17,13 @@ import (
 	"github.com/superstep-go/superstep/internal/escape"
 )
 
-// Bounds of asking for health.
+// Bounds of a health check.
 const (
 	healthTimeout = 3 * time.Second
 	maxHealth     = 1 << 10
 )
 
-// health is `superstep health`, for containers that have nothing else to ask with.
+// health is `superstep health`, for containers without an HTTP client.
 func (a *app) health() *cobra.Command {
 	var f struct {
 		CA    string `flag:"tls-ca" help:"the {FILE} with the CA of a cluster with TLS"`
@@ -60,7 +60,7 @@ No token is needed. With TLS the CA is needed. Exit status 0: yes; 1: no.`,
 	}, &f)
 }
 
-// unhealthy words why there was no answer.
+// unhealthy explains why a health check got no answer.
 func unhealthy(err error) error {
 	var dial *net.OpError
 	var trust *certs.TrustError
@@ -77,13 +77,14 @@ func unhealthy(err error) error {
 	return fmt.Errorf("what answers is neither a master nor a worker's --listen: %w", err)
 }
 
-// askHealth returns what a page says, or that it says no.
+// askHealth fetches a page and returns its text. It returns an error if the status is not OK.
 func askHealth(ctx context.Context, address, page, ca string) (string, error) {
 	who, err := (&accessFlags{CA: ca}).credentials(nil, nil)
 	if err != nil {
 		return "", err
 	}
-	// No proxy: it is this host, or near. Whose certificate of the cluster it is does not matter.
+	// No proxy, because the server is on this host or nearby. Any certificate of the cluster will
+	// do.
 	transport, url := &http.Transport{DisableKeepAlives: true}, "http://"+address+page
 	if who.TLS != nil {
 		transport.TLSClientConfig, url = who.TLS.Client("", certs.Master|certs.Worker),

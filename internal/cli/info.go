@@ -94,7 +94,7 @@ func survey(w io.Writer, in *edges.Input, s *build.Survey) {
 	fmt.Fprintln(w)
 }
 
-// suggest prints commands that run on the graph, read as it was read here.
+// suggest prints commands that run on the graph, with the same input flags.
 func suggest(w io.Writer, name string, flags *pflag.FlagSet, largest string, s *build.Survey) {
 	if s.Vertices == 0 {
 		fmt.Fprintln(w, "the graph has no vertices: there is nothing to run")
@@ -112,7 +112,7 @@ func suggest(w io.Writer, name string, flags *pflag.FlagSet, largest string, s *
 	escape.Printf(w, "            superstep run %s %s --output result.txt\n", algorithm, graph)
 }
 
-// vertexText is what an input calls a vertex, by its input id, as a command line has it.
+// vertexText returns the name of a vertex, given by its input id, quoted for a command line.
 func vertexText(in *edges.Input, id uint64) string {
 	if in.Names != nil {
 		return quoted(in.Names.Name(id))
@@ -120,7 +120,7 @@ func vertexText(in *edges.Input, id uint64) string {
 	return strconv.FormatUint(id, 10)
 }
 
-// quoted quotes a word for a shell if it must be.
+// quoted quotes a word for a shell if necessary.
 func quoted(s string) string {
 	plain := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||

@@ -12,20 +12,21 @@ import (
 	"time"
 )
 
-// patience is how long after an interrupt the process ends by itself: a pipe that nobody opens
-// holds a goroutine for ever.
+// patience is how long the process may take to end after an interrupt, because a goroutine that
+// opens a pipe may block forever.
 const patience = 3 * time.Second
 
-// interrupts are what SIGINT and SIGTERM do: the first ends a context, and a second one the
-// process, unless a command has taken them.
+// interrupts handles SIGINT and SIGTERM: the first cancels a context, the second ends the process,
+// unless a command has taken the signals.
 type interrupts struct {
-	leave   func()       // says so and ends the process
+	leave   func()       // reports the interrupt and ends the process
 	more    atomic.Int64 // nanoseconds that the end may take beyond patience
 	patient atomic.Bool  // the end may take any time
 	heard   chan os.Signal
 }
 
-// watch begins to listen and returns a context that an interrupt ends, and what ends the listening.
+// watch starts to listen. It returns a context that an interrupt cancels, and a function that stops
+// listening.
 func (i *interrupts) watch() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	heard := make(chan os.Signal, 4)
@@ -60,23 +61,22 @@ func (i *interrupts) watch() (context.Context, func()) {
 	}
 }
 
-// hearHangUp makes the end of the terminal that the process was started in an interrupt too, unless
-// it is to outlive that (nohup).
+// hearHangUp also handles SIGHUP, unless the process was started to ignore it (nohup).
 func (i *interrupts) hearHangUp() {
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(i.heard, syscall.SIGHUP)
 	}
 }
 
-// send is an interrupt that comes from this process itself.
+// send simulates an interrupt.
 func (i *interrupts) send() {
 	select {
 	case i.heard <- os.Interrupt:
-	default: // many wait already
+	default: // enough are queued
 	}
 }
 
-// take gives the interrupts to a command, until it gives them back.
+// take passes the signals to a command until it calls the returned function.
 func (i *interrupts) take() (<-chan os.Signal, func()) {
 	taken := make(chan os.Signal, 4)
 	signal.Notify(taken, os.Interrupt, syscall.SIGTERM)
@@ -94,8 +94,7 @@ func (a *app) interrupted() {
 	os.Exit(exitFailed)
 }
 
-// late ends the process when a run that took too long does not end by itself: a Compute that does
-// not return holds it.
+// late ends the process if a run that timed out does not end, because a Compute does not return.
 func (a *app) late(err error) {
 	time.AfterFunc(patience, func() {
 		a.notices().say(slog.LevelError, oneLine(err))
@@ -104,14 +103,14 @@ func (a *app) late(err error) {
 	})
 }
 
-// endWithInput begins to wait for the end of standard input, if that is wanted: a parent keeps this
-// process, which ends with it. It interrupts this process, and again if that takes long.
+// endWithInput interrupts this process when standard input closes, if requested, because its parent
+// has ended. It interrupts it again if the end takes long.
 func (f *daemonFlags) endWithInput(a *app) {
 	if !f.EndWithInput {
 		return
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, a.in) // an error is its end too
+		_, _ = io.Copy(io.Discard, a.in) // an error also means that it is closed
 		a.interrupts.send()
 		<-time.After(patience)
 		a.interrupts.send()

@@ -14,37 +14,37 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
-// runner runs the jobs of the commands run, graph500 and netbench: in this process (local), or on a
+// runner runs the jobs of the commands run, graph500 and netbench: in this process (local) or on a
 // cluster (remote).
 type runner interface {
-	// program runs a vertex program. The caller closes the result, and says before whether it will
-	// verify it.
+	// program runs a vertex program. The caller must close the result. verify tells whether the
+	// caller will verify it.
 	program(ctx context.Context, spec *job.Spec, verify bool) (result, error)
-	// graph500 runs the benchmark. There is a report, too, with the error that a search was not
-	// valid.
+	// graph500 runs the benchmark. It returns a report even with the error of an invalid search.
 	graph500(ctx context.Context, spec *job.Spec) (*graph500.Report, error)
 	netbench(ctx context.Context, spec *job.Spec) (*netbench.Report, error)
 }
 
-// result is what a vertex program has computed.
+// result is the result of a vertex program.
 type result interface {
-	// verify checks it by its certificate, see [certificates].
+	// verify checks the result by its certificate, see [certificates].
 	verify(ctx context.Context) error
 	// write writes a line "id value" for every vertex.
 	write(ctx context.Context, w io.Writer) error
-	// form is how these lines read.
+	// form returns the format of these lines.
 	form(a *app) resultlines.Form
-	// figures fills in a report. written says that the result is where it belongs: nothing is to be
-	// computed again.
+	// figures fills in a report. written means that the result is stored, so the job need not be
+	// resumed.
 	figures(report *runReport, written bool)
-	// offer shows it on the page of this process, if that stays when the run has ended; close comes
-	// when the page has ended then.
+	// offer shows the result on the page of this process, if the page stays after the run. close is
+	// called after the page has ended.
 	offer()
 	close()
 }
 
-// place says where a command is to work, and refuses flags that make no sense there: jobs is what
-// it does on a cluster, waiting the flags of what comes later, which detached says.
+// place sets where a command runs, and rejects flags that make no sense there. jobs names what it
+// runs on a cluster. waiting are flags that need the end of the job; detached is the error for such
+// a flag with --detach.
 func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached string) error {
 	if f.onCluster = onCluster; !onCluster {
 		if name, ok := changed(f.flags, ofClients...); ok {
@@ -73,9 +73,9 @@ func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached
 	return nil
 }
 
-// perform has do run a job where the flags say, and report. What is around it is done here:
-// refusing by check what cannot be run, which on a cluster its master does; progress, interrupts,
-// --trace and the page. outputs are files that do writes, beside --json.
+// perform runs do where the flags say, and reports. It also checks the job (on a cluster the master
+// does), shows progress, handles interrupts, and provides --trace and the page. outputs are files
+// that do writes in addition to --json.
 func (f *runFlags) perform(
 	ctx context.Context, a *app, spec *job.Spec,
 	check func(engine.Registry, *job.Spec, graph.Grid) error,
@@ -85,7 +85,7 @@ func (f *runFlags) perform(
 	if f.onCluster {
 		threads = 0
 		f.await()
-		f.cluster.lost = true // as if it were lost after the job began
+		f.cluster.lost = true // as if workers were lost after the job began
 	} else {
 		if err := f.seeFlags.check(); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (f *runFlags) perform(
 	return nil
 }
 
-// gridOf is the grid of a job, and specGrid the one that it asks for.
+// gridOf returns the grid of a job, specGrid the requested one.
 func gridOf(j *control.Job) graph.Grid { return graph.Grid{Rows: int(j.Rows), Columns: int(j.Columns)} }
 
 func specGrid(s *job.Spec) graph.Grid {

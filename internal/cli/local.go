@@ -39,7 +39,7 @@ type local struct {
 	seen  *observer
 }
 
-// options are the engine's for a job that was checked.
+// options returns the engine's options for a job that was checked.
 func (l *local) options(spec *job.Spec, team *parallel.Team) (engine.Options, error) {
 	o, err := resolve.Options(spec.Options)
 	o.Team, o.Late = team, l.app.late
@@ -61,7 +61,7 @@ func (l *local) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report,
 	if c.Engine, err = l.options(spec, team); err != nil {
 		return nil, err
 	}
-	var failed error // to record
+	var failed error // an error of recording
 	tell := func(e trace.Event) { failed = cmp.Or(failed, l.seen.Record(e)) }
 	c.Tell = func(stage string, done, total int, search *trace.Search) {
 		if search == nil {
@@ -120,7 +120,7 @@ func (l *local) netbench(ctx context.Context, spec *job.Spec) (*netbench.Report,
 	return report, nil
 }
 
-// localResult is of a program that was run in this process.
+// localResult is the result of a program that ran in this process.
 type localResult struct {
 	*loaded
 	seen              *observer
@@ -128,8 +128,8 @@ type localResult struct {
 	fields            []engine.Field
 	outcome           *bsp.Outcome
 	loadTime, runTime time.Duration
-	kept              *kept // nil if no checkpoints are
-	done              bool  // what it computed is where it belongs
+	kept              *kept // nil without checkpoints
+	done              bool  // the result is stored
 }
 
 func (l *local) program(ctx context.Context, spec *job.Spec, verify bool) (_ result, err error) {
@@ -144,7 +144,7 @@ func (l *local) program(ctx context.Context, spec *job.Spec, verify bool) (_ res
 		}
 	}()
 	if !verify {
-		r.in.Close() // the tuples
+		r.in.Close() // the edges
 	}
 	r.loadTime = time.Since(began)
 	grid := specGrid(spec).String()
@@ -200,12 +200,12 @@ func (l *local) program(ctx context.Context, spec *job.Spec, verify bool) (_ res
 }
 
 func (r *localResult) verify(ctx context.Context) error {
-	defer r.in.Close() // which nobody needs any more
+	defer r.in.Close() // no longer needed
 	text := func(dst []byte, v int) []byte { return r.bound.Append(dst, pregel.VertexID(r.graph.IDs[v])) }
 	return r.certify(ctx, text, false, r.outcome.Supersteps, r.outcome.Ended, r.bound.Final())
 }
 
-// writeEvery is after how many vertices progress is told.
+// writeEvery is the number of vertices between reports of progress.
 const writeEvery = 1 << 16
 
 func (r *localResult) write(ctx context.Context, w io.Writer) error {
@@ -214,7 +214,7 @@ func (r *localResult) write(ctx context.Context, w io.Writer) error {
 	return r.lines(ctx, w, r.team, func(more int64) { r.progress.stage("writing", done.Add(more), n) })
 }
 
-// offer shows it without the run's threads, which may be at work with it.
+// offer shows the result. It does not use the run's threads, which may still be in use.
 func (r *localResult) offer() {
 	name := r.spec.Program
 	r.seen.offer(name, r.form(r.seen.app), func(ctx context.Context, w io.Writer) error {
@@ -222,8 +222,9 @@ func (r *localResult) offer() {
 	})
 }
 
-// lines writes the lines of all vertices by a team, which may be nil, and tells of every writeEvery
-// of them. It may be called by several goroutines with teams of their own, until close.
+// lines writes the lines of all vertices, with a team or, if it is nil, without. It reports
+// progress every writeEvery vertices. Several goroutines may call it with different teams until
+// close.
 func (r *localResult) lines(ctx context.Context, w io.Writer, team *parallel.Team, tell func(more int64)) error {
 	g := r.graph
 	return graphio.WriteValues(&meteredWriter{ctx, w, 0, func(int64) {}}, int(r.bound.IDs()), team, func(dst []byte, i int) []byte {
@@ -231,7 +232,7 @@ func (r *localResult) lines(ctx context.Context, w io.Writer, team *parallel.Tea
 			tell(writeEvery)
 		}
 		id := pregel.VertexID(i)
-		if !r.spec.Unsorted && i < g.N { // vertices that were added have the largest input ids
+		if !r.spec.Unsorted && i < g.N { // added vertices have the largest input ids
 			id = pregel.VertexID(g.IDs[i])
 		}
 		if !r.bound.Exists(id) {
@@ -273,7 +274,7 @@ func (r *localResult) close() {
 	}
 }
 
-// loaded is a graph in this process, on which a program runs or by which a result is verified.
+// loaded is a graph in this process, for running a program or verifying a result.
 type loaded struct {
 	progress *progress
 	name     string
@@ -285,7 +286,7 @@ type loaded struct {
 	columns  []columnFile
 }
 
-// load opens and builds the graph for the program of a job.
+// load opens and builds the graph for a job's program.
 func (f *runFlags) load(ctx context.Context, p *observer, spec *job.Spec, source *job.Source, grid graph.Grid) (_ *loaded, err error) {
 	l := &loaded{progress: p.progress, name: source.Input, spec: spec, columns: f.columns}
 	defer func() {

@@ -23,7 +23,7 @@ type masterCommand struct {
 	masterFlags
 }
 
-// masterFlags are those of `superstep master`, and of `superstep up` in part.
+// masterFlags are the flags of `superstep master`; `superstep up` has some of them.
 type masterFlags struct {
 	Listen string `flag:"listen" default:"127.0.0.1:7700" help:"the master listens at {ADDR}, HOST:PORT; port 0 is any free port"`
 	Data   string `flag:"data" help:"store results, the queue and the catalog in {DIR}; the next master continues with them (default: a directory that is removed when the master ends)"`
@@ -42,7 +42,7 @@ type masterFlags struct {
 	Quota           []string     `flag:"quota" help:"limit each owner of jobs, or one OWNER, by a {QUOTA}: [OWNER:]queued=N,running=N,time=TIME,result-bytes=SIZE, or some of these; may be repeated (default: no limits)"`
 }
 
-// options are the master's, but for files that are read.
+// options returns the master's options, except those from files.
 func (f *masterFlags) options(log *slog.Logger) (master.Options, error) {
 	quotas, err := quotasOf(f.Quota)
 	if err != nil {
@@ -63,7 +63,7 @@ func (f *masterFlags) options(log *slog.Logger) (master.Options, error) {
 		KeepResultBytes: int64(f.KeepResultBytes), Quotas: quotas, Log: log,
 	}
 	if o.Retries == 0 {
-		o.Retries = -1 // as master.Options has it
+		o.Retries = -1 // see master.Options
 	}
 	return o, nil
 }
@@ -126,12 +126,12 @@ func (m *masterCommand) execute(ctx context.Context) error {
 			m.app.shownOf(address, page))
 	}
 	if m.EndWithInput {
-		options.Listen = address // the next master has this one's token: superstep up takes care of it
+		options.Listen = address // keeps the token for the next master; superstep up removes it
 	}
 	o := master.Config{Options: options, Master: daemon.Master{Process: daemon.Process{Token: who.Token, TLS: who.TLS, Registry: m.app.programs}, MetricsToken: metricsToken, Listener: l}}
 	self := membership.Member{Name: address, Role: membership.Master, Control: address}
 	if l.Addr().(*net.TCPAddr).IP.IsUnspecified() {
-		self.Control = "" // it is no address that others could go to
+		self.Control = "" // not an address that others can connect to
 	}
 	group, err := m.gossip(self, who.Token, address)
 	if err != nil {

@@ -14,10 +14,10 @@ type memoryFlags struct {
 	Spill  string   `flag:"spill" group:"limits,more" help:"near the limit of memory, move columns and messages to files below {DIR}; off disables this (default: the directory for temporary files, if it is on a disk)"`
 }
 
-// leastMemory is what a process needs for nearly nothing: Go's heap, stacks, the program.
+// leastMemory is the memory of an almost idle process: Go's heap, stacks, the program.
 const leastMemory = 32 << 20
 
-// budget makes the budget that the flags say, or nil where nobody knows how much memory there is.
+// budget makes the memory budget of the flags. It returns nil if the available memory is unknown.
 func (f *memoryFlags) budget() (*mem.Budget, error) {
 	limit, _ := mem.DefaultLimit()
 	if f.Memory > 0 {

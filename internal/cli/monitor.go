@@ -23,10 +23,10 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// monitor is a child process of a worker that tells the master how the worker died: of a stack that
-// overflowed, of a map that was written to concurrently, killed from outside. It reads a pipe, to
-// which the worker writes lines, and Go's runtime the text of a crash; the pipe ends with the
-// worker. A worker that ends by itself says so before.
+// monitor is a child process of a worker that reports to the master how the worker died: a stack
+// overflow, a concurrent map write, a kill from outside. It reads a pipe, which ends with the
+// worker. The worker writes lines to it, and Go's runtime the text of a crash. A worker that ends
+// normally announces it first.
 //
 //	worker                                    monitor
 //	\0{"Master":...,"Incarnation":...}\n  ->
@@ -36,25 +36,25 @@ type monitor struct {
 	name   string
 	who    control.Credentials
 	pipe   *os.File
-	exited chan struct{} // the child has ended
+	exited chan struct{} // closed when the child has ended
 	kill   func() error
 }
 
-// monitorName is the command of a monitor.
+// monitorName is the command that runs a monitor.
 const monitorName = "worker-monitor"
 
-// monitorLine is what a worker tells its monitor. The token is neither in arguments nor in the
-// environment.
+// monitorLine is a line from a worker to its monitor. The token is sent this way so that it is not
+// in the arguments or the environment.
 type monitorLine struct {
 	Master, Token, Name string
 	TLS                 certs.Names
 	Incarnation         uint64
-	Over                bool   // the worker ends by itself
-	Reason              string // why it ends now
-	Starved             bool   // for want of memory
+	Over                bool   // the worker ends normally
+	Reason              string // why the worker ends now
+	Starved             bool   // it ran out of memory
 }
 
-// startMonitor starts a monitor of this process. It gets no descriptor of the worker's but the
+// startMonitor starts a monitor of this process. The child inherits no other descriptor than the
 // pipe.
 func startMonitor(name string, who control.Credentials) (*monitor, error) {
 	binary, err := os.Executable()
@@ -74,7 +74,7 @@ func startMonitor(name string, who control.Credentials) (*monitor, error) {
 	m := &monitor{name: name, who: who, pipe: pipe, exited: make(chan struct{}), kill: cmd.Process.Kill}
 	go func() {
 		defer close(m.exited)
-		_ = cmd.Wait() // however it ended
+		_ = cmd.Wait() // in whatever way it ended
 	}()
 	if err := debug.SetCrashOutput(pipe, debug.CrashOptions{}); err != nil {
 		m.end()
@@ -83,9 +83,9 @@ func startMonitor(name string, who control.Credentials) (*monitor, error) {
 	return m, nil
 }
 
-// tell writes a line. A monitor that is gone is no reason to stop.
+// tell writes a line. It ignores errors, because the worker does not need its monitor.
 func (m *monitor) tell(line any) {
-	text, _ := json.Marshal(line) // strings and a number
+	text, _ := json.Marshal(line) // strings and numbers cannot fail
 	_, _ = m.pipe.Write(append(append([]byte{0}, text...), '\n'))
 }
 
@@ -94,7 +94,7 @@ func (m *monitor) registered(master string, incarnation uint64) {
 		l := monitorLine{Master: master, Token: m.who.Token.Secret(), Name: m.name, Incarnation: incarnation}
 		if m.who.TLS != nil {
 			l.TLS = m.who.TLS.Names
-			// the monitor may have another directory
+			// the monitor may have another working directory
 			for _, file := range []*string{&l.TLS.Cert, &l.TLS.Key, &l.TLS.CA} {
 				if full, err := filepath.Abs(*file); err == nil && *file != "" {
 					*file = full
@@ -105,23 +105,23 @@ func (m *monitor) registered(master string, incarnation uint64) {
 	}
 }
 
-// starved says that the worker ends now for want of memory, by itself and without a word to the
+// starved announces that the worker ends now because it ran out of memory. It does not tell the
 // master.
 func (m *monitor) starved(err error) {
 	if m != nil {
-		m.tell(struct { // the other fields stay
+		m.tell(struct { // the monitor keeps the other fields
 			Reason  string
 			Starved bool
 		}{oneLine(err), true})
 	}
 }
 
-// end says that the worker ends by itself, and waits for the child to end.
+// end announces that the worker ends normally, and waits for the child to end.
 func (m *monitor) end() {
 	if m == nil {
 		return
 	}
-	_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // it has the pipe too
+	_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // it holds the pipe too
 	go func() {
 		m.tell(monitorLine{Over: true})
 		_ = m.pipe.Close()
@@ -129,27 +129,27 @@ func (m *monitor) end() {
 	select {
 	case <-m.exited:
 	case <-time.After(time.Second):
-		_ = m.kill() // it may end right now
+		_ = m.kill() // it may have just ended
 	}
 }
 
-// workerMonitor is the command of a monitor, which people do not use.
+// workerMonitor makes the command that runs a monitor, which users do not call.
 func (a *app) workerMonitor() *cobra.Command {
 	return &cobra.Command{Use: monitorName, Hidden: true, Args: exactly(0,
 		"no arguments"), RunE: func(*cobra.Command, []string) error {
-		// It ends with the worker, and soon.
+		// It ends soon after the worker.
 		signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		return watchOver(a.in, control.ReportExit)
 	}}
 }
 
 const (
-	maxCrash = 16 << 10 // bytes of the text of a crash that are looked at
-	// How often the kernel's count of processes killed for memory is looked at.
+	maxCrash = 16 << 10 // maximum length of a crash text
+	// How often to read the kernel's count of processes killed for lack of memory.
 	sampleEvery = 5 * time.Second
 )
 
-// watchOver reads what a worker and its runtime say until the worker has ended, and reports how.
+// watchOver reads the pipe until the worker has ended, and reports the reason.
 func watchOver(in io.Reader, report func(string, control.Credentials, control.Dialer,
 	*control.ReportExitRequest) error,
 ) error {
@@ -193,7 +193,7 @@ func watchOver(in io.Reader, report func(string, control.Credentials, control.Di
 					reason, starved = "its process was killed; the kernel killed one for want of memory", true
 				}
 			}
-			// Of Go's runtime, or the kernel.
+			// From Go's runtime or the kernel.
 			starved = starved || strings.Contains(reason, "out of memory")
 			var who control.Credentials
 			if who.TLS, err = control.LoadTLS(nil, last.TLS, nil); err != nil {
@@ -210,25 +210,25 @@ func watchOver(in io.Reader, report func(string, control.Credentials, control.Di
 	}
 }
 
-// oomKills is how many processes the kernel has killed for want of memory; 0 where it does not say.
+// oomKills returns how many processes the kernel has killed for lack of memory; 0 if unknown.
 func oomKills() int {
 	data, _ := os.ReadFile("/proc/vmstat")
 	_, rest, _ := strings.Cut(string(data), "\noom_kill ")
 	n := 0
-	_, _ = fmt.Sscan(rest, &n) // nothing is 0
+	_, _ = fmt.Sscan(rest, &n) // no number leaves 0
 	return n
 }
 
-// signs tell what went wrong by the frames of a stack: of a fatal error the runtime writes the
-// stack alone to the pipe, and the error itself to standard error only.
+// signs map stack frames to fatal errors. For a fatal error the runtime writes only the stack to
+// the pipe, and the error itself to standard error.
 var signs = []struct{ frame, what string }{
 	{"runtime.newstack(", "fatal error: stack overflow"},
 	{"internal/runtime/maps.fatal(", "fatal error: concurrent access to a map"},
 	{"runtime.(*mheap).", "fatal error: out of memory"},
 }
 
-// crashReason is the text of a crash in a line: what went wrong, and the first function in the
-// stack of the goroutine that ran which is not the runtime's. It is empty if there is no text.
+// crashReason summarizes the text of a crash in a line: the error, and the first function outside
+// the runtime in the stack of the running goroutine. It returns "" if there is no text.
 //
 //	goroutine 8 [running]:
 //	internal/runtime/maps.fatal({0x4d, 0x2})

@@ -24,7 +24,7 @@ type netbenchCommand struct {
 	of  netbenchFlags
 }
 
-// netbenchFlags say what is measured.
+// netbenchFlags select the measurements.
 type netbenchFlags struct {
 	job.Netbench
 	Workers int    `flag:"workers" group:"run" default:"4" range:"2..64" help:"measure between {N} workers; on a cluster: wait until N workers are registered"`
@@ -68,7 +68,7 @@ worker to the last, alone and in a stream, take turns with a raw TCP connection.
 	return cmd
 }
 
-// known returns what can be measured.
+// known returns the measurements that exist.
 func known() []collective.Collective {
 	return append([]collective.Collective{netbench.PointToPoint, netbench.Stream},
 		collective.Collectives...)
@@ -81,7 +81,7 @@ func words[S ~string](list []S) (all []string) {
 	return all
 }
 
-// spec is the job that the command line describes.
+// spec makes the job that the command line describes.
 func (n *netbenchCommand) spec() (*job.Spec, error) {
 	sizes, err := parseSizes(n.of.Lengths)
 	if err != nil {
@@ -100,7 +100,7 @@ func (n *netbenchCommand) spec() (*job.Spec, error) {
 	return spec, nil
 }
 
-// parseSizes reads sizes in a list, with ranges, and returns them in order.
+// parseSizes parses a list of sizes and ranges. It returns them sorted.
 func parseSizes(list string) ([]uint64, error) {
 	var sizes []uint64
 	for item := range strings.SplitSeq(list, ",") {

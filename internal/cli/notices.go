@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/escape"
 )
 
-// notices are where people are told things beside results and reports: plainly, or with
-// --log-format json as JSON lines.
+// notices writes messages to users, apart from results and reports: as text or, with --log-format
+// json, as JSON lines.
 type notices struct {
 	w    io.Writer
 	json bool
@@ -19,14 +19,14 @@ type notices struct {
 
 func (a *app) notices() *notices { return &notices{a.err, a.all.LogFormat == "json"} }
 
-// remark says what belongs to a report, unless --quiet is given.
+// remark prints a supplement to a report, unless --quiet is given.
 func (a *app) remark(line string) {
 	if !a.all.Quiet {
 		a.notices().say(slog.LevelInfo, line)
 	}
 }
 
-// jsonHandler writes logs as JSON, in which the same is escaped as in plain ones.
+// jsonHandler writes logs as JSON, with the same escapes as in text.
 func jsonHandler(w io.Writer, level slog.Leveler) slog.Handler {
 	return slog.NewJSONHandler(w,
 		&slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -40,7 +40,7 @@ func jsonHandler(w io.Writer, level slog.Leveler) slog.Handler {
 		}})
 }
 
-// crash says what went wrong where.
+// crash prints an error with its stack.
 func (l *notices) crash(what, stack string) {
 	if l.json {
 		l.say(slog.LevelError, what, "stack", stack)
@@ -49,7 +49,7 @@ func (l *notices) crash(what, stack string) {
 	fmt.Fprintf(l.w, "superstep: %s\n\n%s", escape.Lines(what), escape.Lines(stack))
 }
 
-// say writes a line. Programs' own lines stand as they are; others say who speaks.
+// say prints a line. Info lines, such as a program's own, get no prefix.
 func (l *notices) say(level slog.Level, line string, args ...any) {
 	switch {
 	case l.json:

@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// spans returns what sends traces to a collector, or nil if the environment names none. Close it in
-// the end.
+// spans returns an exporter of traces to a collector, or nil if the environment names none. The
+// caller must close it.
 func (a *app) spans(ctx context.Context, service, root string) (trace.Exporter, error) {
 	e, err := trace.Export(ctx,
 		trace.ExportOptions{Service: service, Version: buildinfo.Revision(), Root: root, Log: a.logger()})
@@ -24,8 +24,7 @@ func (a *app) spans(ctx context.Context, service, root string) (trace.Exporter, 
 	return e, nil
 }
 
-// watched is what observes a worker: it counts, says whether the worker is ready, and keeps its
-// monitor informed.
+// watched observes a worker: it updates the metrics, the health pages and the monitor.
 type watched struct {
 	*metrics.Worker
 	health  control.Health
@@ -46,7 +45,8 @@ func (w *watched) Leaving() {
 	w.health.NotReady("leaving")
 }
 
-// Stuck makes /healthz say so, to anyone: which command it is the log tells.
+// Stuck makes /healthz report that a command does not stop. Only the log names the command, because
+// anyone may read /healthz.
 func (w *watched) Stuck(what string) {
 	if what != "" {
 		what = "a command does not stop, as it was told to"
@@ -58,7 +58,7 @@ func (w *watched) Registered(master string, incarnation uint64) {
 	w.monitor.registered(master, incarnation)
 }
 
-// pages answers for a worker at a listener until the function it returns is called.
+// pages serves a worker's pages on a listener until the returned function is called.
 func (w *watched) pages(l net.Listener, set *metrics.Set, log *slog.Logger, gate *control.Gate) func() {
 	mux := http.NewServeMux()
 	w.health.Handle(mux)

@@ -12,13 +12,13 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// writeJSON writes a report to a file, if one is named; - is standard output.
+// writeJSON writes a report to a file, or to standard output for -. It does nothing without a path.
 func (a *app) writeJSON(ctx context.Context, path string, report any) error {
 	return a.save(ctx, path, 0o666, 1, func(_ context.Context, w io.Writer) error { return printValue(w, report) })
 }
 
-// save writes something to a file, which appears whole or not at all, to standard output if that is
-// -, or nowhere. mode is as graphio.WriteFile has it.
+// save writes a file atomically, or to standard output for -. It does nothing without a path. mode
+// is as in graphio.WriteFile.
 func (a *app) save(ctx context.Context, path string, mode os.FileMode, threads int,
 	fill func(ctx context.Context, w io.Writer) error,
 ) error {
@@ -35,12 +35,12 @@ func (a *app) save(ctx context.Context, path string, mode os.FileMode, threads i
 	}
 	err := graphio.WriteFile(ctx, path, mode, threads, write)
 	if failed != nil && !errors.As(failed, new(*os.PathError)) {
-		return failed // of what is written, not of the file
+		return failed // an error of the contents, not of the file
 	}
 	return err
 }
 
-// text is where text for people goes: standard output, unless results or JSON are written there.
+// text returns the writer for text: standard output, unless results or JSON go there.
 func (a *app) text(paths ...string) io.Writer {
 	if slices.Contains(paths, "-") {
 		return a.err
@@ -48,7 +48,7 @@ func (a *app) text(paths ...string) io.Writer {
 	return a.out
 }
 
-// reportTo is where the report of a run goes: as text, unless --quiet is given.
+// reportTo returns the writer for the report of a run; with --quiet it discards the report.
 func (a *app) reportTo(paths ...string) io.Writer {
 	if a.all.Quiet {
 		return io.Discard
@@ -56,8 +56,8 @@ func (a *app) reportTo(paths ...string) io.Writer {
 	return a.text(paths...)
 }
 
-// apart refuses files that would overwrite each other or the graph; names are those of the flags,
-// by turns with paths.
+// apart rejects files that would overwrite each other or the graph. flags alternates flags and
+// paths.
 func apart(graph string, flags ...string) error {
 	seen := map[string]string{}
 	for i := 0; i < len(flags); i += 2 {
@@ -78,7 +78,7 @@ func apart(graph string, flags ...string) error {
 	return nil
 }
 
-// writable tells before long work whether the files that are named can be written.
+// writable checks, before long work, that the named files can be written.
 func writable(paths ...string) error {
 	for _, path := range paths {
 		if path == "" || path == "-" {
@@ -91,13 +91,12 @@ func writable(paths ...string) error {
 	return nil
 }
 
-// lateFile is a file that is made when something is written to it, so that work that fails before
-// leaves none.
+// lateFile is created at the first write, so that work that fails earlier leaves no file.
 type lateFile struct {
 	path   string
 	file   *os.File
 	buffer *bufio.Writer
-	err    error // of making it
+	err    error // of creating it
 }
 
 func (f *lateFile) Write(p []byte) (int, error) {
@@ -112,7 +111,7 @@ func (f *lateFile) Write(p []byte) (int, error) {
 	return f.buffer.Write(p)
 }
 
-// Close writes what is left and closes the file. It returns the error of making it, too.
+// Close writes the buffer and closes the file. It also returns an error of creating the file.
 func (f *lateFile) Close() error {
 	if f.file == nil {
 		return f.err
@@ -120,7 +119,7 @@ func (f *lateFile) Close() error {
 	return errors.Join(f.buffer.Flush(), f.file.Close())
 }
 
-// meteredWriter tells how much was written, and fails once a context ends.
+// meteredWriter reports how many bytes were written, and fails after its context has ended.
 type meteredWriter struct {
 	ctx  context.Context
 	w    io.Writer
@@ -138,7 +137,7 @@ func (m *meteredWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// things writes a number and what it counts, in the plural unless there is one.
+// things formats a number with the singular or plural of what it counts.
 func things[T int | int64 | uint64](n T, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -146,7 +145,7 @@ func things[T int | int64 | uint64](n T, one, many string) string {
 	return counted(n) + " " + many
 }
 
-// counted writes a number with commas.
+// counted formats a number with commas.
 func counted[T int | int64 | uint64](n T) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
-// pickFlags say which vertices of a result are wanted: --top, --bottom and --select.
+// pickFlags select vertices of a result: --top, --bottom and --select.
 type pickFlags struct {
 	Top    int    `flag:"top" group:"output" range:"1.." help:"print, or write to --output, only the {K} vertices of greatest value, greatest first; unreached vertices come last"`
 	Bottom int    `flag:"bottom" group:"output,more" range:"1.." help:"print, or write to --output, only the {K} vertices of least value, least first; unreached vertices come last"`
@@ -20,10 +20,10 @@ type pickFlags struct {
 	By     string `flag:"by" group:"output,more" help:"sort --top and --bottom by {FIELD}, if a value has several fields (default: the first)"`
 }
 
-// wanted reports whether any flag is given.
+// wanted reports whether any of the flags is given.
 func (f *pickFlags) wanted() bool { return f.Top != 0 || f.Bottom != 0 || f.Where != "" || f.By != "" }
 
-// check refuses flags that make no sense.
+// check validates the flags.
 func (f *pickFlags) check() (*pick, error) {
 	switch {
 	case f.By != "" && f.Top == 0 && f.Bottom == 0:
@@ -77,23 +77,22 @@ func (t test) holds(x float64) bool {
 	}
 }
 
-// pick takes the lines of a result, "id value" or "name<TAB>value", and keeps those that are
-// wanted.
+// pick filters and selects the lines of a result, "id value" or "name<TAB>value".
 type pick struct {
-	most  int  // how many; 0 is all
-	least bool // those of least value first
+	most  int  // number of lines; 0 means all
+	least bool // smallest values first
 	tests []test
 
-	// Where lines go that are all that is wanted of them; nil if they are to be ordered.
+	// Where matching lines are written at once; nil if they have to be sorted.
 	to     io.Writer
 	cutter resultlines.Cutter
 	form   resultlines.Form
 	byName string
-	by     int // the field whose value orders them
+	by     int // index of the field that lines are sorted by
 	kept   *resultlines.Top
 }
 
-// save writes what is wanted of what fill writes.
+// save writes the selected lines of what fill writes.
 func (p *pick) save(form resultlines.Form, fill filler) (filler, error) {
 	if err := p.resolve(form); err != nil {
 		return nil, err
@@ -115,7 +114,7 @@ func (p *pick) save(form resultlines.Form, fill filler) (filler, error) {
 	}, nil
 }
 
-// resolve finds the fields that are named.
+// resolve finds the named fields.
 func (p *pick) resolve(form resultlines.Form) (err error) {
 	p.form = form
 	if p.by, err = fieldOf(form, "--by", p.byName); err != nil {
@@ -129,7 +128,7 @@ func (p *pick) resolve(form resultlines.Form) (err error) {
 	return nil
 }
 
-// field is the place of a field: value is the first, value2 the second.
+// fieldOf returns the index of a field. value means the first, value2 the second.
 func fieldOf(f resultlines.Form, flag, name string) (int, error) {
 	var names []string
 	for i, field := range f.Fields {
@@ -149,7 +148,7 @@ func fieldOf(f resultlines.Form, flag, name string) (int, error) {
 	return 0, usagef("%s: found no field %.80q, expected %s", flag, name, strings.Join(names, ", "))
 }
 
-// Write takes lines, or parts of them.
+// Write accepts lines, or parts of them.
 func (p *pick) Write(data []byte) (int, error) {
 	var out []byte
 	n, err := p.cutter.Each(data, func(line []byte) error {
@@ -168,7 +167,7 @@ func (p *pick) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// line judges a line, and reports whether it is to be written at once.
+// line tests a line, and reports whether to write it at once.
 func (p *pick) line(line []byte) (bool, error) {
 	_, value := p.form.Cut(line)
 	fields := p.form.Split(value)
@@ -189,7 +188,7 @@ func (p *pick) line(line []byte) (bool, error) {
 		return false, err
 	}
 	noVertex := x == -1 && p.by < len(p.form.Fields) && p.form.Fields[p.by].Vertex
-	if noVertex || math.IsInf(x, 0) { // the vertex was not reached: it comes last
+	if noVertex || math.IsInf(x, 0) { // an unreached vertex comes last
 		x = math.Inf(-1)
 		if p.least {
 			x = math.Inf(1)
@@ -199,7 +198,7 @@ func (p *pick) line(line []byte) (bool, error) {
 	return false, nil
 }
 
-// number is the field of a value that is compared.
+// number parses a field of a value.
 func number(fields []string, at int) (float64, error) {
 	if at >= len(fields) {
 		return 0, usagef("--select value%d: the values have %s", at+1,

@@ -20,17 +20,18 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// progress shows how far long work is, in the last line of a terminal; elsewhere it shows nothing.
+// progress shows the progress of long work in the last line of a terminal; elsewhere it shows
+// nothing.
 //
-// Its methods may be called by several goroutines. Invariant: nothing of bars is called with mu
-// held. The display takes mu to draw, and its methods wait for it.
+// Several goroutines may call its methods. Invariant: no method of bars is called with mu held,
+// because the display locks mu to draw, and its methods wait for it.
 type progress struct {
 	app  *app
 	now  func() time.Time
-	tell trace.Journal // is told of stages and of the log, or nil; set before work begins
+	tell trace.Journal // receives stages and log lines, or nil; set before work begins
 
-	screen sync.Mutex    // is held while the display comes and goes, and to write above it
-	bars   *mpb.Progress // nil where nothing is shown
+	screen sync.Mutex    // held while the display appears or vanishes, and while writing above it
+	bars   *mpb.Progress // nil if nothing is shown
 	bar    *mpb.Bar
 	hidden bool
 
@@ -41,13 +42,13 @@ type progress struct {
 // step is a part of the work.
 type step struct {
 	name        string
-	note        string // a few words on how it goes
-	done, total int64  // total is 0 when nobody knows
+	note        string // a short status
+	done, total int64  // total is 0 if unknown
 	begun       time.Time
 	left        history.TimeLeft
 
-	// Of the superstep done last, if there was one; most is how many there are at most, 0 if nobody
-	// knows.
+	// Of the last superstep, if there was one. most is the maximum number of supersteps, or 0 if
+	// unknown.
 	superstep, most, active, senders int
 	scheme                           string
 }
@@ -59,7 +60,7 @@ func (a *app) progress() *progress {
 	return p
 }
 
-// appear makes the display, on a terminal.
+// appear makes the display, if standard error is a terminal.
 func (p *progress) appear() {
 	f, ok := p.app.err.(*os.File)
 	if !ok || p.app.all.Quiet || !terminal(f) {
@@ -67,7 +68,8 @@ func (p *progress) appear() {
 	}
 	out, refresh := io.Writer(f), mpb.WithRefreshRate(150*time.Millisecond)
 	if columns, rows, err := cwriter.GetSize(int(f.Fd())); err != nil || columns == 0 || rows == 0 {
-		// It does not say its size, as a serial line: nothing would fit, so none is asked for.
+		// It does not know its size, for example on a serial line. Avoid the query, because nothing
+		// would fit.
 		out = struct{ io.Writer }{f}
 	}
 	p.bars = mpb.New(mpb.WithOutput(out), refresh, mpb.WithAutoRefresh())
@@ -85,7 +87,7 @@ func (p *progress) vanish() {
 	p.bars = nil
 }
 
-// hide takes the display away until show: a question takes its place.
+// hide removes the display until show, to make room for a question.
 func (p *progress) hide() {
 	p.screen.Lock()
 	defer p.screen.Unlock()
@@ -108,7 +110,7 @@ func terminal(f *os.File) bool {
 		f.Name() != os.DevNull
 }
 
-// stage says that done of total is done of something; a new name begins a new step.
+// stage sets the progress of a step: done of total. A new name begins a new step.
 func (p *progress) stage(name string, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,8 +124,8 @@ func (p *progress) stage(name string, done, total int64) {
 	}
 }
 
-// ended tells that the step shown has ended. The lock is held. A trace that cannot be written fails
-// the run elsewhere.
+// ended records the end of the current step. The caller holds the lock. The error of a trace that
+// cannot be written is reported elsewhere.
 func (p *progress) ended() {
 	if s := &p.shown; p.tell != nil && s.name != "" {
 		took := max(p.now().Sub(s.begun), time.Nanosecond)
@@ -131,8 +133,7 @@ func (p *progress) ended() {
 	}
 }
 
-// shows is a Journal that shows how far a run is, of the most supersteps that it may have or of
-// nobody knows how many.
+// shows is a Journal that displays the progress of a run.
 type shows struct {
 	*progress
 	run  string
@@ -140,8 +141,8 @@ type shows struct {
 	sum  trace.Step
 }
 
-// Record shows a superstep, unless it is of a run within the one that was begun. It words nothing
-// in the middle of a run.
+// Record displays a superstep, unless it belongs to a run within the displayed one. It formats no
+// text during a run.
 func (s *shows) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *trace.Job:
@@ -159,18 +160,18 @@ func (s *shows) Record(e trace.Event) error {
 	return nil
 }
 
-// note says in a few words how the step goes.
+// note sets the short status of the step.
 func (p *progress) note(text string) {
 	p.mu.Lock()
 	p.shown.note = text
 	p.mu.Unlock()
 }
 
-// log writes a line of the program's above the display, and warn one that a user should know.
+// log writes a line of the program above the display; warn writes a warning.
 func (p *progress) log(line string)  { p.say(slog.LevelInfo, line) }
 func (p *progress) warn(line string) { p.say(slog.LevelWarn, line) }
 
-// found writes what was found out about a graph.
+// found writes the notes about a graph.
 func (p *progress) found(notes []string) {
 	for _, line := range notes {
 		p.log(line)
@@ -210,7 +211,7 @@ func (p *progress) done() {
 	p.hidden = false
 }
 
-// Of a step, a rate is shown after a moment, and a guess of the time left after another.
+// A rate is shown after rateAfter, and an estimate of the time left after leftAfter.
 const (
 	rateAfter = 300 * time.Millisecond
 	leftAfter = time.Second
@@ -258,9 +259,8 @@ func (s step) line(now time.Time, width int) string {
 		"…")
 }
 
-// bound says how far a run is of the supersteps that it has at most and, if wanted, the time left,
-// in what a narrow terminal has room for. There is no bar: the run may end before, so that what is
-// left is so much at most.
+// bound describes the progress of a run with a limit of supersteps and, if requested, the time
+// left. There is no bar, because the run may end before the limit.
 func (s step) bound(now time.Time, wantLeft bool) string {
 	text := fmt.Sprintf("%d of at most %d supersteps", s.left.Done(), s.most)
 	if left := s.left.Seconds(s.most, now); left > 0 && wantLeft {
@@ -271,7 +271,7 @@ func (s step) bound(now time.Time, wantLeft bool) string {
 	return text
 }
 
-// rate writes so many things a second for people: 12.3 M/s.
+// rate formats a number per second: 12.3 M/s.
 func rate(perSecond float64) string {
 	unit := ""
 	for _, u := range []string{"k", "M", "G"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// quotaFields are what a quota says.
+// quotaFields are the settings of a quota.
 type quotaFields struct {
 	Queued      int          `json:"queued" range:"1..1048576"`
 	Running     int          `json:"running" range:"1..1048576"`
@@ -22,10 +22,10 @@ type quotaFields struct {
 
 const maxQuotaOwner = 256 // bytes of a name
 
-// quotaForm is what a quota looks like.
+// quotaForm describes the format of a quota.
 const quotaForm = "[OWNER:]queued=N,running=N,time=TIME,result-bytes=SIZE, or some of these"
 
-// quotasOf reads quotas, by owner; "" has that of who has none of their own.
+// quotasOf parses quotas, by owner. The entry "" applies to owners without their own.
 func quotasOf(texts []string) (map[string]master.Quota, error) {
 	all := map[string]master.Quota{}
 	for _, text := range texts {
@@ -42,10 +42,10 @@ func quotasOf(texts []string) (map[string]master.Quota, error) {
 	return all, nil
 }
 
-// parseQuota reads a quota, and whose it is: "" for all who have none of their own.
+// parseQuota parses a quota and its owner, "" for all owners without their own.
 func parseQuota(text string) (owner string, q master.Quota, err error) {
 	settings := text
-	if i := strings.LastIndexByte(text, ':'); i >= 0 { // no value has one
+	if i := strings.LastIndexByte(text, ':'); i >= 0 { // values contain no colon
 		owner, settings = text[:i], text[i+1:]
 		if owner == "" || len(owner) > maxQuotaOwner || owner != strings.TrimSpace(owner) ||
 			strings.ContainsFunc(owner, func(r rune) bool { return !unicode.IsPrint(r) }) {

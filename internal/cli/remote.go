@@ -29,15 +29,14 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// remote runs jobs on a cluster: it submits them, waits for them and fetches what they have
-// computed.
+// remote runs jobs on a cluster: it submits them, waits for them and fetches the results.
 type remote struct {
 	*waiting
 	flags *runFlags
 	seen  *observer
 }
 
-// job has a job run. There is a job, too, with the error that it ended otherwise than done.
+// job runs a job. If the job does not end as done, it returns both the job and an error.
 func (c *remote) job(ctx context.Context, spec *job.Spec) (*control.Job, error) {
 	f := &followed{tell: c.seen.job()}
 	spec.Priority = c.flags.cluster.Priority
@@ -61,7 +60,7 @@ func (c *remote) netbench(ctx context.Context, spec *job.Spec) (*netbench.Report
 	return networkReport(ctx, c.client, job)
 }
 
-// networkReport fetches the report of a netbench that is done.
+// networkReport fetches the report of a finished netbench.
 func networkReport(ctx context.Context, from *client.Client, job *control.Job) (*netbench.Report, error) {
 	var text bytes.Buffer
 	if _, err := from.Result(ctx, job.Id, &text); err != nil {
@@ -95,18 +94,18 @@ func (c *remote) program(ctx context.Context, spec *job.Spec, verify bool) (resu
 	return r, nil
 }
 
-// remoteResult is of a program that was run on a cluster.
+// remoteResult is the result of a program that ran on a cluster.
 type remoteResult struct {
 	*remote
 	progress *progress
 	from     *client.Client
 	job      *control.Job
-	source   *job.Source // of the graph, to verify by
-	lines    []byte      // nil until they are fetched to be verified
+	source   *job.Source // source of the graph, for verification
+	lines    []byte      // nil until fetched for verification
 }
 
-// verifiable finds out before the job is submitted whether its result can be verified here, where
-// the graph is read again.
+// verifiable checks, before the job is submitted, that its result can be verified here.
+// Verification reads the graph again.
 func (r *remoteResult) verifiable(ctx context.Context, spec *job.Spec) error {
 	if err := certifiable(r.app.programs, spec); err != nil {
 		return err
@@ -127,7 +126,7 @@ func (r *remoteResult) verifiable(ctx context.Context, spec *job.Spec) error {
 	return nil
 }
 
-// verify loads the graph as the workers did, and fetches the result.
+// verify loads the graph as the workers did, and fetches and checks the result.
 func (r *remoteResult) verify(ctx context.Context) error {
 	l, err := r.flags.load(ctx, r.seen, r.job.Spec(), r.source, graph.Of(1))
 	if err != nil {
@@ -155,7 +154,8 @@ func (r *remoteResult) verify(ctx context.Context) error {
 	return err
 }
 
-// texts reads a result: the texts of the values, by input vertex, with blanks between fields.
+// texts parses a result. It returns the text of each value by input vertex, with blanks between
+// fields.
 func (l *loaded) texts(lines []byte, form resultlines.Form) ([]string, error) {
 	g := l.graph
 	if form.Named != (g.Names != nil) {
@@ -203,7 +203,7 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// form is that of the results of a job on a cluster, whose program this one may not have.
+// form returns the format of the result of a cluster's job, even if this binary lacks the program.
 func (r *remoteResult) form(a *app) resultlines.Form {
 	spec := r.job.Spec()
 	return resolve.ResultForm(a.programs, spec.Program, spec.Parameters, r.job.GetNamed())
@@ -221,28 +221,27 @@ func (r *remoteResult) figures(p *runReport, _ bool) {
 	p.Partitions, p.Workers, p.Grid = grid.Partitions(), len(j.Workers), grid.String()
 }
 
-func (r *remoteResult) offer() {} // it is the master that has a page
+func (r *remoteResult) offer() {} // the master serves the page
 
 func (r *remoteResult) close() {}
 
-// followed is a job of a cluster as it is watched: its figures, and what is shown and recorded of
-// it.
+// followed displays and records a job of a cluster.
 type followed struct {
 	display *progress
 	id      string
-	tell    *jobtrace.Observer // what records it
+	tell    *jobtrace.Observer // records the job
 
 	mu     sync.Mutex
 	began  bool   // no longer in the queue
-	reason string // why it waits there, if it is not that others are before it
-	// says once that it does, where nobody would see it on a display: a script would seem to hang
+	reason string // why it waits in the queue, or "" if other jobs are before it
+	// Prints once that the job waits, because without a display a script would seem to hang.
 	queued *time.Timer
 }
 
-// queuedAfter is how long a job waits for its turn before whoever waits for it is told.
+// queuedAfter is how long a job waits before the user is told that it is in the queue.
 const queuedAfter = 3 * time.Second
 
-// ended says that there is nothing more to be said of a queue.
+// ended ends the messages about the queue.
 func (f *followed) ended() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -271,7 +270,7 @@ func (f *followed) event(e *control.JobEvent) error {
 	return nil
 }
 
-// show says what the job is doing.
+// show displays the state of the job.
 func (f *followed) show(j *control.Job) {
 	if j.State == control.JobState_JOB_STATE_QUEUED && f.began {
 		f.display.warn("job " + f.id + ": " + j.Reason)
@@ -285,7 +284,7 @@ func (f *followed) show(j *control.Job) {
 			f.queued = time.AfterFunc(queuedAfter, f.tellQueued)
 		}
 	case control.JobState_JOB_STATE_LOADING:
-		if j.Spec().Netbench != nil { // it loads nothing
+		if j.Spec().Netbench != nil { // it loads no graph
 			f.display.stage("connecting the workers", 0, 0)
 			return
 		}
@@ -306,7 +305,7 @@ func (f *followed) tellQueued() {
 	}
 }
 
-// graphOf names the graph of a job as --graph does.
+// graphOf returns a job's graph as the value of --graph.
 func graphOf(spec *job.Spec) string {
 	if name := spec.Graph; name != "" {
 		return control.CatalogPrefix + name
@@ -314,7 +313,7 @@ func graphOf(spec *job.Spec) string {
 	return spec.Origin()
 }
 
-// jobError is a job that ended otherwise than done.
+// jobError is the error of a job that did not end as done.
 type jobError struct{ job *control.Job }
 
 func (e *jobError) Error() string {
@@ -324,7 +323,7 @@ func (e *jobError) Error() string {
 
 func (e *jobError) cancelled() bool { return e.job.State == control.JobState_JOB_STATE_CANCELLED }
 
-// outcome is the error of a job that did not end well.
+// outcome returns the error of a job that did not end as done.
 func outcome(j *control.Job) error {
 	if j.State == control.JobState_JOB_STATE_DONE {
 		return nil

@@ -18,7 +18,7 @@ import (
 // filler writes the lines of a result.
 type filler = func(ctx context.Context, w io.Writer) error
 
-// columnsOf divides a value in its fields.
+// columnsOf splits a value into its fields.
 func columnsOf(form resultlines.Form, value []byte) ([]string, error) {
 	values, ok := form.Columns(value)
 	if !ok {
@@ -28,12 +28,12 @@ func columnsOf(form resultlines.Form, value []byte) ([]string, error) {
 	return values, nil
 }
 
-// resultFormat is --output-format: what --output is written as.
+// resultFormat is the flag --output-format.
 type resultFormat struct {
 	Format string `flag:"output-format" group:"output,more" words:"auto,text,csv,jsonl,parquet" help:"the format of --output: text, csv, jsonl or parquet; auto: by the end of the file's name, else text"`
 }
 
-// of is the format of a file, which auto takes from how its name ends.
+// of returns the format of a file. auto derives it from the file's name.
 func (f *resultFormat) of(path string) string {
 	if f.Format != "" {
 		return f.Format
@@ -52,15 +52,15 @@ func (f *resultFormat) of(path string) string {
 	}
 }
 
-// foreignEndings are how names of files end that are no results: of other programs' tables, of
-// graphs and of archives.
+// foreignEndings are endings of file names that are not written: tables of other programs, graphs
+// and archives.
 var foreignEndings = []string{
 	".xlsx", ".xls", ".ods", ".json", ".xml", ".html", ".arrow", ".feather", ".orc", ".avro", ".h5",
 	".hdf5", ".npy", ".npz", ".pkl", ".pickle", ".db", ".sqlite", ".duckdb",
 	".graphml", ".gexf", ".gml", ".mtx", ".sg", ".wsg", ".zip", ".7z", ".rar", ".tar", ".lz4",
 }
 
-// check refuses names of files that would say other than what is in them.
+// check rejects file names that contradict the format.
 func (f *resultFormat) check(path string) error {
 	lower := strings.ToLower(path)
 	base := strings.TrimSuffix(strings.TrimSuffix(lower, ".gz"), ".zst")
@@ -74,7 +74,7 @@ func (f *resultFormat) check(path string) error {
 	return nil
 }
 
-// save writes what fill writes in the format of a file.
+// save converts what fill writes to the format of a file.
 func (f *resultFormat) save(path string, form resultlines.Form, fill filler) filler {
 	format := f.of(path)
 	switch format {
@@ -116,7 +116,7 @@ func (f *resultFormat) save(path string, form resultlines.Form, fill filler) fil
 	}
 }
 
-// table takes the lines of a result, and writes a row for each.
+// table parses the lines of a result, and writes a row for each.
 type table struct {
 	form   resultlines.Form
 	lines  resultlines.Cutter
@@ -124,7 +124,7 @@ type table struct {
 	row    func(vertex string, values []string) error
 }
 
-// Write takes lines, or parts of them.
+// Write accepts lines, or parts of them.
 func (t *table) Write(data []byte) (int, error) {
 	return t.lines.Each(data, func(line []byte) error {
 		vertex, value := t.form.Cut(line)
@@ -136,8 +136,7 @@ func (t *table) Write(data []byte) (int, error) {
 	})
 }
 
-// object is a line of JSON. What is infinite or no number is null, for which JSON has no other
-// word.
+// object formats a line of JSON. Infinity and NaN become null, because JSON cannot represent them.
 func (t *table) object(vertex string, values []string) []byte {
 	b := append(t.buffer[:0], `{"vertex":`...)
 	b = appendJSON(b, vertex, t.form.Named)
@@ -157,11 +156,11 @@ func (t *table) object(vertex string, values []string) []byte {
 	return t.buffer
 }
 
-// list appends an array of the numbers, truth values or names of a list.
+// list appends an array of the numbers, booleans or names in a list.
 func (t *table) list(dst []byte, text string, names bool) []byte {
 	dst = append(dst, '[')
 	for i, part := range t.form.Split([]byte(text)) {
-		if text == "" { // of no parts
+		if text == "" { // an empty list
 			break
 		}
 		if i > 0 {
@@ -172,8 +171,8 @@ func (t *table) list(dst []byte, text string, names bool) []byte {
 	return append(dst, ']')
 }
 
-// appendJSON appends a text as a number or a truth value if it reads as one and is no name, else as
-// a string.
+// appendJSON appends text as a number or boolean if it is one and not a name, and otherwise as a
+// string.
 func appendJSON(dst []byte, text string, name bool) []byte {
 	if !name {
 		switch text {
@@ -190,6 +189,6 @@ func appendJSON(dst []byte, text string, name bool) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string, which is never refused
+	_ = e.Encode(text) // a string cannot fail
 	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte{'\n'})...)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
-// columnTypes are the types of the columns of a result: of the vertex, then of each field.
+// columnTypes returns the columns of a result: the vertex, then each field.
 func columnTypes(f resultlines.Form) []graphio.ParquetColumn {
 	vertex := graphio.IntColumn
 	if f.Named {
@@ -47,7 +47,7 @@ func columnType(f engine.Field) graphio.ColumnType {
 	}
 }
 
-// saveParquet writes what fill writes as a table of Parquet.
+// saveParquet writes what fill writes as a Parquet table.
 func saveParquet(form resultlines.Form, fill filler) filler {
 	return func(ctx context.Context, w io.Writer) error {
 		columns := columnTypes(form)
@@ -73,7 +73,7 @@ func saveParquet(form resultlines.Form, fill filler) filler {
 	}
 }
 
-// addText adds a value, by its text in a line of a result, to a column.
+// addText adds the text of a value to a column.
 func addText(p graphio.ParquetWriter, column int, t graphio.ColumnType, text string) error {
 	var err error
 	switch t {
@@ -94,7 +94,7 @@ func addText(p graphio.ParquetWriter, column int, t graphio.ColumnType, text str
 	return nil
 }
 
-// add adds a value that was read, to a column.
+// add adds a parsed value to a column, unless err is set.
 func add[T any](to func(column int, x T), column int) func(x T, err error) error {
 	return func(x T, err error) error {
 		if err == nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// aPlace is what commands about checkpoints want.
+// aPlace describes the argument of commands about checkpoints.
 const aPlace = "the place of checkpoints, or one of them: PLACE/checkpoint-000000120.json"
 
 // resume is `superstep resume`.
@@ -67,7 +67,7 @@ failed, was cancelled or reached its limit of supersteps.`,
 	return cmd
 }
 
-// openPlace opens the place of checkpoints, and finds the one that is meant: a name, or the newest.
+// openPlace opens a place of checkpoints. name is the checkpoint named in it, or "".
 func openPlace(place string) (s store.Store, name string, err error) {
 	if base := path.Base(place); strings.HasPrefix(base, "checkpoint-") &&
 		strings.HasSuffix(base, ".json") {
@@ -125,8 +125,8 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	return r.perform(ctx, spec)
 }
 
-// goOnThere has a cluster go on from the newest checkpoint of a job that failed, was cancelled or
-// reached its limit.
+// goOnThere makes a cluster resume from the newest checkpoint of a job that failed, was cancelled
+// or reached its limit.
 func (r *runCommand) goOnThere(ctx context.Context, id string) error {
 	err := r.run.place(true, "jobs", []string{"output", "output-format", "json", "trace", "verify"},
 		"job: not with --%s; superstep watch and superstep result have what comes later")
@@ -161,7 +161,8 @@ func (r *runCommand) goOnThere(ctx context.Context, id string) error {
 	return r.perform(ctx, spec)
 }
 
-// asBefore completes what a run goes on with.
+// asBefore completes the spec of a resumed run from its flags. Unless flags say otherwise, settings
+// are as in the earlier run.
 func (r *runCommand) asBefore(spec *job.Spec, m *checkpoint.Manifest) error {
 	spec.KeepWhen = r.run.keep.over(spec.KeepWhen, r.run.flags)
 	if p := spec.KeepWhen; r.run.flags.Changed("mtbf") && (p.Every > 0 || p.Interval > 0) {

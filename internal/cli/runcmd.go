@@ -35,14 +35,14 @@ type runCommand struct {
 	pick   pickFlags
 }
 
-// askedFlags say what is run.
+// askedFlags select what is run.
 type askedFlags struct {
 	Graph  graphValue `flag:"graph" short:"g" group:"input" help:"the {GRAPH}: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be repeated), - for standard input, or a generator such as kronecker:scale=18"`
 	Params []string   `flag:"param" short:"p" group:"run" help:"set a parameter of the algorithm: {KEY=VALUE}; may be repeated"`
 	Column []string   `flag:"column" group:"input" help:"fill the program's column NAME from a file: {NAME=FILE}, with lines \"id value\" as --output writes them, or \"from to value\" for a column of edges. NAME=FILE:N takes column N of the file, FILE.csv:COLUMN a column of a table, FILE.csv:ID,COLUMN and FILE.csv:FROM,TO,COLUMN also name the ids, FILE.v:COLUMN and FILE.e:COLUMN take a column that FILE.properties names; may be repeated. A column without a file has zeros"`
 }
 
-// resultFlags say what becomes of a result.
+// resultFlags are the flags for the result.
 type resultFlags struct {
 	Output string `flag:"output" short:"o" group:"output" help:"write a line \"id value\" for every vertex to {FILE}, - for standard output"`
 	resultFormat
@@ -119,7 +119,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	return r.perform(ctx, spec)
 }
 
-// perform runs the job and writes what it computes.
+// perform runs the job and writes its result.
 func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 	for _, c := range r.run.columns {
 		if c.path == r.result.Output {
@@ -180,7 +180,7 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 		}, r.result.Output)
 }
 
-// zeros are the columns of a job's program that no --column fills.
+// zeros returns the columns of a job's program that no --column fills.
 func (r *runCommand) zeros(spec *job.Spec) (names []string) {
 	e, err := r.app.programs.Find(spec.Program)
 	if err != nil {
@@ -200,7 +200,7 @@ func (r *runCommand) zeros(spec *job.Spec) (names []string) {
 	return names
 }
 
-// spec is the job that the command line describes.
+// spec makes the job that the command line describes.
 func (r *runCommand) spec(ctx context.Context, name string) (_ *job.Spec, err error) {
 	spec := &job.Spec{
 		Program: name, KeepResult: r.result.Output != "" || r.pick.wanted() || r.result.Verify ||
@@ -238,51 +238,53 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *job.Spec, err er
 	return spec, nil
 }
 
-// ofLoading are flags that say how a graph is loaded.
+// ofLoading are the flags for loading a graph.
 var ofLoading = []string{"format", "directed", "undirected", "max-expand", "skip-bad", "bad-file", "source-column", "target-column", "weight-column", "delimiter", "header", "ids", "vertices", "vertex-column", "duplicates", "self-loops", "unit-weights", "check-files", "trust-files", "partitions", "grid"}
 
-// runReport is what --json writes.
+// runReport is the output of --json.
 type runReport struct {
 	Algorithm  string            `json:"algorithm"`
 	Parameters map[string]string `json:"parameters"`
 	Graph      string            `json:"graph"`
 	Vertices   int               `json:"vertices"`
-	Edges      int               `json:"edges"` // of the input: duplicates and loops count
-	Directed   bool              `json:"directed"`
-	Supersteps int               `json:"supersteps"`
+	// edges of the input, including duplicates and loops
+	Edges      int  `json:"edges"`
+	Directed   bool `json:"directed"`
+	Supersteps int  `json:"supersteps"`
 	// converged, iterations, limit, halted or stopped
 	Ended         trace.Ended `json:"ended"`
 	Converged     bool        `json:"converged"` // the program's own criterion held
-	LoadTime      float64     `json:"load_time"` // seconds, as all times
+	LoadTime      float64     `json:"load_time"` // in seconds, like all times
 	RunTime       float64     `json:"run_time"`
 	WriteTime     float64     `json:"write_time"`
 	SuperstepTime []float64   `json:"superstep_time"`
 	Messages      int         `json:"messages"`       // before combining
-	MessagesSent  int         `json:"messages_sent"`  // values between partitions
-	BytesSent     int         `json:"bytes_sent"`     // of these
+	MessagesSent  int         `json:"messages_sent"`  // values sent between partitions
+	BytesSent     int         `json:"bytes_sent"`     // bytes of these values
 	PeakRSS       int64       `json:"peak_rss_bytes"` // of all processes
 	Threads       int         `json:"threads"`        // of all processes
 	Partitions    int         `json:"partitions"`
-	Workers       int         `json:"workers"` // processes
+	Workers       int         `json:"workers"` // number of processes
 	Grid          string      `json:"grid"`    // RxC
 	Delivery      string      `json:"delivery"`
 	// true with --verify; a wrong result has no report
 	Verified *bool `json:"verified,omitempty"`
-	// by name: what the program's aggregators ended with
+	// final values of the program's aggregators, by name
 	Aggregators trace.Aggregates  `json:"aggregators,omitempty"`
 	Checkpoints *checkpointReport `json:"checkpoints,omitempty"`
-	// from which other run's checkpoint it went on, and in what the two differ
+	// the checkpoint of another run that this run continued, and the differences
 	Forked string `json:"forked,omitempty"`
-	// of a program that changes the graph: before the run
-	GraphLoaded  *record.GraphSize `json:"graph_loaded,omitempty"`
-	GraphLeft    *record.GraphSize `json:"graph_left,omitempty"`    // and after it
-	SkippedLines int               `json:"skipped_lines,omitempty"` // malformed ones
+	// if the program changes the graph: its size before the run
+	GraphLoaded *record.GraphSize `json:"graph_loaded,omitempty"`
+	GraphLeft   *record.GraphSize `json:"graph_left,omitempty"` // and after the run
+	// number of malformed lines that were skipped
+	SkippedLines int `json:"skipped_lines,omitempty"`
 	skipped      []string
-	fields       []string // of a line that --output or --top writes
-	zeros        []string // columns that begin with zeros: no --column fills them
+	fields       []string // of a line of --output or --top
+	zeros        []string // columns without --column, which begin with zeros
 }
 
-// ran has the report say how the run on a graph ended.
+// ran sets the outcome of a run.
 func (p *runReport) ran(o *bsp.Outcome, final trace.Aggregates, loaded record.GraphSize) {
 	p.Supersteps, p.Ended, p.Converged, p.Forked = o.Supersteps, o.Ended,
 		o.Ended == trace.Converged, o.Forked
@@ -293,10 +295,10 @@ func (p *runReport) ran(o *bsp.Outcome, final trace.Aggregates, loaded record.Gr
 	}
 }
 
-// leftOut has the report say which malformed lines were left out.
+// leftOut sets the malformed lines that were skipped.
 func (p *runReport) leftOut(lines []string) { p.skipped, p.SkippedLines = lines, len(lines) }
 
-// reported prints the report of a run, and lines that sum it up.
+// reported prints the report of a run, with summary lines.
 func (a *app) reported(w io.Writer, report *runReport, lines []string) {
 	if !report.Ended.Complete() {
 		a.notices().say(slog.LevelWarn,

@@ -107,14 +107,14 @@ func (a *app) writeReport(ctx context.Context, files []string, output string) er
 	return a.save(ctx, output, 0o666, 1, func(_ context.Context, w io.Writer) error { return web.WriteReport(w, shown) })
 }
 
-// sameFile reports whether two names are of one file.
+// sameFile reports whether two names refer to the same file.
 func sameFile(a, b string) bool {
 	x, errA := os.Stat(a)
 	y, errB := os.Stat(b)
 	return a == b || errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// pageOf is the page of traces, which are still to be read.
+// pageOf makes the page for traces that are read later.
 func pageOf(kind string, files []string) *web.Local {
 	about := web.About{Kind: kind, Name: strings.Join(files, " "), Version: buildinfo.Version()}
 	return web.NewLocal(about, 0)
@@ -141,8 +141,8 @@ func replayAll(ctx context.Context, files []string, l *web.Local, progress *prog
 	return nil
 }
 
-// ofFile is a journal to which jobs are known by their file too: those of two traces mostly have
-// the same names. Stages of no job are the file's.
+// ofFile is a journal that adds the file to the names of jobs, because jobs of two traces often
+// have the same names. It names stages without a job after the file.
 type ofFile struct {
 	to   trace.Journal
 	file string
@@ -170,8 +170,8 @@ func openTrace(name string) (*os.File, error) {
 	return os.Open(name)
 }
 
-// beginsAsTraces refuses files that are no traces before somebody waits for their page. What is no
-// regular file can be read once, and is read for that.
+// beginsAsTraces rejects files that are not traces, before the page is served. It skips files that
+// are not regular, because they can be read only once.
 func beginsAsTraces(files []string) error {
 	for _, name := range files {
 		file, err := openTrace(name)
@@ -204,7 +204,7 @@ func replay(ctx context.Context, name string, to trace.Journal, p *progress) err
 	return trace.NewReader(in, name).Play(to)
 }
 
-// metered tells how much was read, and fails once a context ends.
+// metered reports how much was read, and fails after its context has ended.
 type metered struct {
 	ctx  context.Context
 	r    io.Reader

@@ -21,7 +21,7 @@ import (
 	"github.com/superstep-go/superstep/internal/web"
 )
 
-// seeFlags say how a run can be seen.
+// seeFlags are the flags for observing a run.
 type seeFlags struct {
 	Trace string `flag:"trace" group:"output" help:"write a record of each superstep to {FILE}, as lines of JSON"`
 	pageFlags
@@ -29,13 +29,13 @@ type seeFlags struct {
 	command string
 }
 
-// pageFlags say where this process serves a page.
+// pageFlags are the flags for the page that this process serves.
 type pageFlags struct {
 	HTTP      string `flag:"http" group:"output,more" help:"serve a page that shows the run, its API and /metrics at {ADDR}, such as 127.0.0.1:8080, while it runs"`
 	TokenFile string `flag:"http-token-file" group:"output,more" help:"require the token in {FILE} to open the page; required if other machines can reach it (default: a new one, which the printed link has)"`
 }
 
-// check refuses what cannot be, before long work.
+// check validates the flags before long work.
 func (f *seeFlags) check() error {
 	if f.HTTP == "" {
 		if f.Linger || f.TokenFile != "" {
@@ -58,8 +58,8 @@ func (f *seeFlags) check() error {
 	return nil
 }
 
-// observer is what observes a run: its progress, what it comes to, and if asked for a trace, a page
-// and spans.
+// observer observes a run: it shows progress, sums up the run and, if requested, writes a trace,
+// serves a page and sends spans.
 type observer struct {
 	trace.Tee
 	*progress
@@ -70,16 +70,16 @@ type observer struct {
 	file   *lateFile
 	local  *web.Local
 	server *web.Server
-	spans  trace.Exporter // nil if nobody collects them
-	last   []func()       // done when the page has ended
+	spans  trace.Exporter // nil without a collector
+	last   []func()       // called when the page has ended
 }
 
-// start makes the observer, which is to be closed, of a run by so many threads of this process, or
-// if there are none of a job on a cluster: its master has the page and the spans.
+// start makes the observer of a run with so many threads in this process, or, with 0 threads, of a
+// job on a cluster, whose master has the page and the spans. The caller must close it.
 func (f *seeFlags) start(a *app, threads int) (*observer, error) {
 	w := &observer{app: a, flags: f, progress: a.progress()}
 	w.Tee = trace.Tee{&w.meter}
-	if f.command != "graph500" { // searches have a display of their own
+	if f.command != "graph500" { // searches have their own display
 		w.Tee = append(w.Tee, &shows{progress: w.progress})
 	}
 	if f.Trace != "" {
@@ -122,7 +122,7 @@ func (w *observer) serve(metrics http.Handler) error {
 	return nil
 }
 
-// graph shows a graph that was loaded.
+// graph shows a loaded graph on the page.
 func (w *observer) graph(g *graph.Graph, grid string, seconds float64) {
 	if w.local != nil {
 		w.local.AddGraph(web.Graph{
@@ -133,11 +133,11 @@ func (w *observer) graph(g *graph.Graph, grid string, seconds float64) {
 	}
 }
 
-// job records what a master tells of a job.
+// job returns an observer that records the events of a job on a cluster.
 func (w *observer) job() *jobtrace.Observer {
 	before := w.meter
 	return &jobtrace.Observer{New: func() trace.Journal {
-		w.meter = before // what an attempt that lost a worker came to does not count
+		w.meter = before // discards the figures of an attempt that lost a worker
 		return &following.Late{To: w.Tee}
 	}}
 }
@@ -150,7 +150,7 @@ func (w *observer) finish() error {
 	return w.file.Close()
 }
 
-// interrupted says of a run that was ended early what would have been said at its end.
+// interrupted prints the summary of a run that was interrupted.
 func (w *observer) interrupted(err error) {
 	if !errors.Is(err, context.Canceled) {
 		return
@@ -160,7 +160,7 @@ func (w *observer) interrupted(err error) {
 	}
 }
 
-// linger serves on until an interrupt, if that was asked for.
+// linger serves the page until an interrupt, if requested.
 func (w *observer) linger(ctx context.Context) {
 	if !w.lingers() || ctx.Err() != nil {
 		return
@@ -170,10 +170,10 @@ func (w *observer) linger(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// lingers reports whether the page stays when the run has ended.
+// lingers reports whether the page stays after the run.
 func (w *observer) lingers() bool { return w.server != nil && w.flags.Linger }
 
-// offer lets the page ask for what a run has computed, if the page stays.
+// offer gives the page access to a run's result, if the page stays.
 func (w *observer) offer(job string, form resultlines.Form, write func(ctx context.Context,
 	to io.Writer) error,
 ) {
@@ -182,7 +182,7 @@ func (w *observer) offer(job string, form resultlines.Form, write func(ctx conte
 	}
 }
 
-// after does something, when the page has ended if that stays, in the order of the calls.
+// after calls f at once or, if the page stays, when the page has ended. Calls keep their order.
 func (w *observer) after(f func()) {
 	if w.lingers() {
 		w.last = append(w.last, f)
@@ -191,7 +191,7 @@ func (w *observer) after(f func()) {
 	}
 }
 
-// close ends the page, and sends the last spans. It is idempotent.
+// close ends the page and sends the last spans. It is idempotent.
 func (w *observer) close() {
 	if w.spans != nil {
 		w.spans.Close()

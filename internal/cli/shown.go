@@ -19,8 +19,8 @@ func sharedFile(w io.Writer) bool {
 
 var inLink = regexp.MustCompile(`\?token=[0-9a-f]+`)
 
-// shown is a text with the link to a page, without the token if others can read what it is written
-// to, but with a hint how to get it.
+// shown returns a text with a link to a page. If others can read the output, it replaces the token
+// by a hint.
 func shown(text string, shared bool, hint string) string {
 	if !shared {
 		return text
@@ -29,7 +29,7 @@ func shown(text string, shared bool, hint string) string {
 		")")
 }
 
-// shownOf is shown of the page of the master at an address.
+// shownOf is shown for the page of the master at an address.
 func (a *app) shownOf(address, text string) string {
 	return shown(text, a.shared[0], fmt.Sprintf("; %s status --page --master %s prints it", a.name,
 		address))

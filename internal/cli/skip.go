@@ -10,11 +10,11 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// mostSkippedThere is how many malformed lines may be left out on a cluster: they are in what the
-// master says of the job.
+// mostSkippedThere bounds the malformed lines that may be skipped on a cluster, because the master
+// lists them in the job's description.
 const mostSkippedThere = 1000
 
-// leftOut writes lines that were left out to a file, if there is one, and warns of them.
+// leftOut warns about skipped lines and writes them to a file, if one is given.
 func (a *app) leftOut(ctx context.Context, file string, lines []string) error {
 	if n := len(lines); n > 0 {
 		text := things(n, "malformed line was", "malformed lines were") +
@@ -34,7 +34,7 @@ func (a *app) leftOut(ctx context.Context, file string, lines []string) error {
 	})
 }
 
-// graphValue is the flag of a graph's name: of several files when it is given again.
+// graphValue is the flag for a graph's name. If it is repeated, the names are joined.
 type graphValue string
 
 func (g *graphValue) String() string { return string(*g) }

@@ -22,8 +22,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// partitionsOf returns the grid of partitions asked for or, if none is, that of a snapshot: with it
-// the snapshot is opened as it is.
+// partitionsOf returns the requested grid or, if none is requested, the grid of a snapshot, which
+// then opens without being rebuilt.
 func (f *gridFlags) partitionsOf(ctx context.Context, name string, of func(n int) graph.Grid) (rows, columns uint32, err error) {
 	rows, columns, err = f.partitions(of)
 	if err != nil || f.flags.Changed("partitions") || f.Grid != "" || f.flags.Changed("workers") ||
@@ -36,7 +36,7 @@ func (f *gridFlags) partitionsOf(ctx context.Context, name string, of func(n int
 		defer place.Close()
 		g := place.GridOf()
 		return uint32(g.Rows), uint32(g.Columns), nil
-	case f.onCluster: // it is the workers that must see it
+	case f.onCluster: // the workers must reach it, not this process
 		return rows, columns, nil
 	}
 	return 0, 0, err
@@ -89,7 +89,7 @@ reach the place.`,
 	return cmd
 }
 
-// onCluster has the workers store a graph of the catalog.
+// onCluster makes the workers store a graph of the catalog.
 func (c *graphSave) onCluster(ctx context.Context, name string) error {
 	place, err := graphio.Absolute(c.Output)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *graphSave) onCluster(ctx context.Context, name string) error {
 	})
 }
 
-// saved says what has been stored.
+// saved prints what was stored.
 func (c *graphSave) saved(place string, m *snapshot.Manifest, seconds float64) {
 	escape.Printf(c.app.out, "saved %s: %s, %s, %s, %s in %.3f s\n", place,
 		things(m.Vertices, "vertex", "vertices"),
@@ -119,7 +119,7 @@ func (c *graphSave) saved(place string, m *snapshot.Manifest, seconds float64) {
 		mem.Text(m.Bytes), seconds)
 }
 
-// execute builds a graph in this process, and stores it.
+// execute builds a graph in this process and stores it.
 func (c *graphSave) execute(ctx context.Context) (err error) {
 	source, rows, columns, err := c.source(ctx, false)
 	if err != nil {
@@ -162,10 +162,10 @@ func (c *graphSave) execute(ctx context.Context) (err error) {
 	return nil
 }
 
-// snapshotReport is what is known of a stored graph.
+// snapshotReport describes a stored graph.
 type snapshotReport struct {
 	Name       string `json:"name"`
-	Place      string `json:"place"` // as a graph is named
+	Place      string `json:"place"` // the name to use as a graph
 	Graph      string `json:"graph,omitempty"`
 	Vertices   int    `json:"vertices"`
 	Edges      int    `json:"edges"` // of the input

@@ -38,7 +38,7 @@ func (a *app) status() *cobra.Command {
 	}, &f)
 }
 
-// page prints the link to the page of the cluster, with the token if that is this user's own.
+// page prints the link to the page of the cluster, with the user's own token if there is one.
 func (f *clientFlags) page(ctx context.Context, a *app) error {
 	return f.with(ctx, a, func(c *client.Client, d *progress) error {
 		d.done()
@@ -46,7 +46,7 @@ func (f *clientFlags) page(ctx context.Context, a *app) error {
 		if c.TLS != nil {
 			scheme = "https"
 		}
-		if err := c.Complete(c.Master()); err != nil { // the master has made it
+		if err := c.Complete(c.Master()); err != nil { // the token that the master made
 			return err
 		}
 		_, err := fmt.Fprintln(a.out, shown(web.Link(scheme+"://"+c.Master()+"/", c.Token),
@@ -131,7 +131,7 @@ worker's partitions of graphs again.`,
 	}, &f)
 }
 
-// cancelled says what became of a job that was to be cancelled.
+// cancelled describes the state of a job after a request to cancel it.
 func cancelled(j *control.Job) string {
 	id := escape.Text(j.Id, escape.Most)
 	switch {

@@ -31,22 +31,22 @@ type upCommand struct {
 	flags *pflag.FlagSet
 
 	children *children
-	said     string // by the master, of where it answers
+	said     string // the master's first line of output, with its address
 	address  string
-	held     *os.File // while the token at a free port is
+	held     *os.File // holds the token of a free port
 	starts   map[string][]time.Time
-	again    chan string // children to start again
+	again    chan string // children to restart
 }
 
-// upFlags are those of `superstep up`: its own, and those of its master and its workers.
+// upFlags are the flags of `superstep up`: its own, and those of its master and workers.
 type upFlags struct {
 	Workers int `flag:"workers" default:"2" range:"1..64" help:"start {N} workers"`
 	masterFlags
 	workerFlags
 }
 
-// notOfUp are flags of masters and workers of which each process has its own, or that are of
-// clusters of several machines.
+// notOfUp are flags of masters and workers that `superstep up` lacks, because each process needs
+// its own value, or because they are for clusters of several machines.
 var notOfUp = []string{
 	"master", "insecure-token", "gossip-listen", "gossip-key-file", "end-with-stdin", "standby",
 	"name", "site", "data-listen", "advertise",
@@ -54,15 +54,15 @@ var notOfUp = []string{
 
 // Bounds of `superstep up`.
 const (
-	maxUp        = 64               // workers: each is a process
+	maxUp        = 64               // workers, each of which is a process
 	startTime    = 30 * time.Second // for the master to listen and the workers to register
-	endingTime   = 8 * time.Second  // for children to end by themselves
-	restartTimes = 5                // a worker is restarted in restartSpan, then all end
+	endingTime   = 8 * time.Second  // for children to end
+	restartTimes = 5                // restarts of a worker within restartSpan before all end
 	restartSpan  = time.Minute
 	restartPause = 500 * time.Millisecond
 )
 
-// masterName is the name of the master's process. Workers are w1, w2 and so on.
+// masterName is the name of the master's process. Workers are called w1, w2 and so on.
 const masterName = "master"
 
 func (a *app) up() *cobra.Command {
@@ -149,7 +149,7 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 	}
 	u.app.interrupts.hearHangUp()
 	u.app.writeAsync()
-	u.app.interrupts.patient.Store(true) // it ends its children
+	u.app.interrupts.patient.Store(true) // the end takes time, because it ends the children
 	if u.children, err = newChildren(u.app); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 	}()
 	if err := u.start(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil // an interrupt: what was begun is ended
+			return nil // interrupted: the deferred function ends the children
 		}
 		return err
 	}
@@ -225,12 +225,12 @@ func (u *upCommand) start(ctx context.Context) error {
 	}
 }
 
-// master starts the master, which answers at an address. first gets the line that says so.
+// master starts the master at an address. first receives the line with its address.
 func (u *upCommand) master(listen string, first chan<- string) error {
 	u.starts[masterName] = append(u.starts[masterName], time.Now())
 	args := append([]string{"master", "--listen", listen}, passedOn(u.flags, u.app.master())...)
 	if u.Checkpoints == "" && u.Data != "" {
-		// On this machine workers need no help of the master's.
+		// On one machine workers can store checkpoints without the master.
 		args = append(args, "--checkpoints", filepath.Join(u.Data, "checkpoints"))
 	}
 	return u.children.start(masterName, first, args...)
@@ -239,7 +239,7 @@ func (u *upCommand) master(listen string, first chan<- string) error {
 func (u *upCommand) worker(name string) error {
 	u.starts[name] = append(u.starts[name], time.Now())
 	args := []string{"worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.Threads)}
-	if limit, _ := mem.DefaultLimit(); u.Memory == 0 && limit > 0 { // they share what there is
+	if limit, _ := mem.DefaultLimit(); u.Memory == 0 && limit > 0 { // the workers share the memory
 		args = append(args, "--memory",
 			strconv.FormatInt(max((limit-limit/16)/int64(u.Workers), leastMemory), 10))
 	}
@@ -250,7 +250,7 @@ func (u *upCommand) worker(name string) error {
 		append(args, passedOn(u.flags, u.app.worker(), "threads")...)...)
 }
 
-// passedOn are the flags that were given for another command that has them too, but for some.
+// passedOn returns the given flags that another command has too, except some.
 func passedOn(flags *pflag.FlagSet, to *cobra.Command, without ...string) []string {
 	return flagsGiven(flags, func(f *pflag.Flag) bool {
 		return to.Flags().Lookup(f.Name) != nil &&
@@ -258,15 +258,14 @@ func passedOn(flags *pflag.FlagSet, to *cobra.Command, without ...string) []stri
 	})
 }
 
-// keep keeps the workers, and a master that can go on, running until an interrupt, or until
-// something cannot be helped.
+// keep restarts workers, and a master with stored state, until an interrupt or a permanent failure.
 func (u *upCommand) keep(ctx context.Context) error {
 	interrupted := make(chan error)
 	defer context.AfterFunc(ctx, func() { close(interrupted) })()
 	return u.watch(interrupted)
 }
 
-// watch starts children again that end, until something cannot be helped or done says how to go on.
+// watch restarts children that end, until one fails permanently or done has a result.
 func (u *upCommand) watch(done <-chan error) error {
 	for {
 		select {

@@ -18,31 +18,31 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// certificate checks results by what they must be, apart from the engine that made them.
+// certificate checks results by their properties, independently of the engine.
 type certificate struct {
 	check func(c *claim) error
-	// stopped says that a result is one after any number of supersteps, and need not be final;
-	// tolerance that a final one has converged.
+	// stopped means that the result may be checked after any number of supersteps. tolerance means
+	// that a result is final only if the run has converged.
 	stopped, tolerance bool
 }
 
-// claim is a result that a certificate checks. Its values are by input vertex, as package verify
-// has them.
+// claim is a result for a certificate to check. Values are indexed by input vertex, as in package
+// verify.
 type claim struct {
 	verify.Graph
 	text       func(dst []byte, v int) []byte // appends the text of a value
-	values     map[string]string              // the parameters that were given
-	iterations int                            // supersteps but the first
-	columns    []columnFile                   // what columns of vertices began with
-	names      *names.Dictionary              // of the vertices, by input ids, or nil
-	named      bool                           // values have names
-	aggregates trace.Aggregates               // what reports say
+	values     map[string]string              // given parameters
+	iterations int                            // supersteps except the first
+	columns    []columnFile                   // initial values of vertex columns
+	names      *names.Dictionary              // names of vertices by input id, or nil
+	named      bool                           // values contain names
+	aggregates trace.Aggregates               // as reported
 	ended      trace.Ended
 
-	wrong atomic.Pointer[valueError] // a value that is none
+	wrong atomic.Pointer[valueError] // an invalid value, or nil
 }
 
-// check refuses a job that cannot be run, and --verify where nothing could be said of the result.
+// check rejects a job that cannot run, or that --verify cannot check.
 func (r *runCommand) check(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
 	if err := resolve.CheckProgram(programs, spec, grid); err != nil || !r.result.Verify {
 		return err
@@ -50,7 +50,7 @@ func (r *runCommand) check(programs engine.Registry, spec *job.Spec, grid graph.
 	return certifiable(programs, spec)
 }
 
-// certifiable refuses --verify where nothing could be said of the result.
+// certifiable rejects a job that --verify cannot check.
 func certifiable(programs engine.Registry, spec *job.Spec) error {
 	switch p, _ := programs.Find(spec.Program); {
 	case p.Own || certificates[spec.Program].check == nil:
@@ -61,8 +61,8 @@ func certifiable(programs engine.Registry, spec *job.Spec) error {
 	return nil
 }
 
-// certify checks a result of the job, whose values text appends, by the graph. If they are named
-// they have names for vertices.
+// certify checks a result of the job against the graph. text appends the value of a vertex. named
+// means that values contain names of vertices.
 func (l *loaded) certify(
 	ctx context.Context, text func(dst []byte, v int) []byte, named bool,
 	supersteps int, ended trace.Ended, aggregates trace.Aggregates,
@@ -75,7 +75,7 @@ func (l *loaded) certify(
 	}
 	in, g, unit := l.in, l.graph, l.graph.Options.UnitWeights
 	if g.Dropped > 0 || g.Options.DropLoops && g.Loops > 0 {
-		// The tuples are not what the program was to see: the stored edges are.
+		// The program saw the stored edges, not all edges of the input.
 		in.Close()
 		in, unit = g.Input(), false
 		defer in.Close()
@@ -106,8 +106,7 @@ func (l *loaded) certify(
 	return nil
 }
 
-// vertexParameters are the parameters of the job with vertices by their input ids, where the input
-// has names for them.
+// vertexParameters returns the job's parameters with names of vertices replaced by input ids.
 func (l *loaded) vertexParameters() (map[string]string, error) {
 	if l.graph.Names == nil {
 		return l.spec.Parameters, nil
@@ -133,8 +132,8 @@ func (c *claim) vertex(id string) (int64, error) {
 	return int64(v), nil
 }
 
-// called returns the input vertex that values call so: by its name where they have names, else by
-// its id.
+// called returns the input vertex for a text in a value: a name if values contain names, otherwise
+// an id.
 func (c *claim) called(text string) (int64, error) {
 	if c.named {
 		if label, ok := c.names.Find(text); ok {
@@ -144,7 +143,7 @@ func (c *claim) called(text string) (int64, error) {
 	return c.vertex(text)
 }
 
-// begins reads what a column of numbers began with, nil if nothing was given.
+// begins reads the initial values of a column of numbers; nil if there are none.
 func (c *claim) begins(name string) ([]float64, error) {
 	i := slices.IndexFunc(c.columns, func(f columnFile) bool { return f.name == name })
 	if i < 0 {
@@ -169,11 +168,11 @@ func (c *claim) begins(name string) ([]float64, error) {
 	return all, graphio.ReadColumn(context.Background(), file.path, file.at, read)
 }
 
-// valueError says that a result is none.
+// valueError is the error of an invalid value.
 type valueError struct{ error }
 
-// column reads the values of all vertices from their texts, so that what is judged is what is
-// written; nil if one is wrong.
+// column parses the values of all vertices from their texts, so that it checks what was written. It
+// returns nil if a value is invalid.
 func column[T any](c *claim, expected string, parse func(text string) (T, error)) []T {
 	all := make([]T, c.Vertices)
 	c.Team.For(len(all), 1<<14, func(_, lo, hi int) {

@@ -17,7 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// waiting is a command that waits for a job, and what an interrupt does to it:
+// waiting is a command that waits for a job, with the effect of interrupts:
 //
 //	submitting --taken--> the job runs --ended--> its result is fetched
 //	    |                   |                           |
@@ -25,26 +25,26 @@ import (
 //	    | it is taken       | else, or again: cancel    | stays with the master
 //	    v                   v                           v
 //
-// A job that was told to end is waited for; one more interrupt ends the waiting.
+// The command waits for the end of a cancelled job, unless it is interrupted once more.
 type waiting struct {
 	app      *app
 	display  *progress
 	client   *client.Client
 	run      func(ctx context.Context, w *waiting) error
-	patience context.Context         // for a job that was told to end
-	leave    context.CancelCauseFunc // ends patience, and all else
-	stop     context.CancelCauseFunc // ends what runs, to cancel the job
+	patience context.Context         // for calls after the job was cancelled
+	leave    context.CancelCauseFunc // ends patience and everything else
+	stop     context.CancelCauseFunc // ends the current call, to cancel the job or to detach
 
 	mu        sync.Mutex
-	submits   bool   // the master may take the job
-	id        string // of the job, once it is taken
-	hasResult bool   // the master keeps what it computes
-	over      bool   // it has ended
-	stopping  bool   // it is to end
-	asking    bool   // what to do
+	submits   bool   // the job was or will be submitted
+	id        string // of the job, once it is accepted
+	hasResult bool   // the master stores the result
+	over      bool   // the job has ended
+	stopping  bool   // the job is being cancelled
+	asking    bool   // a question is displayed
 }
 
-// Why the waiting ends before the job does.
+// Reasons to stop waiting before the job ends.
 var (
 	errDetached = errors.New("detached")
 	errEnd      = errors.New("interrupted")
@@ -52,7 +52,7 @@ var (
 	errLeft     = errors.New("the job is not waited for")
 )
 
-// wait connects to the master and runs something that waits for a job.
+// wait connects to the master and calls run, which waits for a job.
 func (f *clientFlags) wait(ctx context.Context, a *app, d *progress, run func(ctx context.Context,
 	w *waiting) error,
 ) error {
@@ -99,7 +99,7 @@ func (w *waiting) execute(ctx context.Context) error {
 	return err
 }
 
-// isDone is why a command fails that was interrupted when its job was done.
+// isDone is the error of a command that was interrupted after its job was done.
 func (w *waiting) isDone() error {
 	if w.hasResult {
 		return fmt.Errorf("interrupted: job %s is done, superstep result %s has what it computed",
@@ -108,8 +108,8 @@ func (w *waiting) isDone() error {
 	return fmt.Errorf("interrupted: job %s is done", w.id)
 }
 
-// job submits a job and follows it to its end. The error is errLeft when detach says not to: then
-// the job's name has been printed.
+// job submits a job and follows it to its end. With detach it only prints the job's id and returns
+// errLeft.
 func (w *waiting) job(ctx context.Context, spec *job.Spec, f *followed, detach bool) (*control.Job, error) {
 	w.mu.Lock()
 	w.submits = !w.stopping
@@ -156,14 +156,15 @@ func (w *waiting) job(ctx context.Context, spec *job.Spec, f *followed, detach b
 	return job, nil
 }
 
-// submitted says that the job is taken.
+// submitted notes that the master has accepted the job.
 func (w *waiting) submitted(id string, hasResult bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.id, w.hasResult = id, hasResult
 }
 
-// ended says that the job runs no more, or is over, and reports whether it was to end.
+// ended notes that the command no longer follows the job; over means that the job has ended. It
+// reports whether the job was being cancelled.
 func (w *waiting) ended(over bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +175,7 @@ func (w *waiting) ended(over bool) bool {
 	return w.stopping
 }
 
-// listen hears interrupts and answers until done.
+// listen handles interrupts and answers until done is closed.
 func (w *waiting) listen(signals <-chan os.Signal, done <-chan struct{}) {
 	var answers <-chan string
 	for {
@@ -197,7 +198,7 @@ func (w *waiting) interactive() bool {
 	return ok && too && terminal(in) && terminal(out)
 }
 
-// interrupt does what an interrupt does now, and reports whether it asks what that is.
+// interrupt handles an interrupt, and reports whether it asked the user what to do.
 func (w *waiting) interrupt(ask bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -217,14 +218,14 @@ func (w *waiting) interrupt(ask bool) bool {
 	return false
 }
 
-// cancel has the job end. The lock is held.
+// cancel cancels the job. The caller holds the lock.
 func (w *waiting) cancel() {
 	w.stopping = true
 	w.display.show()
 	w.stop(errEnd)
 }
 
-// asked ends the question, and reports whether there was one. The lock is held.
+// asked removes the question, and reports whether there was one. The caller holds the lock.
 func (w *waiting) asked() bool {
 	if !w.asking {
 		return false
@@ -234,7 +235,7 @@ func (w *waiting) asked() bool {
 	return true
 }
 
-// ask asks what to do. The lock is held.
+// ask asks the user what to do. The caller holds the lock.
 func (w *waiting) ask() {
 	w.asking = true
 	w.display.hide()
@@ -242,7 +243,7 @@ func (w *waiting) ask() {
 		"job %s: d and Enter detaches from it, c and Enter cancels it, Enter alone goes on waiting [d/c] ", w.id)
 }
 
-// answers reads lines of the terminal; closing it is the answer d.
+// answers reads lines from the terminal. Its end counts as the answer d.
 func (w *waiting) answers() <-chan string {
 	lines := make(chan string)
 	go func() {
@@ -261,7 +262,7 @@ func (w *waiting) answers() <-chan string {
 	return lines
 }
 
-// answer takes a line, which is an answer if there was a question.
+// answer handles a line, if there is a question.
 func (w *waiting) answer(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
-// aJob is what commands for one job want.
+// aJob describes the argument of commands for one job.
 const aJob = "a job, as superstep jobs lists them"
 
 // watch is `superstep watch`.
@@ -69,7 +69,7 @@ was cancelled. After an interrupt the job continues.`,
 			}
 			lines := seen.meter.Lines()
 			if at.Missed > 0 {
-				lines = nil // they would be of a part of it
+				lines = nil // they would cover only a part of the run
 				if run.Trace != "" {
 					seen.warn(fmt.Sprintf("the master no longer had %d events of job %s", at.Missed, job.Id))
 				}
@@ -113,7 +113,7 @@ func (a *app) printEvent(e *control.JobEvent) error {
 	if err := json.Unmarshal(data, &line); err != nil {
 		return err
 	}
-	if sent := e.GetRecord(); sent != nil { // as traces have it
+	if sent := e.GetRecord(); sent != nil { // as in traces
 		if line["record"], err = control.DecodeRecord(sent); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ lists these jobs; --keep-results of superstep master sets how long it keeps resu
 					return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
 				}
 				computed := &remoteResult{from: c, progress: d, job: job}
-				// The result is a report: JSON, whatever the file is called.
+				// A report is JSON, whatever the name of the file.
 				if job.Spec().Netbench != nil || job.Spec().Graph500 != nil {
 					return a.save(cmd.Context(), f.Output, 0o666, 1, computed.write)
 				}
@@ -218,14 +218,14 @@ each job's log over a restart. A line tells where events are missing.`,
 	return cmd
 }
 
-// logTime is how a line's time is written, in this machine's zone.
+// logTime is the format of times in logs, in the local time zone.
 const logTime = "2006-01-02 15:04:05.000"
 
 func (a *app) printLog(e *control.JobEvent) error {
 	var err error
 	switch body := e.Body.(type) {
 	case *control.JobEvent_Log:
-		// no line of it begins as others do
+		// indent further lines, so that none looks like the start of an entry
 		text := strings.ReplaceAll(escape.Lines(strings.TrimRight(body.Log.Text, "\n")), "\n",
 			"\n    ")
 		_, err = fmt.Fprintf(a.out, "%s  %s  %s\n", e.Time.AsTime().Local().Format(logTime),

@@ -31,7 +31,7 @@ type workerCommand struct {
 	workerFlags
 }
 
-// workerFlags are those of `superstep worker`, and of `superstep up` in part.
+// workerFlags are the flags of `superstep worker`; `superstep up` has some of them.
 type workerFlags struct {
 	masterFlag
 	daemonFlags
@@ -86,8 +86,8 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		return err
 	}
 	defer end()
-	// One more than threads: what comes and goes must not wait for a thread that walks edges. More
-	// would wake each other up.
+	// One more than the threads, so that the network does not wait for threads that walk edges.
+	// With still more, threads would keep waking each other.
 	runtime.GOMAXPROCS(w.Threads + 1)
 	w.Name = cmp.Or(w.Name, control.ProcessName())
 	w.app.interrupts.patient.Store(true) // running jobs may end
@@ -144,7 +144,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	return working.Run(ctx)
 }
 
-// check refuses what cannot be, before anyone is asked.
+// check validates the flags before any connection is made.
 func (w *workerCommand) check() error {
 	for flag, name := range map[string]string{"name": w.Name, "site": w.Site} {
 		if name != "" && !control.ValidName(name) {
@@ -163,7 +163,7 @@ func (w *workerCommand) check() error {
 	return nil
 }
 
-// isHost reports whether a text is an IP address or can be a host's name.
+// isHost reports whether a text is an IP address or a possible host name.
 func isHost(text string) bool {
 	if _, err := netip.ParseAddr(text); err == nil {
 		return true
@@ -171,12 +171,13 @@ func isHost(text string) bool {
 	label := regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
 	labels := strings.Split(strings.TrimSuffix(text, "."), ".")
 	last := labels[len(labels)-1]
-	return len(text) <= 253 && strings.Trim(last, "0123456789") != "" && // else a wrong address
+	// A numeric last label means a malformed address.
+	return len(text) <= 253 && strings.Trim(last, "0123456789") != "" &&
 		!slices.ContainsFunc(labels, func(l string) bool { return !label.MatchString(l) })
 }
 
-// open begins to listen at what a flag says, or beside the master, and returns the address that
-// others reach it by.
+// open listens at the address of a flag, or by default at the local address of the connection to
+// the master. It returns the address for others to connect to.
 func (w *workerCommand) open(flag, at string, who control.Credentials) (*net.TCPListener, string, error) {
 	if at == "" {
 		host, err := control.LocalHost(control.Addresses(w.Master)[0])

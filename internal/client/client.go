@@ -1,9 +1,11 @@
-// Package client is how a program uses a cluster: it submits jobs to the master, follows them and
-// fetches what they computed. A connection that is lost is made anew, and goes on where it was:
+// Package client is the client of the master's API: it submits jobs, follows them and fetches their
+// results. When a connection is lost, it reconnects and continues at the same position:
 //
 //	submit --job--> confirm --> follow --event, event, ...--> ended --> result --bytes--> done
 //	  ^  |            ^  |        ^  |                                    ^  |
 //	  +--+ same key   +--+        +--+ after the last event               +--+ from the next byte
+//
+// Read client.go first, then run.go.
 package client
 
 import (
@@ -24,38 +26,38 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Options say which master a client talks to, and how patiently.
+// Options configure a client.
 type Options struct {
-	// Address is the master's, HOST:PORT, or those of several, parted by commas, of which one
-	// leads. Credentials are what it wants to see.
+	// Address is the address of the master, HOST:PORT. If there are several masters, of which one
+	// leads, it is a comma-separated list. Credentials are the client's token and certificates.
 	Address string
 	control.Credentials
-	// Patience is how long to try to reach a master that is not there; default one minute.
+	// Patience is how long to try to reach a missing master. Default one minute.
 	Patience time.Duration
-	// Log gets a line when Reach waits for a master, when a connection is lost, and when there is
-	// one again; or is nil.
+	// Log, if not nil, gets a line when Reach waits for a master, when a connection is lost, and
+	// when it is restored.
 	Log func(line string)
-	// Dial makes connections; default TCP.
+	// Dial opens connections. Default TCP.
 	Dial control.Dialer
 }
 
-// Client talks to a master. Its methods may be called by several goroutines. Their errors are
-// worded for people.
+// Client is a client of a master. Its methods may be called concurrently. Their errors are suitable
+// for users.
 type Client struct {
 	Options
-	conns []*control.Connection // to each address
-	at    atomic.Uint32         // which is used, modulo their number
+	conns []*control.Connection // one per address
+	at    atomic.Uint32         // index of the current one, modulo their number
 	met   atomic.Bool           // the master has answered
 }
 
-// Times of calls and of waiting between them.
+// Timeouts of calls and delays between them.
 const (
 	callTimeout = 10 * time.Second
 	firstWait   = 50 * time.Millisecond
 	longestWait = 2 * time.Second
 )
 
-// New makes a client. Nothing is sent yet.
+// New makes a client. It does not connect yet.
 func New(o Options) (*Client, error) {
 	o.Patience = cmp.Or(o.Patience, time.Minute)
 	if o.Log == nil {
@@ -73,28 +75,28 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// conn is the connection to the master that leads, as far as is known.
+// conn returns the connection to the master that probably leads.
 func (c *Client) conn() *control.Connection { return c.conns[int(c.at.Load())%len(c.conns)] }
 
-// Master is where that is.
+// Master returns the address of the master that probably leads.
 func (c *Client) Master() string { return c.conn().Address() }
 
-// next tries another master.
+// next switches to another master.
 func (c *Client) next() { c.at.Add(1) }
 
 func (c *Client) back() { c.Log("connected again") }
 
-// Close lets go of connections.
+// Close closes all connections.
 func (c *Client) Close() {
 	for _, conn := range c.conns {
 		conn.Close()
 	}
 }
 
-// Cluster makes calls that are not made again when they fail; Explain words their errors.
+// Cluster returns the API for calls without retries. Explain explains their errors.
 func (c *Client) Cluster() control.ClusterClient { return c.conn().Cluster }
 
-// Explain words the error of a call for people; ctx is what the caller ends calls by.
+// Explain explains the error of a call for users. ctx is the context of the caller.
 func (c *Client) Explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -108,13 +110,13 @@ func (c *Client) Explain(ctx context.Context, err error) error {
 	return c.loss(err)
 }
 
-// loss words why a connection was lost.
+// loss explains why a connection was lost.
 func (c *Client) loss(err error) error {
 	return control.Explain(c.Master(), control.Closed(c.Master(), err))
 }
 
-// foreign words an error of a call that something else than a master answered; nil if it may have
-// been one.
+// foreign explains the error of a call that something other than a master answered. It returns nil
+// if it may have been a master.
 func (c *Client) foreign(ctx context.Context, err error) error {
 	var e *connect.Error
 	switch {
@@ -126,7 +128,7 @@ func (c *Client) foreign(ctx context.Context, err error) error {
 	return c.conn().Probe(ctx)
 }
 
-// LostError says that the master was not to be reached for as long as the client had patience.
+// LostError means that the master could not be reached within the client's patience.
 type LostError struct {
 	Address string
 	After   time.Duration
@@ -139,30 +141,30 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() error { return e.Cause }
 
-// passing reports whether an error may pass by itself: the connection's, or that of a master that
-// is stopping.
+// passing reports whether an error may be temporary: of the connection, or of a master that is
+// stopping.
 func passing(err error) bool {
 	var e *connect.Error
 	if !errors.As(err, &e) || errors.As(err, new(*control.TextError)) {
 		return false
 	}
 	switch e.Code() {
-	// Not by this end's context, which is asked before.
+	// Callers check their own contexts first.
 	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeCanceled:
 		return true
-	case connect.CodeResourceExhausted: // too large a message, which would be as large again
+	case connect.CodeResourceExhausted: // the message is too large, and would be again
 		return false
 	}
 	return !connect.IsWireError(err) && !control.Foreign(err)
 }
 
-// unreached reports whether a call never got to anyone, or to nobody who answers.
+// unreached reports whether a call could not connect, or got no answer in time.
 func unreached(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial" || connect.CodeOf(err) == connect.CodeDeadlineExceeded
 }
 
-// method is a call of the master's API.
+// method is a method of the master's API.
 type method[Q, A any] func(control.ClusterClient, context.Context, *Q) (*A, error)
 
 // once makes a call that is answered at once.
@@ -176,9 +178,9 @@ func once[Q, A any](ctx context.Context, c *Client, call method[Q, A], question 
 	return r, err
 }
 
-// persist does something until it succeeds, fails for good or the client's patience ends. do
-// reports whether it got anywhere: then patience begins anew. Where there never was a master
-// nothing is tried twice: Reach waits for one.
+// persist repeats do until it succeeds, fails permanently, or the client's patience ends. do
+// reports whether it made progress, which restarts the patience. Before the first answer of a
+// master, persist does not retry; Reach does.
 func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, error)) error {
 	var lost time.Time
 	for wait := firstWait; ; {
@@ -221,33 +223,33 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 	}
 }
 
-// Submit submits a job. When it is not known whether the job was taken, it is submitted again under
-// the same key, so that there is one. It begins when Confirm has said that this client knows of it:
-// one whose client gives up before that never runs.
+// Submit submits a job. If the answer is lost, it repeats the call with the same key, so that there
+// is only one job. The job begins when Confirm confirms that this client knows of it. If the client
+// gives up before, the job never runs.
 func (c *Client) Submit(ctx context.Context, spec *job.Spec) (*control.Job, error) {
-	// Until the answer is here, and until a last try to confirm it has ended.
+	// Until the answer arrives, and a last attempt to confirm has ended.
 	patience := c.Patience + 3*callTimeout
 	request := &control.SubmitJobRequest{SpecJson: job.Text(spec), Key: rand.Text(), ConfirmMilliseconds: uint64(patience.Milliseconds())}
 	return jobOf(ctx, c, control.ClusterClient.SubmitJob, request)
 }
 
-// Confirm lets a job begin that was submitted, and says how it is.
+// Confirm allows a submitted job to begin, and returns the job.
 func (c *Client) Confirm(ctx context.Context, id string) (*control.Job, error) {
 	return jobOf(ctx, c, control.ClusterClient.ConfirmJob, &control.ConfirmJobRequest{Id: id})
 }
 
-// ErrForgotten is that a master does not have a job any more.
+// ErrForgotten means that a master no longer has a job.
 var ErrForgotten = errors.New("the master was started anew and knows nothing of job")
 
-// finalError ends what persist does: it is not of the connection.
+// finalError ends persist, because it is not an error of the connection.
 type finalError struct{ error }
 
-// Job says how a job is.
+// Job returns a job.
 func (c *Client) Job(ctx context.Context, id string) (*control.Job, error) {
 	return jobOf(ctx, c, control.ClusterClient.GetJob, &control.GetJobRequest{Id: id})
 }
 
-// jobOf makes a call that is answered with a job, again when the connection was lost.
+// jobOf makes a call that returns a job, and repeats it if the connection is lost.
 func jobOf[Q any](ctx context.Context, c *Client, call method[Q, control.Job], question *Q) (about *control.Job, err error) {
 	broke := false
 	err = c.persist(ctx, func(ctx context.Context) (_ bool, err error) {
@@ -266,22 +268,22 @@ func jobOf[Q any](ctx context.Context, c *Client, call method[Q, control.Job], q
 	return about, err
 }
 
-// Cancel tells a job to end, and returns how it is.
+// Cancel starts to cancel a job, and returns the job.
 func (c *Client) Cancel(ctx context.Context, id, why string) (*control.Job, error) {
 	return ask(ctx, c, control.ClusterClient.CancelJob, &control.CancelJobRequest{Id: id, Reason: why})
 }
 
-// steady is how long a connection holds that was no failed try, though nothing happened to the job.
+// steady is how long a connection must hold to count as progress even without events.
 const steady = 10 * time.Second
 
-// Follow passes on what happens to a job, from its beginning, until it has ended. An error of each
-// ends it. Patience begins anew when something new was heard, or the connection held for a while:
-// one that breaks at once, again and again, is none.
+// Follow passes the events of a job to each, from the beginning, until the job has ended. An error
+// of each ends it. The patience restarts when there is a new event, or when the connection has held
+// for a while; a connection that keeps breaking at once does not count.
 func (c *Client) Follow(ctx context.Context, id string, each func(*control.JobEvent) error) error {
 	return c.follow(ctx, id, false, &Place{}, each)
 }
 
-// FollowLogs is Follow that begins with what earlier runs of the master have kept of the job's log.
+// FollowLogs is Follow, but starts with the log that earlier runs of the master stored.
 func (c *Client) FollowLogs(ctx context.Context, id string, f func(*control.JobEvent) error) error {
 	return c.follow(ctx, id, true, &Place{}, f)
 }
@@ -290,8 +292,8 @@ func (c *Client) follow(ctx context.Context, id string, logs bool, at *Place, ea
 	broke, back := false, false
 	return c.persist(ctx, func(ctx context.Context) (bool, error) {
 		if broke {
-			// A stream says nothing until something happens; this says that the master is there,
-			// and knows the job.
+			// A stream sends nothing until there is an event. This call checks that the master
+			// answers and knows the job.
 			_, err := once(ctx, c, control.ClusterClient.GetJob, &control.GetJobRequest{Id: id})
 			if connect.CodeOf(err) == connect.CodeNotFound {
 				return false, &finalError{fmt.Errorf("%w %s", ErrForgotten, id)}
@@ -299,7 +301,7 @@ func (c *Client) follow(ctx context.Context, id string, logs bool, at *Place, ea
 			if err != nil {
 				return false, err
 			}
-			if !back { // once for each loss that is told
+			if !back { // once per reported loss
 				c.back()
 			}
 			back = true
@@ -318,8 +320,8 @@ func (c *Client) follow(ctx context.Context, id string, logs bool, at *Place, ea
 	})
 }
 
-// Events passes on what has happened to a job so far, with what earlier runs of the master have
-// kept of its log.
+// Events passes the events of a job so far to each, including the log that earlier runs of the
+// master stored.
 func (c *Client) Events(ctx context.Context, id string, each func(*control.JobEvent) error) error {
 	return c.Explain(ctx, c.watch(ctx, &control.WatchJobRequest{Id: id, Past: true, Logs: true}, each))
 }
@@ -340,7 +342,7 @@ func (c *Client) watch(ctx context.Context, r *control.WatchJobRequest, each fun
 	return stream.Err()
 }
 
-// Result writes what a job computed, and returns how many bytes that were.
+// Result writes the result of a job, and returns its size in bytes.
 func (c *Client) Result(ctx context.Context, id string, w io.Writer) (int64, error) {
 	offset := int64(0)
 	broke := false

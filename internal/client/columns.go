@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// SendColumn sends what write writes, and notes its id and checksum in the ColumnData of the job
-// that is then submitted. A piece is sent at a time, again when the connection was lost.
+// SendColumn sends what write writes to the master, and stores its id and checksum in data, for the
+// job to be submitted. It sends one piece at a time, and repeats a piece if the connection is lost.
 func (c *Client) SendColumn(ctx context.Context, data *job.ColumnData, write func(io.Writer) error) error {
 	s := &columnSender{client: c, ctx: ctx, id: rand.Text()}
 	var sum store.Sum
@@ -23,7 +23,7 @@ func (c *Client) SendColumn(ctx context.Context, data *job.ColumnData, write fun
 	return s.send(s.waiting.Next(s.waiting.Len()), true)
 }
 
-// columnSender sends what is written to it.
+// columnSender is a writer that sends data in pieces.
 type columnSender struct {
 	client  *Client
 	ctx     context.Context

@@ -13,11 +13,11 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// askEvery is how often a load is asked about.
+// askEvery is the interval of progress requests.
 const askEvery = 250 * time.Millisecond
 
-// LoadGraph loads a graph and returns when it is there; progress is told how far the load is. When
-// ctx ends the load does too, and the graph is dropped.
+// LoadGraph loads a graph and returns when it is loaded. It passes the progress of the load to
+// progress. When ctx ends, it drops the graph, which also stops the load.
 func (c *Client) LoadGraph(ctx context.Context, r *control.LoadGraphRequest, progress func(stage string, done, total int64)) (*control.Graph, error) {
 	asking, stop := context.WithCancel(ctx)
 	var asked sync.WaitGroup
@@ -34,13 +34,13 @@ func (c *Client) LoadGraph(ctx context.Context, r *control.LoadGraphRequest, pro
 	return answer, c.Explain(ctx, err)
 }
 
-// SaveGraph has the workers store a graph as a snapshot, and returns its manifest.
+// SaveGraph makes the workers store a graph as a snapshot, and returns the manifest.
 func (c *Client) SaveGraph(ctx context.Context, r *control.SaveGraphRequest) (*control.SaveGraphResponse, error) {
 	answer, err := c.conn().Cluster.SaveGraph(ctx, r)
 	return answer, c.Explain(ctx, err)
 }
 
-// askProgress tells how far a load is, until ctx ends.
+// askProgress reports the progress of a load until ctx ends.
 func (c *Client) askProgress(ctx context.Context, name string, progress func(stage string, done, total int64)) {
 	t := time.NewTicker(askEvery)
 	defer t.Stop()
@@ -60,13 +60,13 @@ func (c *Client) askProgress(ctx context.Context, name string, progress func(sta
 	}
 }
 
-// Graph says what is known of a graph.
+// Graph returns the description of a graph.
 func (c *Client) Graph(ctx context.Context, name string) (*control.Graph, error) {
 	return ask(ctx, c, control.ClusterClient.InspectGraph, &control.InspectGraphRequest{Name: name})
 }
 
-// DropGraph frees a graph. One that is not there is freed already; a job that has been told to end
-// is waited for.
+// DropGraph drops a graph. It ignores a missing graph, and waits for a job on it that is being
+// cancelled.
 func (c *Client) DropGraph(ctx context.Context, name string) error {
 	began := time.Now()
 	for {
@@ -85,7 +85,7 @@ func (c *Client) DropGraph(ctx context.Context, name string) error {
 	}
 }
 
-// listed is how many vertices are asked for at once.
+// listed is the number of vertices in a request.
 const listed = 1 << 16
 
 // Vertices returns the input ids of a graph's vertices, by number.
@@ -105,8 +105,8 @@ func (c *Client) Vertices(ctx context.Context, g *control.Graph, progress func(s
 	return labels, nil
 }
 
-// Names returns the input ids of names, and the names of input ids, of a graph's vertices, as far
-// as it has them: at most some hundred at once.
+// Names returns the input ids of names, and the names of input ids, of vertices of a graph. It
+// omits unknown ones. A call should have at most a few hundred.
 func (c *Client) Names(ctx context.Context, graph string, names []string, labels []uint64) ([]*control.Name, error) {
 	r, err := ask(ctx, c, control.ClusterClient.ListVertices, &control.ListVerticesRequest{Graph: graph, Names: names, NamesOf: labels})
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *Client) Names(ctx context.Context, graph string, names []string, labels
 	return r.Names, nil
 }
 
-// ask makes a call that is answered at once. Its error is worded for people.
+// ask makes a call that is answered at once, and explains its error.
 func ask[Q, A any](ctx context.Context, c *Client, call method[Q, A], question *Q) (*A, error) {
 	answer, err := once(ctx, c, call, question)
 	return answer, c.Explain(ctx, err)

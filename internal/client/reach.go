@@ -13,21 +13,22 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Times of waiting for what is about to be there.
+// Times of waiting for a master or workers.
 const (
-	absentAfter = 5 * time.Second        // who waits is told after so long, or half of its patience
-	longestPoll = 500 * time.Millisecond // between two looks
+	// when the user is told about the wait, unless half of the patience is shorter
+	absentAfter = 5 * time.Second
+	longestPoll = 500 * time.Millisecond // between two attempts
 )
 
-// Reach waits until the master answers, for Patience at most: master and clients may be started at
-// the same time.
+// Reach waits until the master answers, for Patience at most, because master and clients may be
+// started at the same time.
 func (c *Client) Reach(ctx context.Context) error {
 	_, err := c.reach(ctx)
 	return err
 }
 
-// reach is Reach; it returns the workers if the master listed them. What else it answers the next
-// call finds out.
+// reach is Reach. It returns the workers if the master listed them. The next call reports a
+// refusal.
 func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 	began, told := time.Now(), false
 	for wait, tries := firstWait, 1; ; tries++ {
@@ -69,9 +70,9 @@ func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 	}
 }
 
-// FewWorkersError says that there are fewer workers than were waited for.
+// FewWorkersError means that there are fewer workers than requested.
 type FewWorkersError struct {
-	// There are those registered, and Lost those that the master has lost since shortly before.
+	// There are the registered workers. Lost are those that were lost recently.
 	There, Lost []string
 	Wanted      int
 	waited      time.Duration
@@ -85,17 +86,17 @@ func (e *FewWorkersError) Error() string {
 	return fmt.Sprintf("%s (waited %v for more)", text, e.waited.Round(time.Millisecond))
 }
 
-// Enough reports whether there would be enough if none had been lost.
+// Enough reports whether there would be enough workers without losses.
 func (e *FewWorkersError) Enough() bool {
 	return len(e.There) > 0 && len(e.There)+len(e.Lost) >= e.Wanted
 }
 
-// lostPatience is how long a worker that was lost may take to come back.
+// lostPatience is how long a lost worker may take to come back.
 const lostPatience = 10 * time.Second
 
-// AwaitWorkers waits until n workers are registered, or fails with a FewWorkersError: if lost says
-// so, after lostPatience if only those that were lost are missing. It tells how many there are when
-// it has waited for some seconds, and whenever that changes; each worker that comes renews the
+// AwaitWorkers waits until n workers are registered, or fails with a FewWorkersError. If lost is
+// true and only lost workers are missing, it fails after lostPatience. After some seconds it calls
+// tell with the number of workers, and again whenever it changes. Each new worker restarts the
 // client's patience.
 func (c *Client) AwaitWorkers(ctx context.Context, n int, lost bool, tell func(found int)) error {
 	began, last, most, told := time.Now(), time.Now(), 0, -1

@@ -9,11 +9,11 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// endTime bounds the wait for a job that was told to end.
+// endTime bounds the wait for a cancelled job.
 const endTime = 30 * time.Second
 
-// Run submits a job, passes on what happens to it, and returns how it has ended. When ctx ends the
-// job is cancelled, and waited for, for a while; then Run returns ctx's cause.
+// Run submits a job, passes its events to each, and returns the ended job. When ctx ends, Run
+// cancels the job, waits for its end for a limited time, and returns the cause of ctx.
 func (c *Client) Run(ctx context.Context, spec *job.Spec, each func(*control.JobEvent) error) (*control.Job, error) {
 	submitting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -31,10 +31,10 @@ func (c *Client) Run(ctx context.Context, spec *job.Spec, each func(*control.Job
 	return nil, err
 }
 
-// Start is Run that leaves a job alone when ctx ends. The master may have taken a job though nobody
-// waits for the answer any more: it is waited for until submitting ends. Taken is called when the
-// job is known; it does not begin if ctx has ended by then. Without each it is left alone once it
-// may begin.
+// Start is Run, but does not cancel the job when ctx ends. Until submitting ends, it waits for the
+// answer to the submission, because the master may have accepted the job. It then calls taken. If
+// ctx has ended by then, the job does not begin. If each is nil, Start returns when the job may
+// begin.
 func (c *Client) Start(ctx, submitting context.Context, spec *job.Spec, taken func(id string), at *Place, each func(*control.JobEvent) error) (*control.Job, error) {
 	job, err := c.Submit(submitting, spec)
 	if err != nil {
@@ -51,8 +51,8 @@ func (c *Client) Start(ctx, submitting context.Context, spec *job.Spec, taken fu
 	return ended, err
 }
 
-// End cancels a job, passes on what happens after a place, and waits for its end, for a
-// while or until ctx ends. What each returns changes nothing.
+// End cancels a job, passes its further events to each, and waits for its end until endTime or ctx
+// ends. It ignores errors of each.
 func (c *Client) End(ctx context.Context, id, reason string, at *Place, each func(*control.JobEvent) error) (*control.Job, error) {
 	if _, err := c.Cancel(context.WithoutCancel(ctx), id, reason); err != nil {
 		return nil, fmt.Errorf("job %s may go on: %w", id, err)
@@ -69,19 +69,20 @@ func (c *Client) End(ctx context.Context, id, reason string, at *Place, each fun
 	return job, nil
 }
 
-// Place is how far a client has heard of a job. The zero value is the beginning.
+// Place is a position in the events of a job. The zero value is the beginning.
 type Place struct {
-	Missed uint64 // how many events the master no longer had
-	last   uint64 // number of the last event
+	Missed uint64 // number of events that the master had discarded
+	last   uint64 // sequence number of the last event
 	told   control.Told
 }
 
-// pass notes an event, and reports whether it is new. The number of progress is the last event's.
+// pass notes an event, and reports whether it is new. A progress event has the number of the event
+// before it.
 func (p *Place) pass(e *control.JobEvent) bool {
-	if e.Sequence>>32 != p.last>>32 { // the master was started anew
+	if e.Sequence>>32 != p.last>>32 { // the master was restarted
 		p.last = e.Sequence >> 32 << 32
 	}
-	if e.Sequence > p.last { // lines that earlier masters have kept may share a number
+	if e.Sequence > p.last { // lines stored by earlier masters may share a number
 		p.Missed += e.Sequence - p.last - 1
 	}
 	if p.last = e.Sequence; p.told == nil {
@@ -90,16 +91,16 @@ func (p *Place) pass(e *control.JobEvent) bool {
 	return !p.told.Again(e)
 }
 
-// Wait passes on what happens to a job after a place, which it moves on, until the job has ended,
-// and returns how. A job whose end a master could not keep, before another one took its place, goes
-// on under that.
+// Wait passes the events of a job after a place to each, and advances the place, until the job has
+// ended. It returns the job. If a master could not store the end of a job before another master
+// took over, the job continues under that one.
 func (c *Client) Wait(ctx context.Context, id string, at *Place, each func(*control.JobEvent) error) (*control.Job, error) {
 	for {
 		before := at.last
 		if err := c.follow(ctx, id, false, at, each); err != nil {
 			return nil, err
 		}
-		job, err := c.Job(ctx, id) // the stack of a program that failed is in no event
+		job, err := c.Job(ctx, id) // events do not contain the stack of a failed program
 		switch {
 		case err != nil:
 			return nil, err

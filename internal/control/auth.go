@@ -18,26 +18,28 @@ import (
 	"github.com/superstep-go/superstep/internal/statefile"
 )
 
-// Credentials are what a process shows to others and knows others by. Nobody may speak to who has
-// none; who has none calls a master of this machine with the token of the user's own.
+// Credentials are a process's own secrets and its means to check others. A process accepts nobody
+// without credentials. Without credentials, a client calls a master on this machine with the user's
+// own token.
 type Credentials struct {
 	Token Token
-	// TLS has the certificates; nil is no TLS.
+	// TLS has the certificates; nil means no TLS.
 	TLS *certs.Files
-	// InsecureToken lets the token travel in the clear between machines.
+	// InsecureToken allows sending the token unencrypted to and from other machines.
 	InsecureToken bool
 }
 
-// Token is a secret that everyone in a cluster knows. The zero value is none, and allows nobody.
+// Token is a secret shared by all processes of a cluster. The zero value means no token, and allows
+// nobody.
 type Token struct {
 	text string
-	own  bool // made for this machine alone, and not given
+	own  bool // made by superstep for this machine only
 }
 
-// minToken is the length under which a token can be guessed.
+// minToken is the minimum length of a token, because shorter ones can be guessed.
 const minToken = 16
 
-// ReadToken reads a file of one line; no name, no token.
+// ReadToken reads a token from a file with one line. Without a name it returns no token.
 func ReadToken(file string) (Token, error) {
 	if file == "" {
 		return Token{}, nil
@@ -53,7 +55,7 @@ func ReadToken(file string) (Token, error) {
 	return NewToken(strings.TrimSpace(line), file)
 }
 
-// NewToken makes a token of a text; where names where it is from, in errors.
+// NewToken makes a token from a text; where is its origin, for errors.
 func NewToken(text, where string) (Token, error) {
 	if len(text) < minToken {
 		return Token{}, fmt.Errorf("%s: found a token of %d characters, expected %d or more (openssl rand -hex 32 makes one)", where, len(text), minToken)
@@ -69,7 +71,7 @@ func NewToken(text, where string) (Token, error) {
 // Given reports whether there is a token.
 func (t Token) Given() bool { return t.text != "" }
 
-// Secret is the token itself, for what proves it in its own way; empty if there is none.
+// Secret returns the token itself, or "" if there is none.
 func (t Token) Secret() string { return t.text }
 
 // String keeps the secret out of logs.
@@ -83,8 +85,8 @@ func (t Token) String() string {
 // GoString is String, for %#v.
 func (t Token) GoString() string { return t.String() }
 
-// Allows reports whether the headers of a request carry the token, or a proof of it. How long it
-// takes does not depend on how much of it is right.
+// Allows reports whether the headers of a request contain the token or a proof of it. It takes
+// constant time.
 func (t Token) Allows(h http.Header) bool {
 	if !t.Given() {
 		return false
@@ -97,7 +99,7 @@ func (t Token) Allows(h http.Header) bool {
 	return subtle.ConstantTimeCompare(given[:], right[:]) == 1
 }
 
-// signer gives the proof of the token with calls, and refuses those that are no message.
+// signer adds a proof of the token to calls, and rejects invalid messages.
 type signer struct{ *Connection }
 
 var _ connect.Interceptor = (*signer)(nil)
@@ -115,7 +117,8 @@ func (s *signer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		}
 		s.sign(request.Header())
 		answer, err := next(ctx, request)
-		if last && connect.CodeOf(err) == connect.CodeUnauthenticated { // of another master, maybe
+		// another master may lead now
+		if last && connect.CodeOf(err) == connect.CodeUnauthenticated {
 			if err := s.prove(ctx); err != nil {
 				return nil, err
 			}
@@ -139,7 +142,7 @@ func (s *signer) WrapStreamingHandler(h connect.StreamingHandlerFunc) connect.St
 	return h
 }
 
-// checkedConn refuses to send what is no message, or anything if the token could not be proved.
+// checkedConn rejects invalid messages. If the token could not be proved, it rejects all.
 type checkedConn struct {
 	connect.StreamingClientConn
 	err error
@@ -157,18 +160,18 @@ func (c *checkedConn) Send(message any) error {
 	return c.StreamingClientConn.Send(message)
 }
 
-// HandlerOptions are for the handlers of both services: how large messages may be, and what is in
-// them.
+// HandlerOptions returns the options of the handlers of both services: the maximum size of
+// messages, and checks of their contents.
 func HandlerOptions() []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage), connect.WithInterceptors(door{}),
-		// A small body may inflate to any size, and gzip takes a quarter of the time of a short
-		// superstep.
+		// Disable gzip: a small body may inflate to any size, and gzip takes a quarter of the time
+		// of a short superstep.
 		connect.WithCompression("gzip", nil, nil),
 	}
 }
 
-// Loopback reports whether an address to listen at, HOST:PORT, can only be reached from this
+// Loopback reports whether an address to listen at, HOST:PORT, can be reached only from this
 // machine.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
@@ -182,7 +185,7 @@ func Loopback(address string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Local reports whether a Host header names this machine by its loopback.
+// Local reports whether a Host header names the loopback of this machine.
 func Local(host string) bool {
 	if _, _, err := net.SplitHostPort(host); err != nil {
 		host = net.JoinHostPort(strings.Trim(host, "[]"), "80")
@@ -190,11 +193,11 @@ func Local(host string) bool {
 	return Loopback(host)
 }
 
-// ErrNoCertificate is that who listens with TLS has no certificate.
+// ErrNoCertificate is the error of listening with TLS without a certificate.
 var ErrNoCertificate = errors.New("TLS needs --tls-cert and --tls-key too: a certificate to show")
 
-// CheckListen refuses to listen where others can reach it without TLS, unless there is a token, of
-// which it was said that it may travel in the clear.
+// CheckListen rejects an address that other machines can reach without TLS, unless there is a token
+// that may be sent unencrypted.
 func CheckListen(address string, who Credentials) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return fmt.Errorf("found the address %q, expected HOST:PORT, such as 127.0.0.1:7700", address)

@@ -13,13 +13,14 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// Bounds of what a request says.
+// Bounds of the contents of requests.
 const (
 	// MaxName bounds the bytes of a name, a path, a reason or another text.
 	MaxName = job.MaxText
 )
 
-// Bounded returns an error if a request has a text above MaxName. Package job bounds descriptions.
+// Bounded returns an error if a request has a text longer than MaxName. Package job bounds
+// descriptions.
 func Bounded(m proto.Message) error {
 	err := protorange.Range(m.ProtoReflect(), func(p protopath.Values) error {
 		last := p.Index(-1)
@@ -41,11 +42,11 @@ func Bounded(m proto.Message) error {
 	return nil
 }
 
-// description ends the names of fields that hold a description in JSON.
+// description ends the names of fields that contain a description as JSON.
 const description = "_json"
 
-// door refuses requests that are not bounded, before a handler has them.
-type door struct{ connect.UnaryInterceptorFunc } // of which no client is wrapped
+// door rejects requests that exceed the bounds before they reach a handler.
+type door struct{ connect.UnaryInterceptorFunc } // for handlers only
 
 func (door) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
@@ -71,8 +72,8 @@ func (c *admittedConn) Receive(m any) error {
 	return admit(m)
 }
 
-// admit is Bounded for any request but that for vertices, whose names are as long as those of the
-// graph: it is answered and forgotten.
+// admit is Bounded for all requests except ListVertices, whose names may be as long as those of the
+// graph, because they are not stored.
 func admit(m any) error {
 	switch m := m.(type) {
 	case *ListVerticesRequest:

@@ -1,35 +1,37 @@
-// Package control is what a cluster's master, its workers and its clients say to each other: the
-// messages and services of control.proto, who may speak (a token), how (HTTP/2, with limits and
-// deadlines), and how the master says no. Master and worker meet here and nowhere else.
+// Package control is the protocol between a cluster's master, workers and clients: the messages and
+// services of control.proto, authentication (tokens and TLS), the transport (HTTP/2 with limits and
+// deadlines), and refusals. The packages master and worker share no other package for their
+// communication. Read control.proto first, then lane.go.
 package control
 
 //go:generate go run -C ../../tools ./protogen internal/control control.proto
 
 import "time"
 
-// Protocol is the version of what is said here. A worker with another one is refused.
+// Protocol is the version of the protocol. The master refuses workers with another version.
 const Protocol = 14
 
-// Limits of what is taken from a connection.
+// Limits of received data.
 const (
-	// MaxMessage is how large a message may be, in bytes; a job's spec is held to MaxSpec.
+	// MaxMessage is the maximum size of a message in bytes. MaxSpec is smaller.
 	MaxMessage = 4 << 20
-	// MaxSpec is how large the description of a job or a graph may be.
+	// MaxSpec is the maximum size of the description of a job or graph.
 	MaxSpec = 128 << 10
-	// ChunkSize is how much of a result goes into one message.
+	// ChunkSize is the size of a chunk of a result in one message.
 	ChunkSize = 256 << 10
 )
 
-// NetbenchProgram is what a job that measures the network names as its program.
+// NetbenchProgram is the program name of a job that measures the network.
 const NetbenchProgram = "netbench"
 
-// Lease is the time after which a worker that was not heard of is lost, and HeartbeatsPerLease how
-// often it tells that it lives: with these a death is seen within 3 s, and a pause of 1 s is none.
+// Lease is the time after which a silent worker is lost. HeartbeatsPerLease is the number of
+// heartbeats in that time. With these values a death is detected within 3 s, and a pause of 1 s is
+// tolerated.
 const (
 	Lease              = 2500 * time.Millisecond
 	HeartbeatsPerLease = 5
 )
 
-// Hold is how long workers keep graphs for a master that is not there, and the master waits for
-// graphs of workers that are not.
+// Hold is how long workers keep graphs for a missing master, and how long the master waits for
+// missing workers that hold graphs.
 const Hold = time.Minute

@@ -17,16 +17,16 @@ import (
 	"github.com/superstep-go/superstep/internal/certs"
 )
 
-// foreignTexts are in errors of HTTP/2 when the other end speaks something else.
+// foreignTexts occur in errors of HTTP/2 if the server speaks another protocol.
 var foreignTexts = []string{
 	"malformed HTTP", "looked like an HTTP/1.1 header", unmet, "invalid content-type",
 	"http2: frame too large", "PROTOCOL_ERROR", "FRAME_SIZE_ERROR",
 }
 
-// unmet is in the error of a connection that ended before anything was said.
+// unmet occurs in the error of a connection that ended before any data was received.
 const unmet = "http2: client conn could not be established"
 
-// Foreign reports whether a call was answered by something else than a master.
+// Foreign reports whether something other than a master answered a call.
 func Foreign(err error) bool {
 	if connect.IsWireError(err) || err == nil {
 		return false
@@ -36,7 +36,7 @@ func Foreign(err error) bool {
 	}
 	switch connect.CodeOf(err) {
 	case connect.CodeUnimplemented, connect.CodeUnauthenticated, connect.CodePermissionDenied, connect.CodeNotFound:
-		return true // an HTTP status, without a message of ours
+		return true // an HTTP status without one of our messages
 	}
 	for _, text := range foreignTexts {
 		if strings.Contains(err.Error(), text) {
@@ -46,17 +46,17 @@ func Foreign(err error) bool {
 	return false
 }
 
-// WantsTLS is what Go's server says to who speaks without TLS.
+// WantsTLS is the answer of Go's TLS server to a client without TLS.
 const WantsTLS = "Client sent an HTTP request to an HTTPS server."
 
 var errWantsTLS = errors.New("it wants TLS: give --tls-ca, and --tls-cert and --tls-key or --token-file")
 
-// noTLS reports whether what answered a handshake does not speak TLS.
+// noTLS reports whether a handshake failed because the server does not speak TLS.
 func noTLS(err error) bool {
 	return errors.As(err, new(tls.RecordHeaderError)) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
-// distrust returns why a certificate was not taken for the master's, or nil.
+// distrust returns why a certificate was not accepted as the master's, or nil.
 func distrust(err error) (why *certs.TrustError) {
 	_ = errors.As(err, &why)
 	return why
@@ -80,14 +80,14 @@ func foreignText(address string, cause error) string {
 	return fmt.Sprintf("what answers at %s is not a master: %s", address, innermost(cause))
 }
 
-// ForeignError says that something answers, and is not a master.
+// ForeignError means that the server at Address is not a master.
 type ForeignError struct {
 	Address string
 	Cause   error
 }
 
-// Silent reports whether it closed the connection without a word, as something does that stands
-// before a master which does not listen yet.
+// Silent reports whether the server closed the connection without an answer. A proxy does so if the
+// master behind it does not listen yet.
 func (e *ForeignError) Silent() bool { return silent(e.Cause) }
 
 func silent(cause error) bool {
@@ -97,12 +97,12 @@ func silent(cause error) bool {
 func (e *ForeignError) Error() string { return foreignText(e.Address, e.Cause) }
 func (e *ForeignError) Unwrap() error { return e.Cause }
 
-// probeTimeout bounds a look at who answers.
+// probeTimeout bounds a probe.
 const probeTimeout = 2 * time.Second
 
-// Probe looks who is at the address: a call that fails does not say so reliably, for what answers
-// may close the connection before its answer is read. It returns a ForeignError if that is
-// something else than a master, else nil, also if nobody answers.
+// Probe checks what kind of server is at the address. A failed call does not tell reliably, because
+// the server may close the connection before its answer is read. Probe returns a ForeignError if
+// the server is not a master, and nil if it is one or there is no server.
 func (c *Connection) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -120,7 +120,7 @@ func (c *Connection) Probe(ctx context.Context) error {
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	_ = r.Write(conn) // what closes the connection before it has read this may have said something
+	_ = r.Write(conn) // a server that closes the connection early may have sent an answer
 	answer, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, 64<<10)), r)
 	switch {
 	case ctx.Err() != nil:
@@ -141,10 +141,10 @@ func (c *Connection) Probe(ctx context.Context) error {
 	return &ForeignError{c.address, fmt.Errorf("it answers %s to GET /healthz", answer.Status)}
 }
 
-// maxReason bounds why a request was refused, as text.
+// maxReason bounds the text of a refusal.
 const maxReason = 1 << 10
 
-// refusedBy is the error of a request that was answered 401 or 403, with why.
+// refusedBy makes the error of a request that was answered 401 or 403, with the reason.
 func refusedBy(answer *http.Response) error {
 	code := connect.CodeUnauthenticated
 	if answer.StatusCode == http.StatusForbidden {
@@ -153,6 +153,6 @@ func refusedBy(answer *http.Response) error {
 	if answer.Header.Get(refusedHeader) == "" {
 		return connect.NewError(code, errToken)
 	}
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxReason)) // what there is of it will do
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxReason)) // a partial text will do
 	return connect.NewWireError(code, errors.New(Text(strings.TrimSpace(string(text)), MaxText)))
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/superstep-go/superstep/internal/certs"
 )
 
-// Gate decides who may what at a port that speaks HTTP: by certificates, a token, or both.
-// docs/operating.md has the table. The zero value lets nobody in.
+// Gate is the access control of an HTTP port, by certificates, a token, or both. docs/operating.md
+// has the table of roles. The zero value admits nobody.
 type Gate struct {
 	Credentials
-	// Metrics is a token that opens what is for metrics alone.
+	// Metrics is a token that gives access to metrics only.
 	Metrics Token
-	// Refused, if not nil, is told of everyone who is turned away, and whence.
+	// Refused, if not nil, is called with the address of each refused caller and the reason.
 	Refused func(from string, why error)
 }
 
-// LoadTLS loads the certificates that files name, unless that was done, or none are named. log gets
-// it when they change, or is nil.
+// LoadTLS loads the certificates named by n, unless they are loaded already or n is empty. log
+// receives later changes of the files, and may be nil.
 func LoadTLS(done *certs.Files, n certs.Names, log *slog.Logger) (*certs.Files, error) {
 	if done != nil || !n.Given() {
 		return done, nil
@@ -35,23 +35,23 @@ func LoadTLS(done *certs.Files, n certs.Names, log *slog.Logger) (*certs.Files, 
 	return certs.Load(n, func(line string) { log.Warn(line) })
 }
 
-// Caller is who makes a request.
+// Caller is the authenticated caller of a request.
 type Caller struct {
-	Name  string // of the certificate, or what stands for one
+	Name  string // of the certificate, or one of the names below
 	Roles certs.Role
-	From  string     // the other end's address
-	shown certs.Role // by the certificate alone
+	From  string     // network address
+	shown certs.Role // roles of the certificate only
 }
 
 // Names of callers without a certificate.
 const (
 	callerOfToken   = "token"
-	callerOfBrowser = "browser" // that gave the token
-	callerAnyone    = "anyone"  // of earlier versions
+	callerOfBrowser = "browser" // a browser with the token
+	callerAnyone    = "anyone"  // an owner in the state of earlier versions
 )
 
-// Owner is by whom what the caller makes is owned: a certificate's name, or for all without one the
-// same.
+// Owner returns the owner of what the caller creates: the name of the certificate, or a common name
+// for all callers without one.
 func (c Caller) Owner() string {
 	if c.Name == callerOfBrowser {
 		return callerOfToken
@@ -59,24 +59,24 @@ func (c Caller) Owner() string {
 	return c.Name
 }
 
-// Named reports whether an owner is one of several.
+// Named reports whether an owner is the name of a certificate.
 func Named(who string) bool { return who != "" && who != callerOfToken && who != callerAnyone }
 
-// Reading is what may look, and Using what may do all that users can.
+// Reading are the roles that may view, Using are those that may do everything that users can.
 const (
 	Using   = certs.Client
 	Reading = certs.Client | certs.Reader
 )
 
-// errToken and errNobody are all that someone learns who is not known.
+// errToken and errNobody are all that an unknown caller learns.
 var (
 	errToken  = errors.New("a token is missing or wrong: give --token-file the file that the master was started with; without one its own user, with the same HOME and XDG_STATE_HOME, needs none")
 	errNobody = errors.New("a certificate is needed, or the token: give --tls-cert and --tls-key, or --token-file")
 	errWorker = errors.New("a worker needs a certificate with the role worker: give --tls-cert and --tls-key")
 )
 
-// Caller returns who makes a request. The error says why it is nobody that is known; then there are
-// no roles.
+// Caller returns the caller of a request. The error is the reason if the caller is unknown; it then
+// has no roles.
 func (g *Gate) Caller(r *http.Request) (Caller, error) {
 	caller := Caller{From: r.RemoteAddr}
 	err := errToken
@@ -113,7 +113,7 @@ func (g *Gate) Caller(r *http.Request) (Caller, error) {
 	return caller, err
 }
 
-// ofToken is what the token allows to users: all without TLS, when there are no others.
+// ofToken returns the roles of a caller with the token: all of a user's roles without TLS.
 func (g *Gate) ofToken() certs.Role {
 	if g.TLS == nil {
 		return Reading | certs.Operator
@@ -121,14 +121,14 @@ func (g *Gate) ofToken() certs.Role {
 	return Reading
 }
 
-// Browser is who makes a request of a browser that gave the token.
+// Browser returns the caller for a browser that has given the token.
 func (g *Gate) Browser(r *http.Request) Caller {
 	known(r.Context())
 	return Caller{Name: callerOfBrowser, Roles: g.ofToken(), From: r.RemoteAddr}
 }
 
-// Allow returns who makes a request, if that is someone with one of the roles; else a
-// *connect.Error, and the request counts as refused.
+// Allow returns the caller of a request if it has one of the roles. Otherwise it returns a
+// *connect.Error and counts a refusal.
 func (g *Gate) Allow(r *http.Request, roles certs.Role) (Caller, error) {
 	caller, err := g.Caller(r)
 	code := connect.CodeUnauthenticated
@@ -151,22 +151,22 @@ func (g *Gate) refuse(from string, why error) {
 	}
 }
 
-// callerKey is where a context has who calls.
+// callerKey is the context key of the caller.
 type callerKey struct{}
 
-// CallerOf returns who made the request of a context, by what let it through.
+// CallerOf returns the caller that Service stored in a context.
 func CallerOf(ctx context.Context) Caller {
 	caller, _ := ctx.Value(callerKey{}).(Caller)
 	return caller
 }
 
-// As returns a context of a request of someone.
+// As returns a context with a caller.
 func As(ctx context.Context, who Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, who)
 }
 
-// Service lets those through to h, a service, who may call the procedure. Of others nothing but the
-// head is read.
+// Service passes requests to h if the caller may call the procedure. Of other requests it reads
+// only the head.
 func (g *Gate) Service(h http.Handler) http.Handler {
 	answer := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -175,21 +175,21 @@ func (g *Gate) Service(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r.WithContext(As(r.Context(), caller)))
 			return
 		}
-		// Else HTTP/1.1 would wait for the body before it answers, and HTTP/2 would stay with the
-		// same certificate.
+		// Without this, HTTP/1.1 would wait for the body before the answer, and HTTP/2 would keep
+		// the connection with its certificate.
 		w.Header().Set("Connection", "close")
-		_ = answer.Write(w, r, err) // the caller may be gone
+		_ = answer.Write(w, r, err) // the caller may have gone
 	})
 }
 
-// looks are the procedures that change nothing, and tell nothing of what was computed.
+// looks are the procedures that change nothing and return no results.
 var looks = map[string]bool{
 	ClusterListJobsProcedure: true, ClusterGetJobProcedure: true, ClusterWatchJobProcedure: true,
 	ClusterListGraphsProcedure: true, ClusterInspectGraphProcedure: true,
 	ClusterListWorkersProcedure: true, ClusterStatusProcedure: true,
 }
 
-// rolesFor are those who may call a procedure.
+// rolesFor returns the roles that may call a procedure.
 func rolesFor(procedure string) certs.Role {
 	switch {
 	case strings.HasPrefix(procedure, "/"+WorkersName+"/"):
@@ -202,8 +202,8 @@ func rolesFor(procedure string) certs.Role {
 	return Using
 }
 
-// Page lets those through to h who have one of the roles; with metrics also those with the token of
-// metrics.
+// Page passes requests to h if the caller has one of the roles or, if metrics is true, the metrics
+// token.
 func (g *Gate) Page(h http.Handler, roles certs.Role, metrics bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !metrics || !g.Metrics.Allows(r.Header) {
@@ -220,9 +220,9 @@ func (g *Gate) Page(h http.Handler, roles certs.Role, metrics bool) http.Handler
 var errHost = errors.New("only names of this machine are answered to, such as 127.0.0.1 or " +
 	"localhost (--token-file allows others)")
 
-// AtHome refuses what a browser may have been led into, where the token was not given: requests to
-// names that are not this machine's, which another site's name can be made to lead here by (DNS
-// rebinding). Calls of workers and clients have no origin, and health is no secret.
+// AtHome rejects DNS rebinding: requests to names other than this machine's, if the token is
+// superstep's own. Calls of workers and clients, which have no Origin header, and health checks
+// pass.
 func (g *Gate) AtHome(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		health := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
@@ -236,7 +236,7 @@ func (g *Gate) AtHome(next http.Handler) http.Handler {
 	})
 }
 
-// StatusOf is HTTP's status for who was not allowed.
+// StatusOf returns the HTTP status of a refusal.
 func StatusOf(err error) int {
 	if connect.CodeOf(err) == connect.CodePermissionDenied {
 		return http.StatusForbidden
@@ -244,14 +244,14 @@ func StatusOf(err error) int {
 	return http.StatusUnauthorized
 }
 
-// refusedHeader marks an answer whose text says to a worker why it is refused.
+// refusedHeader marks an answer whose text tells a worker why it was refused.
 const refusedHeader = "Superstep-Refused"
 
-// NoToken tells who asks with a browser, or curl, how to get in.
+// NoToken explains to users of a browser or curl how to get access.
 const NoToken = `a token is missing or wrong: open the link that superstep printed, ` +
 	`or curl -H "Authorization: Bearer $(cat FILE)"`
 
-// PageText words for who asks with curl why a request was refused.
+// PageText explains a refusal to users of curl.
 func PageText(err error) string {
 	var e *connect.Error
 	switch {
@@ -265,12 +265,13 @@ func PageText(err error) string {
 	return err.Error()
 }
 
-// tooMany begins the line of a server that closed a connection for want of room, before whose it is.
+// tooMany begins the log line about a connection closed for lack of room; the client's address
+// follows.
 const tooMany = "too many connections: closed one from "
 
-// ErrorLog takes what a server says of its clients: connections that were too many are refusals, and
-// handshakes of TLS that failed, but for those of callers who just went away; all else goes to log,
-// for debugging.
+// ErrorLog returns the log for a server's errors. Too many connections and failed TLS handshakes
+// count as refusals, except if the client just disconnected. Other errors go to the log at level
+// debug.
 func (g *Gate) ErrorLog(to *slog.Logger) *log.Logger {
 	rest := slog.NewLogLogger(to.Handler(), slog.LevelDebug)
 	return log.New(writerFunc(func(line string) {
@@ -289,7 +290,7 @@ func (g *Gate) ErrorLog(to *slog.Logger) *log.Logger {
 	}), "", 0)
 }
 
-// handshakeText says what stands behind the words of crypto/tls that do not.
+// handshakeText adds an explanation to unclear errors of crypto/tls.
 func handshakeText(why string) string {
 	switch why {
 	case "remote error: tls: bad certificate":

@@ -6,24 +6,24 @@ import (
 	"sync/atomic"
 )
 
-// Health answers those who start and stop a process: whether it lives and is not stuck, at
-// /healthz, and whether it can get work, at /readyz. It needs no token and says nothing else. The
-// zero value is not ready.
+// Health serves /healthz, which tells whether the process is alive and not stuck, and /readyz,
+// which tells whether it can accept work. They need no token and reveal nothing else. The zero
+// value is not ready.
 type Health struct {
 	reason atomic.Pointer[string]
 	stuck  atomic.Pointer[string]
 }
 
-// ready is the reason of a process that is.
+// ready is the reason of a process that is ready.
 var ready = ""
 
-// Ready says that the process can get work.
+// Ready notes that the process can accept work.
 func (h *Health) Ready() { h.reason.Store(&ready) }
 
-// NotReady says why it cannot, in a few words.
+// NotReady notes why it cannot, in a few words.
 func (h *Health) NotReady(why string) { h.reason.Store(&why) }
 
-// Stuck says why the process cannot go on; an empty text, that it can.
+// Stuck notes why the process is stuck; an empty text means that it is not.
 func (h *Health) Stuck(why string) { h.stuck.Store(&why) }
 
 // Handle adds both pages to mux.

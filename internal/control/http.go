@@ -20,13 +20,13 @@ import (
 // Deadlines of connections.
 const (
 	dialTimeout  = 3 * time.Second
-	pingAfter    = 5 * time.Second // without a frame
+	pingAfter    = 5 * time.Second // without a received frame
 	pingTimeout  = 5 * time.Second
-	writeTimeout = 30 * time.Second // without a byte that could be written
+	writeTimeout = 30 * time.Second // without progress of a write
 )
 
-// NewHTTPServer serves a handler by HTTP/1.1 and HTTP/2, with bounds on what a caller can hold on
-// to; [Serve] lets connections in. Streams are bounded by leases instead.
+// NewHTTPServer makes a server for HTTP/1.1 and HTTP/2 that bounds the resources of each caller;
+// [Serve] accepts its connections. Leases bound streams instead.
 func NewHTTPServer(h http.Handler, base context.Context) *http.Server {
 	return newHTTPServer(h, base, usual)
 }
@@ -54,17 +54,17 @@ func newHTTPServer(h http.Handler, base context.Context, bounds limits) *http.Se
 	return s
 }
 
-// The protocols of HTTP, as TLS names them.
+// Protocol names of HTTP in TLS.
 const (
 	http1 = "http/1.1"
 	http2 = "h2"
 )
 
-// Serve serves the connections of a listener, within bounds, by TLS if there are certificates,
-// until the server is closed. TLS's handshake is a part of a request's head, for which a caller has
-// some seconds.
+// Serve serves connections of a listener, within limits, until the server is closed. It uses TLS if
+// there are certificates. The TLS handshake counts as part of a request's head, whose time is
+// limited.
 func Serve(s *http.Server, l net.Listener, files *certs.Files) error {
-	told := make(chan string, 1) // by another goroutine: a log may be slow
+	told := make(chan string, 1) // logged by another goroutine, because logging may be slow
 	defer close(told)
 	go func() {
 		for from := range told {
@@ -86,7 +86,7 @@ func Serve(s *http.Server, l net.Listener, files *certs.Files) error {
 	return s.ServeTLS(l, "", "")
 }
 
-// Deny refuses a request as the HTTP API does: JSON with why.
+// Deny rejects a request in the format of the HTTP API: JSON with the reason.
 func Deny(w http.ResponseWriter, status int, why string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
@@ -94,10 +94,10 @@ func Deny(w http.ResponseWriter, status int, why string) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"error": why})
 }
 
-// Dialer makes connections; the zero value of what takes one is TCP.
+// Dialer opens connections. Where one is optional, nil means TCP.
 type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Connection is how to reach a master. Close it when done.
+// Connection is a client of a master. The caller must close it.
 type Connection struct {
 	Workers WorkersClient
 	Cluster ClusterClient
@@ -108,11 +108,11 @@ type Connection struct {
 	dial    Dialer
 	base    *http.Transport
 	*credential
-	number atomic.Int64              // of the certificates that connections were made with
-	proved atomic.Pointer[time.Time] // when
+	number atomic.Int64              // version of the certificates of the current connections
+	proved atomic.Pointer[time.Time] // time of the last proof
 }
 
-// Connect prepares to talk to the master at HOST:PORT. Nothing is sent yet.
+// Connect prepares a client of the master at HOST:PORT. It does not connect yet.
 func Connect(address string, who Credentials, dial Dialer) (*Connection, error) {
 	address = strings.TrimPrefix(strings.TrimPrefix(address, "http://"), "https://")
 	host, port, err := net.SplitHostPort(address)
@@ -123,7 +123,8 @@ func Connect(address string, who Credentials, dial Dialer) (*Connection, error) 
 		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
 	}
 	if to := dial; host == "localhost" {
-		// Masters listen at 127.0.0.1. At ::1, which the name may be too, another user might.
+		// Masters listen at 127.0.0.1. localhost may also resolve to ::1, where another user's
+		// server could listen.
 		dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return to(ctx, "tcp", "127.0.0.1:"+port)
 		}
@@ -153,10 +154,10 @@ func Connect(address string, who Credentials, dial Dialer) (*Connection, error) 
 	return c, nil
 }
 
-// Address is the master's.
+// Address returns the master's address.
 func (c *Connection) Address() string { return c.address }
 
-// Addresses are those of several masters, parted by commas.
+// Addresses splits a comma-separated list of masters.
 func Addresses(text string) []string {
 	all := strings.Split(text, ",")
 	for i, address := range all {
@@ -166,8 +167,8 @@ func Addresses(text string) []string {
 	return all
 }
 
-// renew lets go of connections that were made with other certificates than there are now: the
-// master may no longer take these.
+// renew closes idle connections that were made with earlier certificates, which the master may no
+// longer accept.
 func (c *Connection) renew() {
 	if c.who.TLS == nil {
 		return
@@ -177,7 +178,7 @@ func (c *Connection) renew() {
 	}
 }
 
-// open makes a connection to the master that speaks a protocol, with TLS if there is.
+// open opens a connection to the master for a protocol, with TLS if there are certificates.
 func (c *Connection) open(ctx context.Context, protocol string) (net.Conn, error) {
 	conn, err := c.dial(ctx, "tcp", c.address)
 	if err != nil || c.who.TLS == nil {
@@ -193,13 +194,13 @@ func (c *Connection) open(ctx context.Context, protocol string) (net.Conn, error
 	return secure, nil
 }
 
-// Close lets go of idle connections; calls still under way end with their contexts.
+// Close closes idle connections. Calls in progress end with their contexts.
 func (c *Connection) Close() { c.base.CloseIdleConnections() }
 
-// Explain words an error of a call to the master for people, as the function Explain does.
+// Explain is the function Explain for this master.
 func (c *Connection) Explain(err error) error { return Explain(c.address, err) }
 
-// Explain words an error of a call for people: without the protocol's own words.
+// Explain converts an error of a call for users, without terms of the RPC protocol.
 func Explain(address string, err error) error {
 	var e *connect.Error
 	var text *TextError
@@ -220,7 +221,7 @@ func Explain(address string, err error) error {
 		return &wordedError{fmt.Sprintf("the master at %s sent too large a message: %s", address, e.Message()), e}
 	case Foreign(err):
 		return &wordedError{foreignText(address, e), e}
-	// net/http says so of pings that had no answer.
+	// net/http returns this for a ping without an answer.
 	case innermost(e) == "http2: client connection lost":
 		return &wordedError{fmt.Sprintf("the master at %s no longer answers", address), e}
 	default:
@@ -228,8 +229,8 @@ func Explain(address string, err error) error {
 	}
 }
 
-// Closed words the error of a call whose connection has ended, and not its context: else such an
-// error is context.Canceled.
+// Closed explains the error of a call whose connection was closed while its context was still
+// valid. Such an error otherwise looks like context.Canceled.
 func Closed(address string, err error) error {
 	if e := new(connect.Error); errors.As(err, &e) && e.Code() == connect.CodeCanceled {
 		return &wordedError{fmt.Sprintf("the master at %s closed the connection", address), e}
@@ -248,7 +249,7 @@ type wordedError struct {
 func (e *wordedError) Error() string { return e.text }
 func (e *wordedError) Unwrap() error { return e.cause }
 
-// innermost is the text of the last error in a chain, which names what the system said.
+// innermost returns the text of the last error in a chain, which is usually the system's.
 func innermost(err error) string {
 	for {
 		next := errors.Unwrap(err)

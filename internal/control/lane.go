@@ -21,49 +21,49 @@ import (
 	"github.com/superstep-go/superstep/internal/certs"
 )
 
-// A worker's session is a connection that the master's port hands over (HTTP's Upgrade), and on it
-// message after message both ways. Every superstep of a job waits for a command and a report; as a
-// stream of HTTP/2 these took up to twice the time. A message is what it is on a stream of gRPC: a
-// byte of flags, its length, and itself.
+// A worker's session is a connection obtained from the master's HTTP port by Upgrade, with messages
+// in both directions. Every superstep of a job waits for a command and a report, and on a stream of
+// HTTP/2 these took up to twice as long. The format is that of a gRPC stream: a byte of flags, the
+// length, and the message.
 const (
-	// SessionPath is where a session begins.
+	// SessionPath is the HTTP path where a session begins.
 	SessionPath     = "/superstep.control.v1.Session"
 	sessionProtocol = "superstep-session"
 )
 
-// flagEnd marks a side's last message, a [Refusal], which says why it ends the session.
+// flagEnd marks the last message of a side, a [Refusal] with the reason for the end.
 const flagEnd = 2
 
-// prefixSize is how long a message's prefix is: a byte of flags and the length, big-endian.
+// prefixSize is the size of a message's prefix: a byte of flags and the length, big-endian.
 const prefixSize = 5
 
-// maxPending bounds the bytes that wait while others are being sent.
+// maxPending bounds the bytes that are queued while others are sent.
 const maxPending = 1 << 20
 
-// endTimeout bounds how long it is tried to say why a session ends.
+// endTimeout bounds the time to send the reason for the end.
 const endTimeout = time.Second
 
-// Lane is a side of a session. One goroutine receives; any may send. Messages go in the order in
-// which they were given.
+// Lane is one side of a session. One goroutine receives, any goroutine may send. Messages keep
+// their order.
 type Lane struct {
 	conn     net.Conn
 	in       io.Reader
 	body     []byte
-	received atomic.Uint64 // bytes
+	received atomic.Uint64 // bytes received
 
 	mu           sync.Mutex
 	room         sync.Cond
 	pending      []byte
 	spare        []byte
-	busy         bool // someone sends, and takes along what is pending
+	busy         bool // a goroutine is sending, and will also send pending
 	ended        bool
 	err          error
 	closeOnce    sync.Once
 	closeOutcome error
 }
 
-// NewLane makes a side of a session of a connection, which is the lane's from then on; in reads
-// from it.
+// NewLane makes a side of a session from a connection, which it takes over. in reads from the
+// connection.
 func NewLane(conn net.Conn, in *bufio.Reader) *Lane {
 	l := &Lane{conn: conn}
 	l.in = metered{in, &l.received}
@@ -71,10 +71,9 @@ func NewLane(conn net.Conn, in *bufio.Reader) *Lane {
 	return l
 }
 
-// Send sends a message, which may be changed when it returns. While much waits to be sent it waits
-// too, until the lane is closed at the latest. That a message could not be sent, the one who
-// receives learns as well, unless it is a [CodecError]: then nothing of it was sent, and the
-// session goes on.
+// Send sends a message, which the caller may change afterwards. It blocks while too much is queued
+// and the lane is open. A failed write also ends Receive. But after a [CodecError] nothing was
+// sent, and the session continues.
 func (l *Lane) Send(m proto.Message) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,10 +88,10 @@ func (l *Lane) Send(m proto.Message) error {
 	return l.err
 }
 
-// Offer sends a message soon, and does not wait. It reports false if too much waits already.
+// Offer queues a message without blocking. It returns false if too much is queued.
 func (l *Lane) Offer(m proto.Message) bool { return l.soon(m, maxPending/2) == nil }
 
-// Post is Offer, however much waits: for the few messages that have to come before later ones.
+// Post is Offer without a bound, for the few messages that must be sent before later ones.
 func (l *Lane) Post(m proto.Message) error { return l.soon(m, math.MaxInt) }
 
 var errBusy = errors.New("too much waits to be sent")
@@ -117,7 +116,7 @@ func (l *Lane) soon(m proto.Message, most int) error {
 	return nil
 }
 
-// add appends a message to what is pending. The lock is held.
+// add appends a message to pending. The caller holds the lock.
 func (l *Lane) add(flags byte, m proto.Message) error {
 	switch {
 	case l.err != nil:
@@ -139,7 +138,8 @@ func (l *Lane) add(flags byte, m proto.Message) error {
 	return nil
 }
 
-// flush sends what is pending until nothing is. The lock is held, but not while it writes.
+// flush sends pending until it is empty. The caller holds the lock, which is released during
+// writes.
 func (l *Lane) flush() {
 	for len(l.pending) > 0 && l.err == nil {
 		data := l.pending
@@ -152,7 +152,7 @@ func (l *Lane) flush() {
 		}
 		if err != nil && l.err == nil {
 			l.err = err
-			l.conn.Close() // who receives learns of it
+			l.conn.Close() // ends Receive
 		}
 		l.room.Broadcast()
 	}
@@ -160,8 +160,8 @@ func (l *Lane) flush() {
 	l.room.Broadcast()
 }
 
-// Receive reads the next message into m. Why the other side ended the session is a *connect.Error
-// with its [Refusal], or io.EOF if it did not say.
+// Receive reads the next message into m. When the other side has ended the session, the error is a
+// *connect.Error with its [Refusal], or io.EOF if there was no reason.
 func (l *Lane) Receive(m proto.Message) error {
 	var prefix [prefixSize]byte
 	if _, err := io.ReadFull(l.in, prefix[:]); err != nil {
@@ -197,7 +197,7 @@ func (l *Lane) Receive(m proto.Message) error {
 	return nil
 }
 
-// metered counts the bytes that are read.
+// metered counts the bytes read.
 type metered struct {
 	io.Reader
 	bytes *atomic.Uint64
@@ -209,11 +209,11 @@ func (c metered) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Received is how many bytes have come so far: of a message that is under way, a sign that the
-// other side lives. Any goroutine may ask.
+// Received returns the number of bytes received so far. Even during a partial message, an increase
+// shows that the other side is alive. Any goroutine may call it.
 func (l *Lane) Received() uint64 { return l.received.Load() }
 
-// End says why the session ends, and closes the lane.
+// End sends the reason for the end of the session, and closes the lane.
 func (l *Lane) End(why error) {
 	r := &Refusal{Text: Text(why.Error(), MaxText)}
 	if refused, ok := errors.AsType[*RefusedError](why); ok {
@@ -232,14 +232,14 @@ func (l *Lane) End(why error) {
 	l.Close()
 }
 
-// Close ends what is sent and received.
+// Close closes the connection.
 func (l *Lane) Close() error {
 	l.closeOnce.Do(func() { l.closeOutcome = l.conn.Close() })
 	return l.closeOutcome
 }
 
-// Sessions hands the connections of workers' sessions over to serve, which has them until it
-// returns. The context is the server's.
+// Sessions passes connections of workers' sessions to serve, which owns them until it returns. The
+// context is the server's.
 func Sessions(g *Gate, serve func(ctx context.Context, l *Lane)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := g.Allow(r, certs.Worker); err != nil {
@@ -267,7 +267,7 @@ func Sessions(g *Gate, serve func(ctx context.Context, l *Lane)) http.Handler {
 	})
 }
 
-// Session begins a session with the master. ctx bounds that alone.
+// Session opens a session with the master. ctx bounds only the opening.
 func (c *Connection) Session(ctx context.Context) (*Lane, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()

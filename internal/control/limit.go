@@ -12,52 +12,52 @@ import (
 	"github.com/superstep-go/superstep/internal/certs"
 )
 
-// limits bound what callers can hold on to, whoever they are.
+// limits bound the resources that callers can use.
 type limits struct {
-	// For the head of a request, from the connection's or the head's beginning.
+	// Time for the head of a request, from the start of the connection or head.
 	header  time.Duration
-	body    time.Duration // for its body
+	body    time.Duration // time for its body
 	idle    time.Duration // between requests
-	perHost int           // connections
-	all     int           // connections
-	// Connections that have not come as far as a request: in the handshake of TLS, or silent.
+	perHost int           // connections per host
+	all     int           // connections in total
+	// Connections without a request yet: in the TLS handshake, or silent.
 	fresh int
-	size  int64 // of a body, in bytes
+	size  int64 // maximum size of a body in bytes
 }
 
 var usual = limits{header: 5 * time.Second, body: 10 * time.Second, idle: time.Minute, perHost: 256, all: 4096, fresh: 512, size: MaxMessage}
 
-// limiter bounds how many connections of a listener there are, from each host and in all. Where
-// there are too many, the oldest goes whose caller is not known, else the oldest that asks for
-// nothing: who opens connections, and is silent or slow, pushes out nobody who is known. A
-// connection that asks for nothing for too long is closed.
+// limiter bounds the connections of a listener, per host and in total. When there are too many, it
+// closes the oldest connection of an unknown caller or, if there is none, the oldest without a
+// request in progress. So silent or slow strangers cannot push out known callers. It also closes
+// connections that stay idle too long.
 type limiter struct {
 	net.Listener
 	limits
-	full   func(from string) // is told whose connection went because there were too many
+	full   func(from string) // called with the address of a connection closed for lack of room
 	mu     sync.Mutex
 	hosts  map[string][]*counted // oldest first
 	count  int
-	silent []*counted // those without a request so far, oldest first
+	silent []*counted // connections without a request yet, oldest first
 }
 
-// counted is a connection that the limiter counts.
+// counted is a connection counted by the limiter.
 type counted struct {
 	net.Conn
 	limit *limiter
 	host  string
 	once  sync.Once
-	idle  *time.Timer // closes the connection; under the limiter's lock
-	asked bool        // there was a request; under the limiter's lock
-	known bool        // the caller of a request was; under the limiter's lock
-	busy  int         // requests of it that are being answered; under the limiter's lock
+	idle  *time.Timer // closes the connection; guarded by the limiter's lock
+	asked bool        // there was a request; guarded by the limiter's lock
+	known bool        // a request's caller was authenticated; guarded by the limiter's lock
+	busy  int         // requests in progress; guarded by the limiter's lock
 }
 
 func newLimiter(l net.Listener, bounds limits, full func(from string)) *limiter {
 	return &limiter{Listener: l, limits: bounds, full: full, hosts: map[string][]*counted{}}
 }
 
-// Accept returns the next connection that there is room for.
+// Accept returns the next connection for which there is room.
 func (l *limiter) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -67,7 +67,7 @@ func (l *limiter) Accept() (net.Conn, error) {
 		host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
 		conn := &counted{Conn: c, limit: l, host: host}
 		l.mu.Lock()
-		// Until a request is there.
+		// The timeout until the first request.
 		conn.idle = time.AfterFunc(l.header, func() { _ = conn.Close() })
 		l.mu.Unlock()
 		out, ok := l.admit(conn)
@@ -84,7 +84,7 @@ func (l *limiter) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection, and names one to be closed for it.
+// admit counts a connection. out is a connection to close instead.
 func (l *limiter) admit(c *counted) (out *counted, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,9 +105,9 @@ func (l *limiter) admit(c *counted) (out *counted, ok bool) {
 	return out, true
 }
 
-// victim is the connection that is closed first: of a host or, where all are too many, of any. The
-// oldest goes of the host that has most whose callers are not known, else most that ask for
-// nothing. The lock is held.
+// victim returns the connection to close: of a host or, if any is true, of all hosts. It chooses
+// the host with the most connections of unknown callers, or else with the most idle connections,
+// and of these the oldest. The caller holds the lock.
 func (l *limiter) victim(host string, any bool) *counted {
 	for _, stays := range []func(c *counted) bool{
 		func(c *counted) bool { return c.known },
@@ -129,7 +129,7 @@ func (l *limiter) victim(host string, any bool) *counted {
 	return nil
 }
 
-// remove stops counting a connection. The lock is held.
+// remove stops counting a connection. The caller holds the lock.
 func (l *limiter) remove(c *counted) {
 	own := l.hosts[c.host]
 	i := slices.Index(own, c)
@@ -145,19 +145,19 @@ func (l *limiter) remove(c *counted) {
 	}
 }
 
-// begun takes note that a connection has a request, or is gone. The lock is held.
+// begun notes that a connection has a request or is closed. The caller holds the lock.
 func (l *limiter) begun(c *counted) {
 	if i := slices.Index(l.silent, c); i >= 0 {
 		l.silent = slices.Delete(l.silent, i, i+1)
 	}
 }
 
-// connKey is where a request's context has its connection.
+// connKey is the context key of a request's connection.
 type connKey struct{}
 
-// requested is a connection of requests.
+// requested is the connection of a request.
 type requested struct {
-	*counted // nil of a listener that counts none
+	*counted // nil if the listener does not count connections
 	checked  certs.Checked
 }
 
@@ -169,7 +169,7 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, &requested{counted: count})
 }
 
-// checked is what is known of the certificate of a request's connection, or nil.
+// checked returns the cached check of the connection's certificate, or nil.
 func checked(ctx context.Context) *certs.Checked {
 	if c, ok := ctx.Value(connKey{}).(*requested); ok {
 		return &c.checked
@@ -177,8 +177,7 @@ func checked(ctx context.Context) *certs.Checked {
 	return nil
 }
 
-// known says that the caller of a request is known: its connection goes last where there are too
-// many.
+// known notes that the caller of a request is authenticated, so that its connection is closed last.
 func known(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*requested); ok && c.counted != nil {
 		c.limit.mu.Lock()
@@ -187,8 +186,8 @@ func known(ctx context.Context) {
 	}
 }
 
-// handle bounds the bodies of requests, and marks the connections of those that are being answered.
-// A request's head that comes byte by byte is none yet.
+// handle bounds the bodies of requests, and marks connections with requests in progress. A partial
+// head is not a request yet.
 func (b limits) handle(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connKey{}).(*requested); ok && c.counted != nil {
@@ -196,9 +195,10 @@ func (b limits) handle(next http.Handler) http.Handler {
 			defer c.limit.mark(c.counted, -1)
 		}
 		if r.Body != nil && r.Body != http.NoBody {
-			// net/http takes the deadline back at the body's end: an answer may take longer.
+			// net/http resets the deadline at the end of the body, so the answer may take longer.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(b.body))
-			// The server's own must keep its body, of which it knows how much is left.
+			// Replace the body only in a copy, because the server checks how much of its own body
+			// is left.
 			r = r.WithContext(r.Context())
 			r.Body = http.MaxBytesReader(w, r.Body, b.size)
 		}
@@ -206,8 +206,7 @@ func (b limits) handle(next http.Handler) http.Handler {
 	})
 }
 
-// mark counts the requests of a connection that are being answered. One with none is closed when it
-// stays so.
+// mark counts the requests in progress of a connection. Without one it starts the idle timeout.
 func (l *limiter) mark(c *counted, requests int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,21 +10,21 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// mostPairs is between how many workers of no site each pair has a line.
+// mostPairs is the maximum number of workers without sites for a line per pair.
 const mostPairs = 4
 
-// networkTable words what workers have measured of the network: a line for two sites, or for two
-// workers if they are few and no sites are given; of several ways that with the least bandwidth and
-// that with the most delay.
+// networkTable prints the workers' measurements of the network: a line per pair of sites or,
+// without sites and with few workers, per pair of workers. Of several links it prints the lowest
+// bandwidth and the longest delay.
 func networkTable(w io.Writer, workers []*Worker) {
 	groups, ways := placed(workers), map[[2]string]*Way{}
 	for _, from := range workers {
 		for _, to := range from.Ways {
 			a, b := groups[from.Name], groups[to.Worker]
 			if a == "" || b == "" {
-				continue // one is gone
+				continue // a worker is gone
 			}
-			key := [2]string{min(a, b), max(a, b)} // they are measured there and back
+			key := [2]string{min(a, b), max(a, b)} // both directions together
 			old := ways[key]
 			if old == nil {
 				ways[key] = &Way{BytesPerSecond: to.BytesPerSecond, DelaySeconds: to.DelaySeconds, AgeSeconds: to.AgeSeconds, Traffic: to.Traffic}
@@ -51,7 +51,7 @@ func networkTable(w io.Writer, workers []*Worker) {
 	}
 }
 
-// placed returns the site of each worker that is there, or what stands for it.
+// placed returns the site of each live worker, or a substitute.
 func placed(workers []*Worker) map[string]string {
 	groups, sites := map[string]string{}, false
 	for _, w := range workers {

@@ -17,18 +17,18 @@ import (
 	"github.com/superstep-go/superstep/internal/statefile"
 )
 
-// A master of one machine that was given neither a token nor TLS has a token of its own, in a file
-// that only its user can read. Processes of that user find it by the master's address:
+// A master that only this machine can reach, without a given token and TLS, has its own token in a
+// file that only its user can read. The user's other processes find it by the master's address:
 //
 //	STATE/superstep/tokens  0700        STATE is $XDG_STATE_HOME or ~/.local/state
 //	  localhost-7700        0600        64 hexadecimal digits
 //	  localhost-7700.held   0600        locked as long as a process holds the token: see HoldOwn
 
-// ownSize is how many random bytes such a token has.
+// ownSize is the number of random bytes of such a token.
 const ownSize = 32
 
-// ownFile returns where the token of the master at HOST:PORT is kept; nowhere if others can reach
-// it.
+// ownFile returns the file of the token of the master at HOST:PORT, or "" if other machines can
+// reach the address.
 func ownFile(address string) (string, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil || !Loopback(address) {
@@ -42,7 +42,7 @@ func ownFile(address string) (string, error) {
 		host = ip.String()
 	}
 	if host == "127.0.0.1" {
-		host = "localhost" // which is nothing else, see Connect
+		host = "localhost" // Connect makes sure that both are the same
 	}
 	dir, err := statefile.PrivateDir("tokens")
 	return filepath.Join(dir, fmt.Sprintf("%s-%d", host, port)), err
@@ -63,7 +63,7 @@ func ownToken(address string, read func(file string, size int) ([]byte, error)) 
 	return Token{hex.EncodeToString(key), true}, nil
 }
 
-// findToken is the token of the user's master at an address, if there is one.
+// findToken returns the token of the user's master at an address, if there is one.
 func findToken(address string) (Token, error) {
 	t, err := ownToken(address, statefile.ReadKey)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,9 +72,8 @@ func findToken(address string) (Token, error) {
 	return t, err
 }
 
-// Complete gives a master at an address, or a worker of it, that has neither token nor TLS the
-// token of its user. It makes the token if there is none. If others can reach the address, that is
-// an error.
+// Complete fills in the user's own token for a master at an address, or its worker, without token
+// and TLS. It makes the token if necessary. It fails if other machines can reach the address.
 func (c *Credentials) Complete(address string) (err error) {
 	if c.Token.Given() || c.TLS != nil {
 		return nil
@@ -89,21 +88,21 @@ func (c *Credentials) Complete(address string) (err error) {
 	return nil
 }
 
-// ForgetOwn removes the token of this user's master at an address at which there will be no other.
+// ForgetOwn removes the token of this user's master at an address that will not be used again.
 func ForgetOwn(address string) {
 	if file, err := ownFile(address); err == nil && file != "" {
 		removeToken(file, false)
 	}
 }
 
-// held ends the name of a file that a process has locked while it holds the token beside it.
+// held is the suffix of a file that a process holds locked while it uses the token.
 const held = ".held"
 
-// HoldOwn has the token of this user's master at an address end with this process: after that, or
-// after a Close, the next process that makes or looks for a token removes it.
+// HoldOwn ties the token of this user's master at an address to this process. After the end of the
+// process, or a Close of f, the next process that makes or looks for a token removes it.
 func HoldOwn(address string) (f *os.File) {
 	if file, err := ownFile(address); err == nil && file != "" {
-		_ = statefile.Locked(file, func() (err error) { // else it stays
+		_ = statefile.Locked(file, func() (err error) { // on failure the token stays
 			f, err = statefile.Lock(file + held)
 			return err
 		})
@@ -118,8 +117,8 @@ func removeUnheld(dir string) {
 	}
 }
 
-// removeToken removes a token and the files beside it, unless a process holds it. A sweep keeps a
-// token without a file that it was held: another process has just made it, and does not hold it yet.
+// removeToken removes a token and its other files, unless a process holds it. A sweep skips a token
+// without a .held file: another process has just made it and does not hold it yet.
 func removeToken(file string, sweep bool) {
 	_ = statefile.Locked(file, func() error {
 		_, unheld := os.Stat(file + held)
@@ -135,17 +134,17 @@ func removeToken(file string, sweep bool) {
 	})
 }
 
-// RandomToken makes a token for what listens on this machine alone.
+// RandomToken makes a token for a server that only this machine can reach.
 func RandomToken() Token {
 	key := make([]byte, ownSize)
-	_, _ = rand.Read(key) // it never fails
+	_, _ = rand.Read(key) // never fails
 	return Token{hex.EncodeToString(key), true}
 }
 
-// Own reports whether nobody gave the token: it was made for what listens on this machine alone.
+// Own reports whether superstep made the token for a server that only this machine can reach.
 func (t Token) Own() bool { return t.own }
 
-// GossipKey is the key of gossip where none is given.
+// GossipKey derives the key of gossip if none is given.
 func (t Token) GossipKey() ([]byte, error) {
 	return hkdf.Key(sha256.New, []byte(t.text), nil, "superstep gossip", 32)
 }

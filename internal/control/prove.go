@@ -20,9 +20,8 @@ import (
 	"connectrpc.com/connect"
 )
 
-// Something else may answer where a master is looked for, so workers and clients prove to know the
-// token, and have it proved to them, before anything else is said. The token itself does not
-// travel:
+// A foreign server may listen at the master's address. So callers and the master prove to each
+// other that they know the token, before anything else is sent. The token itself is not sent:
 //
 //	caller                                                        master
 //	GET ChallengePath                                  ->
@@ -31,20 +30,20 @@ import (
 //	  nonce 32, challenge 72, HMAC("worker") 32        ->
 //	                                                   <-  HMAC("master") 32
 //
-// all in hexadecimal digits, the HMACs with the token over nonce and challenge. A challenge is 32
-// random bytes, when it was made, and an HMAC of these with a key of the master's process, which so
-// need not remember any. Calls, and a worker's session's beginning, carry the same Authorization,
-// for as long as a challenge holds.
+// All are in hexadecimal digits. The key of the HMACs is the token, and their message contains
+// nonce and challenge. A challenge consists of 32 random bytes, its time, and an HMAC of both with
+// a key of the master's process, which therefore need not store challenges. Calls, and the start of
+// a worker's session, have the same Authorization header while the challenge is valid.
 const (
 	ChallengePath = "/superstep.control.v1.Challenge"
 	proofPrefix   = "Proof "
 	nonceSize     = 32
 	challengeSize = nonceSize + 8 + sha256.Size
-	// challengeHolds is how long a proof opens calls.
+	// challengeHolds is how long a proof is valid for calls.
 	challengeHolds = 20 * time.Second
 )
 
-// issuer makes challenges and knows its own.
+// issuer makes and verifies challenges.
 type issuer struct {
 	key   [32]byte
 	start time.Time
@@ -52,11 +51,11 @@ type issuer struct {
 
 func newIssuer() *issuer {
 	i := &issuer{start: time.Now()}
-	_, _ = rand.Read(i.key[:]) // it never fails
+	_, _ = rand.Read(i.key[:]) // never fails
 	return i
 }
 
-// challenges are those of this process.
+// challenges is the issuer of this process.
 var challenges = newIssuer()
 
 func (i *issuer) mac(body []byte) []byte {
@@ -72,7 +71,7 @@ func (i *issuer) challenge(now time.Time) []byte {
 	return append(c, i.mac(c)...)
 }
 
-// holds reports whether a challenge is of this process, and not too old.
+// holds reports whether this process issued a challenge that is still valid.
 func (i *issuer) holds(c []byte, now time.Time) bool {
 	if len(c) != challengeSize || !hmac.Equal(i.mac(c[:nonceSize+8]), c[nonceSize+8:]) {
 		return false
@@ -81,7 +80,8 @@ func (i *issuer) holds(c []byte, now time.Time) bool {
 	return age >= 0 && age < challengeHolds
 }
 
-// proof is what a side, worker (or client) or master, proves with that it knows the token.
+// proof returns the HMAC by which a side, worker (or client) or master, proves that it knows the
+// token.
 func (t Token) proof(side string, nonce, challenge []byte) []byte {
 	m := hmac.New(sha256.New, []byte(t.text))
 	fmt.Fprintf(m, "superstep control %d %s\n", Protocol, side)
@@ -90,7 +90,7 @@ func (t Token) proof(side string, nonce, challenge []byte) []byte {
 	return m.Sum(nil)
 }
 
-// proved returns the nonce and the challenge of a header with a caller's proof, if it is right.
+// proved returns the nonce and challenge in a header if it contains a valid proof.
 func (t Token) proved(header string, now time.Time) (nonce, challenge []byte, ok bool) {
 	text, ok := strings.CutPrefix(header, proofPrefix)
 	if !ok || !t.Given() || len(text) != 2*(nonceSize+challengeSize+sha256.Size) {
@@ -105,7 +105,7 @@ func (t Token) proved(header string, now time.Time) (nonce, challenge []byte, ok
 	return nonce, challenge, right && challenges.holds(challenge, now)
 }
 
-// Challenge answers callers that prove to know the token.
+// Challenge handles ChallengePath.
 func Challenge(g *Gate) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -125,7 +125,7 @@ func Challenge(g *Gate) http.Handler {
 	})
 }
 
-// credential is what a connection's calls carry.
+// credential is the Authorization header of a connection's calls.
 type credential struct{ header atomic.Pointer[string] }
 
 func (c *credential) set(header string) { c.header.Store(&header) }
@@ -136,11 +136,11 @@ func (c *credential) sign(h http.Header) {
 	}
 }
 
-// errUnproved is of what answers and does not know the token.
+// errUnproved means that the server does not know the token.
 var errUnproved = errors.New("what answers does not know the cluster's token: it is not its master")
 
-// prove proves to the master that this process knows the token, and has it prove as much. Without a
-// token there is nothing to prove, and with TLS the master has proved already who it is.
+// prove exchanges proofs with the master. Without a token there is nothing to prove. With TLS the
+// master's certificate is the proof.
 func (c *Connection) prove(ctx context.Context) error {
 	c.renew()
 	token := c.who.Token
@@ -180,7 +180,7 @@ func (c *Connection) prove(ctx context.Context) error {
 	return nil
 }
 
-// proveAgain is prove if the last proof will not hold for much longer. It reports whether that is
+// proveAgain renews the proof if it will expire soon. Otherwise it returns true: the last proof is
 // still used.
 func (c *Connection) proveAgain(ctx context.Context) (last bool, err error) {
 	if last := c.proved.Load(); last == nil || time.Since(*last) >= challengeHolds/2 {
@@ -190,10 +190,10 @@ func (c *Connection) proveAgain(ctx context.Context) (last bool, err error) {
 	return true, nil
 }
 
-// exitTime bounds how long ReportExit takes.
+// exitTime bounds ReportExit.
 const exitTime = 2 * time.Second
 
-// ReportExit tells a master why a worker has ended.
+// ReportExit tells a master why a worker's process ended.
 func ReportExit(address string, who Credentials, dial Dialer, r *ReportExitRequest) error {
 	ctx, cancel := context.WithTimeout(context.Background(), exitTime)
 	defer cancel()
@@ -207,7 +207,7 @@ func ReportExit(address string, who Credentials, dial Dialer, r *ReportExitReque
 	return err
 }
 
-// challenged asks at ChallengePath for so many bytes.
+// challenged requests ChallengePath and expects size bytes.
 func (c *Connection) challenged(ctx context.Context, header string, size int) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+ChallengePath, nil)
 	if err != nil {
@@ -229,7 +229,7 @@ func (c *Connection) challenged(ctx context.Context, header string, size int) ([
 	switch answer.StatusCode {
 	case http.StatusOK:
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		var said struct{ Error string } // as Deny says it
+		var said struct{ Error string } // see Deny
 		_ = json.NewDecoder(io.LimitReader(answer.Body, maxReason)).Decode(&said)
 		if said.Error == "" {
 			said.Error = fmt.Sprintf("a challenge was answered %q", answer.Status)

@@ -10,13 +10,13 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// MaxPaired is the most partitions of which records tell what each sent to each other. Of more they
-// have sums: pairs grow with the square, and an event must fit into a message, and many into
-// memory. With 64 a record has at most some 100 KB, or five times that if the job is traced; with
-// sums, at 4,096 partitions, 2 MB.
+// MaxPaired is the maximum number of partitions for which records have an entry per pair of
+// partitions. For more partitions they have sums, because the number of pairs grows with the
+// square, and events must fit into messages and memory. With 64 partitions a record has up to about
+// 100 KB, or five times that with a trace. With sums for 4,096 partitions it has 2 MB.
 const MaxPaired = 64
 
-// SumPeers replaces what went to each other partition by sums.
+// SumPeers replaces the entries per peer by sums.
 func SumPeers(p *record.Partition) {
 	for i := range p.Peers {
 		p.Sums = record.AddSum(p.Sums, p.Peers[i].Sum())
@@ -24,7 +24,8 @@ func SumPeers(p *record.Partition) {
 	p.Peers = nil
 }
 
-// recordVersion begins an encoded record. It rises when the fields of a record's types change.
+// recordVersion is the first byte of an encoded record. It changes with the fields of the record's
+// types.
 const recordVersion = 1
 
 // EncodeRecord encodes the record of a superstep for messages.
@@ -33,8 +34,8 @@ func EncodeRecord(s *record.Superstep) ([]byte, error) {
 	return append([]byte{recordVersion}, data...), err
 }
 
-// DecodeRecord decodes what EncodeRecord has encoded. It refuses other versions, and what no run
-// can have recorded.
+// DecodeRecord decodes the result of EncodeRecord. It rejects other versions and impossible
+// records.
 func DecodeRecord(data []byte) (*record.Superstep, error) {
 	if len(data) == 0 || data[0] != recordVersion {
 		return nil, fmt.Errorf("a superstep's record: found version %x, expected %x", data[:min(len(data), 1)], recordVersion)
@@ -51,8 +52,7 @@ func DecodeRecord(data []byte) (*record.Superstep, error) {
 	return s, nil
 }
 
-// NewGraphSize returns what is sent of a graph's size, and Trace the size that was sent; both are
-// nil of none.
+// NewGraphSize converts a graph's size to a message, and Trace converts it back. Both keep nil.
 func NewGraphSize(s *record.GraphSize) *GraphSize {
 	if s == nil {
 		return nil
@@ -67,7 +67,7 @@ func (s *GraphSize) Trace() *record.GraphSize {
 	return &record.GraphSize{Vertices: s.Vertices, Arcs: s.Arcs}
 }
 
-// NewSearch is a search of Graph500 as a message has it.
+// NewSearch converts a search of Graph500 to a message.
 func NewSearch(s *trace.Search) *BenchmarkSearch {
 	return &BenchmarkSearch{
 		Name: s.Job, Kernel: s.Kernel, Time: s.Seconds, Translate: s.Translate,
@@ -75,7 +75,7 @@ func NewSearch(s *trace.Search) *BenchmarkSearch {
 	}
 }
 
-// Trace is the search as traces have it.
+// Trace converts the search for traces.
 func (s *BenchmarkSearch) Trace() *trace.Search {
 	return &trace.Search{
 		Job: s.Name, Kernel: s.Kernel, Seconds: s.Time, Translate: s.Translate,
@@ -83,7 +83,7 @@ func (s *BenchmarkSearch) Trace() *trace.Search {
 	}
 }
 
-// NewPanic is a panic of a user's program as a message has it.
+// NewPanic converts a panic of a user's program to a message.
 func NewPanic(e *pregel.ProgramError) *Panic {
 	return &Panic{
 		Program: Text(e.Program, maxPanic), Superstep: int32(e.Superstep), Vertex: e.Vertex,
@@ -95,8 +95,7 @@ func NewPanic(e *pregel.ProgramError) *Panic {
 // maxPanic bounds each text of a panic.
 const maxPanic = MaxText
 
-// Err is the panic as it was where the program ran, but for what it panicked with, of which there
-// is the text.
+// Err converts the panic back. Its Value is only a text.
 func (p *Panic) Err() *pregel.ProgramError {
 	return &pregel.ProgramError{
 		Program: p.Program, Superstep: int(p.Superstep), Vertex: p.Vertex, Known: p.Known,
@@ -104,13 +103,13 @@ func (p *Panic) Err() *pregel.ProgramError {
 	}
 }
 
-// FinalAggregates are what the job's aggregators ended with, as reports have them; nil if there are
+// FinalAggregates returns the final values of the job's aggregators for reports; nil if there are
 // none.
 func (j *Job) FinalAggregates() trace.Aggregates {
 	var all trace.Aggregates
 	for _, a := range j.GetAggregators() {
 		if !json.Valid([]byte(a.Json)) {
-			continue // left out, or of a master with other ideas
+			continue // omitted, or invalid
 		}
 		if all == nil {
 			all = trace.Aggregates{}

@@ -8,11 +8,11 @@ import (
 	"connectrpc.com/connect"
 )
 
-// RefusedError is the master's no to a worker.
+// RefusedError is the master's refusal of a worker.
 type RefusedError struct {
 	Kind Refusal_Kind
 	Text string
-	Wait time.Duration // before another try makes sense; 0 is soon
+	Wait time.Duration // time to wait before another attempt; 0 means soon
 }
 
 func (e *RefusedError) Error() string { return e.Text }
@@ -22,7 +22,7 @@ func Refuse(kind Refusal_Kind, format string, args ...any) *RefusedError {
 	return &RefusedError{Kind: kind, Text: fmt.Sprintf(format, args...)}
 }
 
-// codes are what clients that know nothing of refusals see.
+// codes are the status codes for clients that do not read refusals.
 var codes = map[Refusal_Kind]connect.Code{
 	Refusal_KIND_DUPLICATE: connect.CodeAlreadyExists, Refusal_KIND_HELD: connect.CodeUnavailable,
 	Refusal_KIND_VERSION: connect.CodeFailedPrecondition, Refusal_KIND_PROGRAMS: connect.CodeFailedPrecondition,
@@ -30,7 +30,7 @@ var codes = map[Refusal_Kind]connect.Code{
 	Refusal_KIND_UNKNOWN: connect.CodeNotFound, Refusal_KIND_INVALID: connect.CodeInvalidArgument,
 }
 
-// Wire makes of a refusal what travels; other errors stay what they are.
+// Wire converts a refusal for sending. It returns other errors unchanged.
 func Wire(err error) error {
 	var r *RefusedError
 	if !errors.As(err, &r) {
@@ -43,10 +43,10 @@ func Wire(err error) error {
 	return e
 }
 
-// RefusalOf returns the refusal that a call's error carries, or unspecified.
+// RefusalOf returns the kind of refusal in a call's error, or unspecified.
 func RefusalOf(err error) Refusal_Kind { return refusalIn(err).GetKind() }
 
-// WaitOf is how long the refusal that a call's error carries asks to wait, or 0.
+// WaitOf returns the waiting time of the refusal in a call's error, or 0.
 func WaitOf(err error) time.Duration {
 	return time.Duration(refusalIn(err).GetWaitMilliseconds()) * time.Millisecond
 }
@@ -66,7 +66,7 @@ func refusalIn(err error) *Refusal {
 	return nil
 }
 
-// Final reports whether a worker that was refused so need not ask again.
+// Final reports whether a refused worker should give up.
 func Final(err error) bool {
 	switch RefusalOf(err) {
 	case Refusal_KIND_DUPLICATE, Refusal_KIND_VERSION, Refusal_KIND_PROGRAMS, Refusal_KIND_FENCED, Refusal_KIND_INVALID:

@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// StatusText words a status for people: the master's page and the command line show the same.
+// StatusText formats a status as text, for the master's page and the command line.
 func StatusText(s *StatusResponse) string {
 	var b strings.Builder
 	escape.Printf(&b, "master %s, superstep %s, up %v; %s, %d refused\n", s.Master, s.Version,
@@ -48,18 +48,17 @@ func StatusText(s *StatusResponse) string {
 	return trimLines(b.String())
 }
 
-// moreLine says that something is left out, and how to list it.
+// moreLine notes that entries were omitted, and how to list them.
 func moreLine(t *tabwriter.Writer, n uint32, next ...string) {
 	if n > 0 {
 		escape.Printf(t, "and %d more, for which a list has no room%s\n", n, strings.Join(next, ""))
 	}
 }
 
-// Limit returns how many bytes of memory a worker may take, or had free at the start where it has
-// no budget.
+// Limit returns a worker's memory limit in bytes, or without a budget its free memory at the start.
 func (w *Worker) Limit() uint64 { return cmp.Or(w.Budget.GetLimit(), w.Memory) }
 
-// heldText says what of its budget a worker's arrays and Go's heap hold, and what is in files.
+// heldText formats the memory that a worker's arrays and Go's heap hold, and what is in files.
 func (w *Worker) heldText() string {
 	b := w.Budget
 	if b == nil {
@@ -73,7 +72,7 @@ func (w *Worker) heldText() string {
 }
 
 func quotasTable(t *tabwriter.Writer, all []*QuotaUse) {
-	// what there is, of what may be
+	// the use, of the quota
 	of := func(n, quota uint64, text func(n uint64) string) string {
 		if quota == 0 {
 			return text(n)
@@ -95,7 +94,7 @@ func quotasTable(t *tabwriter.Writer, all []*QuotaUse) {
 	}
 }
 
-// JobsText words a list of jobs, of all or of those that have not ended.
+// JobsText formats a list of jobs: all, or those that have not ended.
 func JobsText(l *ListJobsResponse, all bool) string {
 	switch {
 	case len(l.Jobs) == 0 && all:
@@ -119,7 +118,7 @@ func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
 		if owners { // there are several
 			escape.Printf(t, "%s\t", owner)
 		}
-		if urgent { // so are there
+		if urgent { // likewise
 			escape.Printf(t, "%s\t", priority)
 		}
 		escape.Printf(t, "%s\t%s\t%s\t%s\t%s\n", supersteps, workers, submitted, took, reason)
@@ -141,7 +140,7 @@ func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
 	}
 }
 
-// priorityText is a job's priority, and by which it waits now if that is another.
+// priorityText returns a job's priority, and its current one if that differs.
 func (j *Job) priorityText() string {
 	asked, now := cmp.Or(j.Spec().Priority, Priority_PRIORITY_NORMAL.Word()), j.Priority.Word()
 	if j.Priority == Priority_PRIORITY_UNSPECIFIED || now == asked {
@@ -150,7 +149,7 @@ func (j *Job) priorityText() string {
 	return asked + ", now " + now
 }
 
-// GraphsText words a list of graphs.
+// GraphsText formats a list of graphs.
 func GraphsText(l *ListGraphsResponse) string {
 	if len(l.Graphs) == 0 {
 		return "no graphs\n"
@@ -182,7 +181,7 @@ func graphsTable(t *tabwriter.Writer, graphs []*Graph) {
 	}
 }
 
-// GraphText words what is known of one graph.
+// GraphText formats the description of a graph.
 func GraphText(g *Graph) string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -221,9 +220,9 @@ func count(n uint64, one, many string) string {
 
 func secondsText(s float64) string { return timeText(time.Duration(s * float64(time.Second))) }
 
-// timeText words a time for people, with about two figures.
+// timeText formats a duration with about two digits.
 func timeText(d time.Duration) string {
-	d = max(d, 0) // clocks are set
+	d = max(d, 0) // clocks may be adjusted
 	switch {
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
@@ -239,7 +238,7 @@ func timeText(d time.Duration) string {
 	return fmt.Sprintf("%d days", d/(24*time.Hour))
 }
 
-// blanks are those at the ends of lines.
+// blanks matches blanks at the ends of lines.
 var blanks = regexp.MustCompile(`(?m) +$`)
 
 func trimLines(text string) string { return blanks.ReplaceAllString(text, "") }

@@ -10,11 +10,10 @@ import (
 	"google.golang.org/protobuf/reflect/protorange"
 )
 
-// MaxText bounds what an error may say, so that it fits into a message.
+// MaxText bounds the text of an error, so that it fits into a message.
 const MaxText = 64 << 10
 
-// Text returns s as a message can carry it: as valid UTF-8 of at most so many bytes, 3 or more, cut
-// between characters.
+// Text converts s to valid UTF-8 of at most most bytes (at least 3), cut between characters.
 func Text(s string, most int) string {
 	const more = "..."
 	// The rest is cut off anyway.
@@ -29,14 +28,14 @@ func Text(s string, most int) string {
 	return s[:end] + more
 }
 
-// TextError is that a text is no UTF-8, which no message can carry.
+// TextError is the error of a text that is not UTF-8, which no message can contain.
 type TextError struct{ Text string }
 
 func (e *TextError) Error() string {
 	return fmt.Sprintf("found %.80q, expected UTF-8: a cluster is told nothing else", e.Text)
 }
 
-// checkTexts returns a [TextError] if a message has a text that it cannot carry.
+// checkTexts returns a [TextError] if a message has an invalid text.
 func checkTexts(m proto.Message) error {
 	return protorange.Range(m.ProtoReflect(), func(p protopath.Values) error {
 		last := p.Index(-1)
@@ -53,8 +52,8 @@ func checkTexts(m proto.Message) error {
 	})
 }
 
-// CodecError is that a message cannot be encoded, or what came is none. A connection on which it
-// was to be sent goes on.
+// CodecError means that a message could not be encoded or decoded. If it could not be encoded, the
+// connection stays usable.
 type CodecError struct{ Err error }
 
 func (e *CodecError) Error() string { return e.Err.Error() }

@@ -11,10 +11,10 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// word is the last part of an enumeration's name, in lower case: JOB_STATE_DONE is done.
+// word returns the last part of an enum constant's name in lower case: JOB_STATE_DONE is done.
 func word(name string) string { return strings.ToLower(name[strings.LastIndexByte(name, '_')+1:]) }
 
-// Word names a job's state as people read it: queued, running, done, failed or cancelled.
+// Word returns the name of a job's state for users: queued, running, done, failed or cancelled.
 func (s JobState) Word() string {
 	if s == JobState_JOB_STATE_LOADING || s == JobState_JOB_STATE_WRITING {
 		s = JobState_JOB_STATE_RUNNING
@@ -22,7 +22,7 @@ func (s JobState) Word() string {
 	return word(s.String())
 }
 
-// Detail is Word, and the step of a running job that is before or after its supersteps.
+// Detail returns Word and, for a running job that is loading or writing, this step.
 func (s JobState) Detail() string {
 	if step := word(s.String()); step != s.Word() {
 		return s.Word() + ", " + step
@@ -30,14 +30,14 @@ func (s JobState) Detail() string {
 	return s.Word()
 }
 
-// Complete reports whether the run of a job that is done came to an end of its own, as that of a
-// benchmark does.
+// Complete reports whether the run of a finished job ended by the program's own criterion, or is a
+// benchmark.
 func (j *Job) Complete() bool { return j.EndedBy == "" || trace.Ended(j.EndedBy).Complete() }
 
-// Word names a worker's state as people read it.
+// Word returns the name of a worker's state for users.
 func (s WorkerState) Word() string { return word(s.String()) }
 
-// StateText is a worker's state and what else is to be known of it, as people read it.
+// StateText returns a worker's state with a remark, for users.
 func (w *Worker) StateText() string {
 	state := w.State.Word()
 	switch {
@@ -51,10 +51,10 @@ func (w *Worker) StateText() string {
 	return state
 }
 
-// Word names a graph's state as people read it.
+// Word returns the name of a graph's state for users.
 func (s GraphState) Word() string { return word(s.String()) }
 
-// Word names a priority as people read it.
+// Word returns the name of a priority for users.
 func (p Priority) Word() string {
 	if p == Priority_PRIORITY_UNSPECIFIED {
 		p = Priority_PRIORITY_NORMAL
@@ -62,7 +62,7 @@ func (p Priority) Word() string {
 	return word(p.String())
 }
 
-// PriorityOf is the priority of a word; an empty one is normal.
+// PriorityOf parses a priority; "" means normal.
 func PriorityOf(word string) (p Priority, ok bool) {
 	for p := Priority_PRIORITY_LOW; p <= Priority_PRIORITY_HIGH; p++ {
 		if p.Word() == word {
@@ -72,24 +72,24 @@ func PriorityOf(word string) (p Priority, ok bool) {
 	return Priority_PRIORITY_NORMAL, word == ""
 }
 
-// Ended reports whether a job in this state stays in it.
+// Ended reports whether the state is final.
 func (s JobState) Ended() bool {
 	return s == JobState_JOB_STATE_DONE || s == JobState_JOB_STATE_FAILED || s == JobState_JOB_STATE_CANCELLED
 }
 
-// Spec is what a job was asked to do. One of another version is empty; package client refuses it.
+// Spec returns the job's description. That of another version is empty; package client rejects it.
 func (j *Job) Spec() *job.Spec { return readOr[job.Spec](j.GetSpecJson()) }
 
-// Spec is what is asked for.
+// Spec returns the description of the submitted job.
 func (r *SubmitJobRequest) Spec() *job.Spec { return readOr[job.Spec](r.GetSpecJson()) }
 
-// Source is what a graph was loaded from.
+// Source returns what the graph was loaded from.
 func (g *Graph) Source() *job.Source { return readOr[job.Source](g.GetSourceJson()) }
 
-// Source is what is to be loaded.
+// Source returns what to load.
 func (r *LoadGraphRequest) Source() *job.Source { return readOr[job.Source](r.GetSourceJson()) }
 
-// Source is what is to be loaded.
+// Source returns what to load.
 func (l *Load) Source() *job.Source { return readOr[job.Source](l.GetSourceJson()) }
 
 func readOr[T any](text string) *T {
@@ -100,8 +100,7 @@ func readOr[T any](text string) *T {
 	return v
 }
 
-// ProcessName is how a worker is called that has no other name: the host's name and the process's
-// number.
+// ProcessName returns the default name of a worker: the host's name and the process id.
 func ProcessName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -110,8 +109,7 @@ func ProcessName() string {
 	return fmt.Sprintf("%s-%d", host, os.Getpid())
 }
 
-// LocalHost returns the address of this host from which packets to another one leave. Nothing is
-// sent.
+// LocalHost returns the local address for packets to another host. It sends nothing.
 func LocalHost(address string) (string, error) {
 	c, err := net.Dial("udp", address)
 	if err != nil {
@@ -125,14 +123,14 @@ func LocalHost(address string) (string, error) {
 // maxName bounds the names of workers and graphs.
 const maxName = 128
 
-// NameRule words what ValidName asks for.
+// NameRule describes what ValidName accepts.
 var NameRule = fmt.Sprintf("up to %d letters, digits, - _ . and :, of which the first is a letter, a digit or _", maxName)
 
-// CatalogPrefix is what tells the name of a graph of the cluster from a file's.
+// CatalogPrefix distinguishes the name of a graph in the catalog from the name of a file.
 const CatalogPrefix = "catalog:"
 
-// ValidName reports whether a name of a worker or a graph can be shown anywhere as it is, and be
-// taken for nothing else: not for a flag (-x) nor for a directory (..).
+// ValidName reports whether a name of a worker or graph is safe to display and cannot be mistaken
+// for a flag (-x) or a directory (..).
 func ValidName(name string) bool {
 	if name != "" && strings.IndexByte("-.:", name[0]) >= 0 {
 		return false

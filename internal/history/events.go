@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// maxEvents is how many events are kept for readers that come back: a reader farther behind reads
-// everything anew.
+// maxEvents is how many events are kept for readers that reconnect. A reader that is farther behind
+// has to read everything again.
 const maxEvents = 4096
 
-// Event is something new. Kind is job, gone, step, stage or log; Data is a Job, nothing, a
-// *trace.Step, a trace.Stage or a trace.Log, and must not be changed.
+// Event is an update for readers. Kind is job, gone, step, stage or log. Data is a Job, nil, a
+// *trace.Step, a trace.Stage or a trace.Log, which must not be changed.
 type Event struct {
 	Number uint64
 	Kind   string
-	Job    string // whose it is, or none's
+	Job    string // id of the job, or ""
 	Data   any
 }
 
@@ -22,8 +22,8 @@ type Event struct {
 type ring struct {
 	events  []Event
 	next    uint64
-	changed chan struct{} // closed when there is more
-	watched bool          // somebody waits for changed
+	changed chan struct{} // closed when there are more events
+	watched bool          // a reader waits for changed
 }
 
 func (r *ring) put(kind, job string, data any) {
@@ -40,12 +40,12 @@ func (r *ring) put(kind, job string, data any) {
 	}
 }
 
-// Cursor is a place in a Store's events, as text. The empty one is the end.
+// Cursor is a position in a Store's events, as text. The empty Cursor is the end.
 type Cursor string
 
-// Events returns what came after a cursor, the cursor after it, and a channel that is closed when
-// there is more. Lost says that events between are not kept any more, or were another process's:
-// the reader must read all anew.
+// Events returns the events after a cursor, the next cursor, and a channel that is closed when
+// there are more. lost means that events in between were discarded, or that the cursor is from
+// another process. The reader then has to read everything again.
 func (s *Store) Events(after Cursor) (all []Event, next Cursor, more <-chan struct{}, lost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,12 +68,12 @@ func (s *Store) Events(after Cursor) (all []Event, next Cursor, more <-chan stru
 	return all, s.cursor(r.next), r.changed, lost
 }
 
-// Cursor returns the place after an event.
+// Cursor returns the position after an event.
 func (s *Store) Cursor(e Event) Cursor { return s.cursor(e.Number + 1) }
 
 func (s *Store) cursor(n uint64) Cursor { return Cursor(s.epoch + "-" + strconv.FormatUint(n, 10)) }
 
-// number64 returns the number of the event that a cursor stands before.
+// number64 returns the number of the event after a cursor.
 func (s *Store) number64(c Cursor) (uint64, bool) {
 	epoch, text, ok := strings.Cut(string(c), "-")
 	if !ok || epoch != s.epoch {

@@ -9,58 +9,58 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Job is a run as lists show it.
+// Job is a run as shown in lists.
 type Job struct {
 	ID string `json:"id"`
 	trace.Job
 	State string `json:"state"` // queued, running, done, failed, cancelled
-	// Submitted and Finished are zero where they are not known: of a run in one process, of a trace.
+	// Submitted and Finished are zero if they are unknown, as for a run in one process or from a
+	// trace.
 	Submitted time.Time `json:"submitted,omitzero"`
 	Finished  time.Time `json:"finished,omitzero"`
-	// Lost are the earlier attempts, which lost a worker or moved, oldest first.
+	// Lost has the earlier attempts, which lost a worker or moved, oldest first.
 	Lost []Attempt `json:"lost,omitempty"`
-	// of one that is done: converged, iterations, limit, halted, stopped
+	// if the run is done: converged, iterations, limit, halted, stopped
 	Ended trace.Ended `json:"ended,omitempty"`
 	Error string      `json:"error,omitempty"`
-	// from which other run's checkpoint it went on, and in what the two differ
+	// the checkpoint of another run that this run continued, and the differences
 	Forked     string  `json:"forked,omitempty"`
 	Supersteps int     `json:"supersteps"`
 	Seconds    float64 `json:"seconds"`
-	// Left is how many seconds a run that is under way takes until MaxSupersteps at most, as it
-	// seems; 0 if there is nothing to tell it by.
+	// Left is the estimated time until MaxSupersteps in seconds; 0 if there is no estimate.
 	Left float64 `json:"left_seconds,omitempty"`
-	// Result says that what it has computed can be asked for in this process.
+	// Result means that this process can serve the result.
 	Result   bool `json:"result,omitempty"`
 	Messages int  `json:"messages"`
 	Sent     int  `json:"messages_sent"`
 	Bytes    int  `json:"bytes"`
-	// Aggregators are what the program's aggregators ended with, as text.
+	// Aggregators has the final values of the program's aggregators, as text.
 	Aggregators map[string]string `json:"aggregators,omitempty"`
-	// GraphLeft is the size of the graph as a program that changes it has left it.
+	// GraphLeft is the final size of the graph if the program changes it.
 	GraphLeft *record.GraphSize `json:"graph_left,omitempty"`
 	Summary   Summary           `json:"summary"`
-	// Search is what a search of Graph500 came to, and Kernels what all of the job did so far.
+	// Search is the result of a search of Graph500. Kernels has the totals of all searches so far
+	// of a job.
 	Search  *trace.Search `json:"search,omitempty"`
 	Kernels []Kernel      `json:"kernels,omitempty"`
-	// Said is the summary in words, for who reads it.
+	// Said is the summary as text.
 	Said []string `json:"said"`
 }
 
-// Attempt is one of a job's that did not come to its end.
+// Attempt is an attempt of a job that did not reach its end.
 type Attempt struct {
 	Began      time.Time `json:"began"`
 	Supersteps int       `json:"supersteps"`
 	Error      string    `json:"error"`
 }
 
-// Detail is a superstep, partition by partition, as its record has it. It is missing of supersteps
-// so old that it was let go.
+// Detail is a superstep by partition, as in its record. It is discarded for old supersteps.
 type Detail struct {
 	Step       *trace.Step        `json:"step"`
 	Partitions []record.Partition `json:"partitions"`
 }
 
-// rows is how much memory it takes, in partitions: four of a partition's peers take as much.
+// rows returns the memory use, in partitions: four peers take as much as a partition.
 func (d *Detail) rows() int {
 	peers := 0
 	for i := range d.Partitions {
@@ -69,29 +69,29 @@ func (d *Detail) rows() int {
 	return len(d.Partitions) + peers/4
 }
 
-// job is all that is kept of a run.
+// job is everything stored of a run.
 type job struct {
 	lasting
-	of       *job // whose search it is, or nil
+	of       *job // the job whose search this is, or nil
 	timeLeft TimeLeft
-	details  map[int]*Detail // by superstep, of some
-	counted  int             // bytes, when it ended
+	details  map[int]*Detail // of some supersteps, by number
+	counted  int             // result of bytes when the run ended
 }
 
-// lasting is what Keep encodes of a run.
+// lasting is the part of a run that Keep encodes.
 type lasting struct {
 	Job    `json:"job"`
 	Whole  `json:"whole"`
-	Steps  []*trace.Step // in order, the newest MaxSteps
+	Steps  []*trace.Step // in order, at most the newest MaxSteps
 	Report string        // of a benchmark
 }
 
-// MaxSteps is how many supersteps are kept of a run; the oldest go first. The summary and the
-// totals have all.
+// MaxSteps bounds the stored supersteps of a run; the oldest are discarded. The summary and the
+// totals include all.
 const MaxSteps = 50_000
 
-// bytes estimates what is kept of the run but for details: of a superstep the Step, its reason and
-// its predictions.
+// bytes estimates the memory of the run without details. A superstep has a Step with its reason and
+// predictions.
 func (j *job) bytes() int {
 	bytes := cap(j.Steps)*8 + len(j.Steps)<<10 + cap(j.Totals)*220 + cap(j.Matrix.Bytes)*8 + len(j.Report) + 4<<10
 	for name, text := range j.Aggregators {
@@ -100,13 +100,13 @@ func (j *job) bytes() int {
 	return bytes
 }
 
-// ended reports whether nothing of the run is to come.
+// ended reports whether the run has ended.
 func (j *job) ended() bool { return j.State != trace.Queued && j.State != trace.Running }
 
 func (j *job) endedJob() bool    { return j.of == nil && j.ended() }
 func (j *job) endedSearch() bool { return j.of != nil && j.ended() }
 
-// goesOn has a run that goes on from a checkpoint count from its beginning.
+// goesOn makes the figures of a resumed run include the part before its checkpoint.
 func (j *job) goesOn() {
 	before, began := Before(j.Job.Job.Before)
 	j.Job.Job.Before = nil
@@ -120,8 +120,8 @@ func (j *job) goesOn() {
 	j.Supersteps, j.Messages, j.Sent, j.Bytes, j.Seconds = before.Supersteps, before.Messages, before.Sent, before.Bytes, before.Times.Total
 }
 
-// record takes a superstep in. One that ran before, and runs again after a failure, takes the
-// earlier's place.
+// record adds a superstep. If it ran before, and runs again after a failure, it replaces the
+// earlier one.
 func (j *job) record(s *record.Superstep) *Detail {
 	step := new(trace.Step)
 	step.Sum(s)
@@ -147,7 +147,7 @@ func (j *job) record(s *record.Superstep) *Detail {
 	return &Detail{Step: j.Steps[len(j.Steps)-1], Partitions: s.Clone().Partitions}
 }
 
-// sum adds a superstep, of the run or of one of its searches.
+// sum adds a superstep of the run, or of one of its searches, to the totals.
 func (j *job) sum(search string, step *trace.Step) {
 	if step.Active > 0 {
 		j.Supersteps++
@@ -159,10 +159,11 @@ func (j *job) sum(search string, step *trace.Step) {
 	j.Summary.Add(search, step)
 }
 
-// maxEncoded bounds the exchanges and encodings: a trace from outside may have words of its own.
+// maxEncoded bounds the exchanges and encodings, because a foreign trace may contain arbitrary
+// names.
 const maxEncoded = 64
 
-// partition adds what a partition did to what is kept of the whole run.
+// partition adds a partition's record to the totals.
 func (j *job) partition(p *record.Partition) {
 	for i := len(j.Totals); i <= p.Partition; i++ {
 		j.Totals = append(j.Totals, record.Partition{Partition: i})
@@ -184,7 +185,7 @@ func (j *job) encode(s record.Sum) {
 	j.Encoded = j.Encoded[:min(len(j.Encoded), maxEncoded)]
 }
 
-// worded has the summary in words, which a run of an earlier process brings along.
+// worded fills in the summary as text, unless a run of an earlier process already has it.
 func (j Job) worded() Job {
 	if j.Said == nil {
 		j.Said = j.Summary.Lines()

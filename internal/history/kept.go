@@ -11,9 +11,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// Bounds of what Keep encodes: of each run so many supersteps, of a job and its searches together so
-// many, and of a job so many searches. The newest stay. MaxKept is what all of it has at most, in
-// bytes.
+// Bounds of what Keep encodes: supersteps per run, supersteps of a job and its searches together,
+// searches of a job, and bytes in total. The newest are kept.
 const (
 	maxKeptSteps    = 1000
 	maxAllKept      = 10 * maxKeptSteps
@@ -21,8 +20,8 @@ const (
 	MaxKept         = 16 << 20
 )
 
-// Keep encodes the job of a name, which has ended, and its searches, without the details of
-// partitions, for Restore. The bytes have their length and a checksum.
+// Keep encodes an ended job and its searches, without details of partitions, for Restore. The bytes
+// include their length and a checksum.
 func (s *Store) Keep(name string) ([]byte, error) {
 	s.mu.Lock()
 	of := s.last[name]
@@ -47,19 +46,19 @@ func (s *Store) Keep(name string) ([]byte, error) {
 			k.Said = append(k.Said, fmt.Sprintf("supersteps: the newest %d of %d are kept", most, n))
 		}
 	}
-	data, err := json.Marshal(all) // fails where a figure is no number
+	data, err := json.Marshal(all) // fails if a figure is NaN or infinite
 	if err == nil && len(data) > MaxKept {
 		err = fmt.Errorf("found %d bytes, expected at most %d", len(data), MaxKept)
 	}
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	_, _ = w.Write(data)
-	_ = w.Close() // a Buffer takes all
+	_ = w.Close() // a Buffer cannot fail
 	return packed.Bytes(), err
 }
 
-// Restore completes a job that is listed and has ended by what Keep has encoded of it, and lists its
-// searches. It reports whether there is room for more.
+// Restore adds the result of Keep to an ended job in the list, and lists its searches. It reports
+// whether there is room for more.
 func (s *Store) Restore(name string, data []byte) (more bool, err error) {
 	var all []lasting
 	r, err := gzip.NewReader(bytes.NewReader(data))
@@ -80,7 +79,7 @@ func (s *Store) Restore(name string, data []byte) (more bool, err error) {
 	defer s.mu.Unlock()
 	at := slices.IndexFunc(s.jobs, func(j *job) bool { return j.Job.Job.Job == name && j.ended() })
 	if at < 0 {
-		return true, nil // it was let go
+		return true, nil // it was discarded
 	}
 	of, listed := s.jobs[at], s.jobs[at].Job
 	if all[0].State != listed.State {

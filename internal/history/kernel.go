@@ -6,13 +6,13 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// Kernel is what the searches of a kernel of Graph500 come to.
+// Kernel has the totals of the searches of a Graph500 kernel.
 type Kernel struct {
 	Name     string `json:"name"` // bfs or sssp
 	Searches int    `json:"searches"`
 	Valid    int    `json:"valid"`
 	Invalid  int    `json:"invalid"`
-	// Sums, in seconds. Translate is a part of Seconds.
+	// Sums in seconds. Seconds includes Translate.
 	Seconds   float64 `json:"seconds"`
 	Translate float64 `json:"translate"`
 	Validate  float64 `json:"validate"`
@@ -20,7 +20,7 @@ type Kernel struct {
 	TEPS float64 `json:"teps"`
 }
 
-// AddSearch adds a search to its kernel, and returns the kernels anew.
+// AddSearch adds a search to its kernel. It returns a new slice.
 func AddSearch(all []Kernel, s *trace.Search) []Kernel {
 	all = slices.Clone(all)
 	i := slices.IndexFunc(all, func(k Kernel) bool { return k.Name == s.Kernel })

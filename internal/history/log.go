@@ -9,11 +9,11 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// LogHandler takes what a process logs into a Store.
+// LogHandler is a slog.Handler that adds a process's log to a Store.
 type LogHandler struct {
 	store *Store
 	attrs []slog.Attr
-	group string // names of groups, each with a dot behind it
+	group string // names of groups, each followed by a dot
 }
 
 var _ slog.Handler = (*LogHandler)(nil)
@@ -21,12 +21,12 @@ var _ slog.Handler = (*LogHandler)(nil)
 // NewLogHandler makes a LogHandler.
 func NewLogHandler(s *Store) *LogHandler { return &LogHandler{store: s} }
 
-// Enabled is true of information and worse.
+// Enabled reports whether the level is info or above.
 func (h *LogHandler) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= slog.LevelInfo
 }
 
-// Handle keeps a line: the message and the attributes, but for those that name a job and a worker.
+// Handle stores a line: the message and the attributes, except those that name a job or worker.
 func (h *LogHandler) Handle(_ context.Context, r slog.Record) error {
 	line := &trace.Log{Time: r.Time, Level: "info"}
 	switch {
@@ -72,7 +72,7 @@ func (h *LogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return all
 }
 
-// WithGroup puts a name before those of the attributes to come.
+// WithGroup adds a prefix to the names of later attributes.
 func (h *LogHandler) WithGroup(name string) slog.Handler {
 	return &LogHandler{h.store, h.attrs, h.group + name + "."}
 }

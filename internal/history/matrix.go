@@ -1,19 +1,20 @@
 package history
 
-// maxSide is how many rows a matrix has at most: more could not be seen.
+// maxSide bounds the rows of a matrix, because more would not be visible.
 const maxSide = 128
 
-// Matrix is the bytes between partitions, of a whole run. Cell from*Side+to has those of the Per
-// partitions from from*Per on to the Per from to*Per on.
+// Matrix is the bytes sent between partitions in a whole run. Each cell covers Per x Per pairs:
+// cell from*Side+to has the bytes from the Per partitions starting at from*Per to the Per
+// partitions starting at to*Per.
 type Matrix struct {
 	Side  int   `json:"side"`
 	Per   int   `json:"per"`
 	Bytes []int `json:"bytes"`
-	// Summed says that pairs are not told of, of some supersteps at least: there are too many
-	// partitions.
+	// Summed means that at least some supersteps have no entries per pair, because there are too
+	// many partitions.
 	Summed bool `json:"summed,omitempty"`
 
-	partitions int // that it has room for; it grows with those it sees
+	partitions int // number of partitions that it has room for
 }
 
 func (m *Matrix) add(from, to, bytes int) {
@@ -23,8 +24,8 @@ func (m *Matrix) add(from, to, bytes int) {
 	m.Bytes[from/m.Per*m.Side+to/m.Per] += bytes
 }
 
-// grow makes room for more partitions. Per is a power of two, so that old cells fall whole into new
-// ones.
+// grow makes room for more partitions. Per is a power of two, so that each old cell lies in one new
+// cell.
 func (m *Matrix) grow(partitions int) {
 	if partitions <= m.partitions {
 		return
@@ -43,19 +44,19 @@ func (m *Matrix) grow(partitions int) {
 	}
 }
 
-// Lanes is how busy partitions were over time: a line for each, a cell for some supersteps in a
-// row.
+// Lanes is the utilization of partitions over time: a line per partition, a cell per group of
+// consecutive supersteps.
 type Lanes struct {
 	From  int `json:"from"` // the first superstep
 	Every int `json:"every"`
-	// Busy has the percent of the time that partitions worked, line by line; -1 where that is not
-	// known any more.
+	// Busy has the percentage of time that partitions worked, line by line; -1 where it is no
+	// longer known.
 	Partitions int    `json:"partitions"`
 	Columns    int    `json:"columns"`
 	Busy       []int8 `json:"busy"`
 }
 
-// lanes sums the details that are kept up to at most so many columns.
+// lanes sums the available details into at most columns columns.
 func (j *job) lanes(columns int) Lanes {
 	l := Lanes{Partitions: len(j.Totals), Every: 1, Busy: []int8{}}
 	if len(j.Steps) == 0 || columns < 1 {

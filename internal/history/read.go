@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// NoJob is the error of a run that is not kept.
+// NoJob is the error of an unknown or discarded run.
 type NoJob struct{ ID string }
 
 func (e *NoJob) Error() string { return fmt.Sprintf("there is no job %.80q", e.ID) }
@@ -25,7 +25,7 @@ func (s *Store) Jobs() []Job {
 	return all
 }
 
-// shown returns the job as lists show it.
+// shown returns the job as shown in lists.
 func (s *Store) shown(j *job) Job {
 	d := j.Job.worded()
 	if j.State == trace.Running && !s.past {
@@ -34,7 +34,7 @@ func (s *Store) shown(j *job) Job {
 	return d
 }
 
-// see calls f for a run.
+// see calls f with a run.
 func (s *Store) see(id string, f func(j *job)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,8 +53,7 @@ func (s *Store) Job(id string) (d Job, err error) {
 	return d, err
 }
 
-// Steps returns the supersteps of a run from one on, at most so many. The Steps must not be
-// changed.
+// Steps returns at most most supersteps of a run, starting at from. The Steps must not be changed.
 func (s *Store) Steps(id string, from, most int) (steps []*trace.Step, err error) {
 	err = s.see(id, func(j *job) {
 		i, _ := slices.BinarySearchFunc(j.Steps, from, func(step *trace.Step, n int) int { return step.Superstep - n })
@@ -63,20 +62,20 @@ func (s *Store) Steps(id string, from, most int) (steps []*trace.Step, err error
 	return steps, err
 }
 
-// Detail returns a superstep partition by partition, nil if it is not kept. It must not be changed.
+// Detail returns a superstep by partition, or nil if it was discarded. It must not be changed.
 func (s *Store) Detail(id string, superstep int) (d *Detail, err error) {
 	err = s.see(id, func(j *job) { d = j.details[superstep] })
 	return d, err
 }
 
-// Whole is what the partitions did in a whole run.
+// Whole has the totals of partitions over a whole run.
 type Whole struct {
 	Totals  []record.Partition `json:"totals"`
 	Matrix  Matrix             `json:"matrix"`
 	Encoded []record.Sum       `json:"encoded"`
 }
 
-// Whole returns what the partitions did in a whole run.
+// Whole returns the totals of partitions over a whole run.
 func (s *Store) Whole(id string) (w Whole, err error) {
 	err = s.see(id, func(j *job) {
 		w = j.Whole
@@ -86,19 +85,19 @@ func (s *Store) Whole(id string) (w Whole, err error) {
 	return w, err
 }
 
-// Report returns what a benchmark prints at its end; it is empty until then, and of other runs.
+// Report returns the output of a benchmark; "" before its end, and for other runs.
 func (s *Store) Report(id string) (text string, err error) {
 	err = s.see(id, func(j *job) { text = j.Report })
 	return text, err
 }
 
-// Lanes returns how busy partitions were over time, in at most so many columns.
+// Lanes returns the utilization of partitions over time, in at most columns columns.
 func (s *Store) Lanes(id string, columns int) (l Lanes, err error) {
 	err = s.see(id, func(j *job) { l = j.lanes(columns) })
 	return l, err
 }
 
-// Stages returns the work around the runs, oldest first, and Lines the log.
+// Stages returns the work outside the runs, oldest first.
 func (s *Store) Stages() []trace.Stage {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,15 +8,16 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Searches is a Journal of one job that makes a run of each of a benchmark's searches: under the
-// job's name, a blank, and its own. A search has ended when the next begins, or the job ends.
+// Searches is a Journal for one job that makes a run of each search of a benchmark. The run's name
+// is the job's name, a blank, and the search's name. A search ends when the next one begins or the
+// job ends.
 type Searches struct {
 	To     trace.Journal
 	job    trace.Job
-	search string // that runs, as the records call it
+	search string // current search, as named in records
 }
 
-// Record passes an event on: a superstep to the search that it is of.
+// Record passes an event on, with a superstep assigned to its search.
 func (s *Searches) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *trace.Job:
@@ -59,7 +60,7 @@ func (s *Searches) step(r *record.Superstep) error {
 	return err
 }
 
-// over ends the search that runs, if one does.
+// over ends the current search, if there is one.
 func (s *Searches) over(e *trace.End) {
 	if s.search != "" {
 		e.Job = s.job.Job + " " + s.search

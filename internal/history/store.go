@@ -1,6 +1,6 @@
-// Package history gathers the supersteps of runs into what people look at: a row for each
-// superstep, totals by partition and by pair, a summary in words. The terminal, the API and the
-// page show the same.
+// Package history collects the supersteps of runs for display: a row per superstep, totals by
+// partition and by pair, a summary as text. The terminal, the API and the page show the same. Read
+// store.go first, then job.go.
 package history
 
 import (
@@ -18,32 +18,32 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Bounds on what a Store keeps.
+// Bounds of a Store.
 const (
 	maxJobs  = 2000 // without searches: the ended jobs of a master and its queue
 	maxLog   = 1000
 	maxText  = 4 << 10  // bytes of a line of the log
 	maxRows  = 3 << 18  // of all jobs' details: 180 MB
-	maxBytes = 96 << 20 // of jobs without their details
+	maxBytes = 96 << 20 // of all jobs without details
 	// maxSearches bounds the searches of all jobs.
 	maxSearches = 2 * maxJobs
-	// progressEvery is how often readers are told how far a stage is.
+	// progressEvery is the interval of progress events of a stage.
 	progressEvery = 100 * time.Millisecond
 )
 
-// Store is a Journal that keeps the runs of a process, within bounds, and tells readers what is
-// new. Its methods may be called by several goroutines at once.
+// Store is a Journal that stores the runs of a process, within bounds, and sends updates to
+// readers. Its methods may be called concurrently.
 type Store struct {
-	named     bool // jobs have their names as ids
-	past      bool // what is recorded ended long ago
+	named     bool // ids of jobs are their names
+	past      bool // the recorded runs ended long ago
 	mu        sync.Mutex
 	epoch     string
 	jobs      []*job
-	searches  int             // of jobs, how many are another's
-	last      map[string]*job // by name
+	searches  int             // number of jobs that are searches
+	last      map[string]*job // newest job by name
 	number    int
 	stages    []trace.Stage
-	announced time.Time // when the progress of a stage last was
+	announced time.Time // time of the last progress event of a stage
 	log       []trace.Log
 	ring      ring
 
@@ -54,12 +54,12 @@ type Store struct {
 	rows     int        // in details
 }
 
-// detailed is a superstep whose details are there, or were: those of a run that was let go, or that
-// ran again, count until those before them go.
+// detailed is a superstep with details. An entry whose run was discarded, or whose superstep ran
+// again, stays until all older entries are dropped.
 type detailed struct {
-	of              map[int]*Detail // the run's
+	of              map[int]*Detail // the run's details
 	superstep, rows int
-	detail          weak.Pointer[Detail] // of holds a newer one if the superstep ran again
+	detail          weak.Pointer[Detail] // of has a newer one if the superstep ran again
 }
 
 // NewStore makes an empty Store.
@@ -69,20 +69,20 @@ func NewStore() *Store {
 	return &Store{mostRows: maxRows, most: maxBytes, epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
 }
 
-// NewNamedStore makes an empty Store whose jobs keep their names as ids, blanks as -. No two have
-// the same.
+// NewNamedStore makes an empty Store that uses the names of jobs as ids, with - for blanks. A new
+// job replaces one of the same name.
 func NewNamedStore() *Store {
 	s := NewStore()
 	s.named = true
 	return s
 }
 
-// Past says that what is recorded comes from a file: a run without an end has no time left, but is
-// cut short.
+// Past notes that the events come from a file: a run without an end is truncated, and has no time
+// left.
 func (s *Store) Past() { s.past = true }
 
-// SetResult says whether what the newest run of a name has computed can be asked for in this
-// process, and returns the run's id.
+// SetResult sets whether this process can serve the result of the newest run with a name, and
+// returns the run's id.
 func (s *Store) SetResult(name string, there bool) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *Store) SetResult(name string, there bool) (id string) {
 	return j.ID
 }
 
-// Queue lists a run that waits for Begin, and why. It may be told again.
+// Queue lists a waiting run with the reason. It may be called again.
 func (s *Store) Queue(b *trace.Job, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *Store) Queue(b *trace.Job, reason string) {
 	s.ring.put("job", j.ID, j.Job)
 }
 
-// Record takes an event in.
+// Record handles an event.
 func (s *Store) Record(e trace.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *Store) Record(e trace.Event) error {
 	return nil
 }
 
-// running is the newest run of a name. A run that nobody began begins now.
+// running returns the newest run with a name. It begins a run if none is running.
 func (s *Store) running(name string) *job {
 	if j := s.last[name]; j != nil && j.State == trace.Running {
 		return j
@@ -166,7 +166,7 @@ func (s *Store) begin(b *trace.Job) *job {
 	return j
 }
 
-// describe says more of a run that is under way.
+// describe updates the description of a running job.
 func (s *Store) describe(b *trace.Job) {
 	if j := s.last[b.Job]; j != nil && j.State == trace.Running {
 		j.Job.Job, j.More = *b, false
@@ -175,14 +175,15 @@ func (s *Store) describe(b *trace.Job) {
 	}
 }
 
-// add lists a run.
+// add lists a new run.
 func (s *Store) add(b *trace.Job, state string) *job {
 	s.number++
 	j := &job{details: map[int]*Detail{}}
 	j.Job = Job{ID: strconv.Itoa(s.number), Job: *b, State: state}
 	if s.named {
 		j.ID = strings.ReplaceAll(b.Job, " ", "-")
-		// an attempt that lost a worker, and searches that have not ended: this is the next
+		// Replace an earlier attempt, and its searches without a result. Its other searches are
+		// kept.
 		for i := len(s.jobs) - 1; i >= 0; i-- {
 			old := s.jobs[i]
 			name := old.Job.Job.Job
@@ -213,15 +214,16 @@ func (s *Store) add(b *trace.Job, state string) *job {
 	return j
 }
 
-// forget removes the oldest job or search that may go, a job with its searches. It reports whether
-// there was one.
+// forget removes the oldest run that may accepts, with its searches. It reports whether there was
+// one.
 func (s *Store) forget(may func(*job) bool) bool {
 	oldest := slices.IndexFunc(s.jobs, may)
 	if oldest < 0 {
 		return false
 	}
 	of := s.jobs[oldest]
-	for i := len(s.jobs) - 1; i >= 0; i-- { // searches of an attempt before stand before their job
+	// searches of an earlier attempt are listed before their job
+	for i := len(s.jobs) - 1; i >= 0; i-- {
 		if j := s.jobs[i]; j == of || j.of == of {
 			s.remove(i)
 		}
@@ -229,7 +231,7 @@ func (s *Store) forget(may func(*job) bool) bool {
 	return true
 }
 
-// remove lets a run go.
+// remove discards a run.
 func (s *Store) remove(i int) {
 	j := s.jobs[i]
 	if j.of != nil {
@@ -244,7 +246,7 @@ func (s *Store) remove(i int) {
 	s.bytes -= j.counted
 }
 
-// addDetail takes a superstep's details, and lets old ones go where they are too many.
+// addDetail stores a superstep's details, and discards the oldest ones above the bound.
 func (s *Store) addDetail(j *job, d *Detail) {
 	j.details[d.Step.Superstep] = d
 	s.details = append(s.details, detailed{j.details, d.Step.Superstep, d.rows(), weak.Make(d)})
@@ -274,25 +276,26 @@ func (s *Store) end(j *job, e *trace.End) {
 	if len(e.Aggregators) > 0 {
 		j.Aggregators = e.Aggregators.Texts()
 	}
-	// The job may have none of its supersteps recorded.
+	// The supersteps of the job may not have been recorded.
 	j.Supersteps, j.Messages = cmp.Or(j.Supersteps, e.Supersteps), cmp.Or(j.Messages, e.Messages)
 	j.Sent, j.Bytes = cmp.Or(j.Sent, e.Sent), cmp.Or(j.Bytes, e.Bytes)
 	j.GraphLeft, j.Forked, j.Report = e.GraphLeft, e.Forked, e.Report
 	s.ring.put("job", j.ID, j.Job)
 	s.measure(j)
-	// The oldest, while all are too large.
+	// Discard the oldest runs while all are too large.
 	for s.bytes > s.most && (s.forget((*job).endedJob) || s.forget((*job).ended)) {
 	}
 }
 
-// measure counts the bytes of a run that has ended.
+// measure updates the memory use of an ended run.
 func (s *Store) measure(j *job) {
 	s.bytes -= j.counted
 	j.counted = j.bytes()
 	s.bytes += j.counted
 }
 
-// searched is the job that a name is of a search of: that which it begins with, before a blank.
+// searched returns the job to which a search belongs: its name is the part of the search's name
+// before a blank.
 func (s *Store) searched(name string) (of *job, search string) {
 	for i := strings.LastIndexByte(name, ' '); i > 0; i = strings.LastIndexByte(name[:i], ' ') {
 		if j := s.last[name[:i]]; j != nil && j.Program == trace.Graph500 {
@@ -302,7 +305,7 @@ func (s *Store) searched(name string) (of *job, search string) {
 	return nil, ""
 }
 
-// search notes what a search came to, of itself and of its job.
+// search stores the result of a search, in the search and in its job.
 func (s *Store) search(e trace.Search) {
 	if j := s.last[e.Job]; j != nil {
 		j.Search = &e
@@ -314,7 +317,7 @@ func (s *Store) search(e trace.Search) {
 	}
 }
 
-// stage notes how far work around the runs is.
+// stage updates the progress of work outside the runs.
 func (s *Store) stage(stage trace.Stage) {
 	i := slices.IndexFunc(s.stages, func(o trace.Stage) bool { return o.Stage == stage.Stage && o.Job == stage.Job && o.Seconds == 0 })
 	if i >= 0 {
@@ -331,7 +334,7 @@ func (s *Store) stage(stage trace.Stage) {
 	}
 }
 
-// note keeps a line for people.
+// note stores a line of the log.
 func (s *Store) note(line trace.Log) {
 	if len(line.Text) > maxText {
 		line.Text = line.Text[:maxText] + "..."
@@ -343,7 +346,7 @@ func (s *Store) note(line trace.Log) {
 	s.ring.put("log", s.id(line.Job), line)
 }
 
-// id is the id of the newest run of a name, or none.
+// id returns the id of the newest run with a name, or "".
 func (s *Store) id(name string) string {
 	if j := s.last[name]; j != nil {
 		return j.ID

@@ -11,46 +11,46 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Summary is what a run, or several, come to.
+// Summary is the summary of one or several runs.
 type Summary struct {
 	Supersteps int            `json:"supersteps"`
 	Times      record.Seconds `json:"seconds"` // sums of the supersteps' means
 	Pushed     StepTotal      `json:"pushed"`
 	Pulled     StepTotal      `json:"pulled"`
 
-	// Skew is the time that partitions which work longer than the mean cost, and Worst the
-	// superstep it was most in.
+	// Skew is the time lost because partitions work longer than the mean. Worst is the superstep
+	// with the largest loss.
 	Skew  float64 `json:"skew"`
 	Worst Skewed  `json:"worst"`
 
-	// Chosen counts the supersteps with a choice, which took Delivered seconds to deliver. Regret
-	// is how many of these another choice would have saved by the model's own predictions.
+	// Chosen is the number of supersteps with a choice of schemes. Their deliveries took Delivered
+	// seconds. By the model's own predictions, another choice would have saved Regret seconds.
 	Chosen    int     `json:"chosen"`
 	Delivered float64 `json:"delivered"`
 	Regret    float64 `json:"regret"`
-	// MedianError is the median factor by which predictions were off, either way, of the Judged
-	// deliveries that took a millisecond or more.
+	// MedianError is the median factor between predicted and measured time, in either direction, of
+	// the Judged deliveries that took at least a millisecond.
 	Judged      int     `json:"judged"`
 	MedianError float64 `json:"median_error"`
 	factors     factors
 
 	Messages, Sent, Bytes int     `json:"-"`
 	Partitions            int     `json:"partitions"`
-	Memory                int64   `json:"memory"` // the most seen
+	Memory                int64   `json:"memory"` // maximum
 	GCPause               float64 `json:"gc_pause"`
 }
 
-// account is a Summary as checkpoints keep it, and when the run began.
+// account is a Summary as stored in checkpoints, with the start of the run.
 type account struct {
 	Summary
 	Began    time.Time      `json:"began"`
 	Messages int            `json:"messages"`
 	Sent     int            `json:"messages_sent"`
 	Bytes    int            `json:"bytes"`
-	Factors  map[int]uint32 `json:"factors"` // those that are not 0
+	Factors  map[int]uint32 `json:"factors"` // factors other than 0
 }
 
-// Account encodes what a run that began then has come to, for its checkpoints.
+// Account encodes the summary of a run that began at a time, for its checkpoints.
 func (s *Summary) Account(began time.Time) json.RawMessage {
 	a := account{*s, began, s.Messages, s.Sent, s.Bytes, map[int]uint32{}}
 	for i, n := range s.factors {
@@ -60,13 +60,13 @@ func (s *Summary) Account(began time.Time) json.RawMessage {
 	}
 	data, err := json.Marshal(a)
 	if err != nil {
-		return nil // with a time that is no number: later figures count from the checkpoint
+		return nil // a time is NaN or infinite: later figures will only count from the checkpoint
 	}
 	return data
 }
 
-// Before decodes what Account has encoded. It is the zero Summary where there is none, as in the
-// checkpoints of a Go program.
+// Before decodes the result of Account. It returns the zero Summary if there is none, as in
+// checkpoints of Go programs.
 func Before(data json.RawMessage) (s Summary, began time.Time) {
 	var a account
 	if json.Unmarshal(data, &a) != nil {
@@ -82,7 +82,7 @@ func Before(data json.RawMessage) (s Summary, began time.Time) {
 	return s, a.Began
 }
 
-// StepTotal is a number of supersteps and their time.
+// StepTotal is a number of supersteps and their total time.
 type StepTotal struct {
 	Supersteps int     `json:"supersteps"`
 	Seconds    float64 `json:"seconds"`
@@ -90,31 +90,30 @@ type StepTotal struct {
 
 func (s *StepTotal) add(took float64) { s.Supersteps, s.Seconds = s.Supersteps+1, s.Seconds+took }
 
-// Skewed is a superstep in which partitions differ.
+// Skewed is a superstep with unequal partitions.
 type Skewed struct {
 	Job       string  `json:"job,omitempty"`
 	Superstep int     `json:"superstep"`
 	Partition int     `json:"partition"`
-	Ratio     float64 `json:"ratio"`   // the slowest over the mean
-	Seconds   float64 `json:"seconds"` // the slowest less the mean
+	Ratio     float64 `json:"ratio"`   // slowest divided by mean
+	Seconds   float64 `json:"seconds"` // slowest minus mean
 }
 
-// tiny is the time in seconds below which a run is not summed up for people, nor the prediction of
-// a delivery: such times are the machine's, not the program's.
+// tiny is the time in seconds below which a run is not summarized, and predictions are not judged,
+// because such times depend on the machine rather than the program.
 const tiny = 1e-3
 
-// factors counts factors by their logarithms, so that the median of any number of them is known to
-// 2.5 %.
+// factors is a histogram of logarithms of factors. It gives quantiles with an error of 2.5 %.
 type factors [256]uint32
 
-// perFactor is how many of the counters there are to a factor of e. The last counter takes all from
-// 170,000 on.
+// perFactor is the number of counters per factor of e. The last counter has all factors from
+// 170,000.
 const perFactor = 255.0 / 12
 
-// add takes in a factor, of which log is the logarithm, not below 0.
+// add adds a factor, given by its logarithm, which is at least 0.
 func (f *factors) add(log float64) { f[int(min(log*perFactor+.5, float64(len(f)-1)))]++ }
 
-// quantile is the factor that q quarters of all do not exceed: 2 is the median.
+// quantile returns the quartile q of the factors: 2 is the median.
 func (f *factors) quantile(q uint32) float64 {
 	var sum uint32
 	for _, n := range f {
@@ -128,7 +127,7 @@ func (f *factors) quantile(q uint32) float64 {
 	return math.Exp(float64(at) / perFactor)
 }
 
-// Add takes in a superstep of a job, or of the search of a benchmark.
+// Add adds a superstep of a job or of a search of a benchmark.
 func (s *Summary) Add(job string, step *trace.Step) {
 	s.Times.Add(&step.Times)
 	s.Messages += step.Messages
@@ -138,7 +137,7 @@ func (s *Summary) Add(job string, step *trace.Step) {
 	s.Memory = max(s.Memory, step.Memory)
 	s.GCPause += step.GCPause
 	if step.Active == 0 {
-		return // it has delivered to nobody, and is not counted
+		return // nothing was delivered, so it does not count
 	}
 	s.Supersteps++
 	switch step.Delivery {
@@ -164,8 +163,7 @@ func (s *Summary) Add(job string, step *trace.Step) {
 	}
 }
 
-// Lines words the summary for people, a line for each thing there is to say: none of a run below a
-// millisecond.
+// Lines formats the summary as lines of text. There are none for a run below a millisecond.
 func (s *Summary) Lines() []string {
 	if s.Supersteps == 0 || s.Times.Total < tiny {
 		return nil
@@ -185,7 +183,7 @@ func (s *Summary) Lines() []string {
 	return lines
 }
 
-// phases says where the time went, most first.
+// phases formats the shares of the phases, largest first.
 func (s *Summary) phases() string {
 	t := &s.Times
 	other := max(0, t.Total-t.Busy()-t.Wait)
@@ -224,9 +222,9 @@ func (s *Summary) switching() string {
 	return text
 }
 
-// Seconds writes a time for people.
+// Seconds formats a duration.
 func Seconds(s float64) string {
-	switch { // by what three digits make of it
+	switch { // after rounding to three digits
 	case s <= 0:
 		return "0 s"
 	case s < .9995e-3:
@@ -240,14 +238,14 @@ func Seconds(s float64) string {
 	}
 }
 
-// Meter is a Journal that sums up runs, and keeps nothing else: it costs a run as good as nothing.
+// Meter is a Journal that only sums up runs, at negligible cost.
 type Meter struct {
 	Summary
 	step trace.Step
 }
 
-// Record sums up supersteps, but not those of a run that only warms up. A run that goes on from a
-// checkpoint counts from its beginning.
+// Record sums up supersteps, except those of a warm-up run. The summary of a resumed run includes
+// the part before its checkpoint.
 func (m *Meter) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *trace.Job:

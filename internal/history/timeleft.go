@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// TimeLeft estimates how long a run takes until its limit of supersteps, by the median of the
-// newest supersteps' times: a run in which long and short supersteps take turns is expected to take
-// their mean. The zero value has seen no superstep.
+// TimeLeft estimates the time of a run until its limit of supersteps, from the median of the latest
+// supersteps. If long and short supersteps alternate, that is about their mean. The zero value has
+// no supersteps.
 type TimeLeft struct {
-	newest [8]float64 // seconds; the i-th superstep seen is at i mod 8
+	newest [8]float64 // seconds; the i-th superstep is at i mod 8
 	seen   int
 	done   int // supersteps of the run
 	ended  time.Time
 }
 
-// leastSeen is how many supersteps it takes to tell: the first ones are of their own kind.
+// leastSeen is the minimum number of supersteps for an estimate, because the first ones are
+// atypical.
 const leastSeen = 3
 
-// Add takes in a superstep by its number in the run, which has ended at a time after so many
-// seconds.
+// Add adds a superstep, given by its number, duration and end.
 func (t *TimeLeft) Add(superstep int, seconds float64, ended time.Time) {
 	t.newest[t.seen%len(t.newest)] = seconds
 	t.seen++
 	t.done, t.ended = superstep+1, ended
 }
 
-// Done is how many supersteps the run has behind it.
+// Done returns how many supersteps have ended.
 func (t *TimeLeft) Done() int { return t.done }
 
-// Seconds returns how long it takes from now to the end of superstep limit-1, at most as it seems:
-// the run may end before. It is 0 if there is no limit, or nothing to go by, or no superstep left.
+// Seconds estimates the time from now to the end of superstep limit-1; the run may end earlier. It
+// returns 0 if there is no limit, no estimate, or no superstep left.
 func (t *TimeLeft) Seconds(limit int, now time.Time) float64 {
 	left := limit - t.done
 	if limit <= 0 || left <= 0 || t.seen < leastSeen {
@@ -40,7 +40,7 @@ func (t *TimeLeft) Seconds(limit int, now time.Time) float64 {
 	slices.Sort(times)
 	n := len(times)
 	median := (times[(n-1)/2] + times[n/2]) / 2
-	// that the superstep under way has taken: one that takes longer is about to end
+	// Time of the current superstep. If it exceeds the median, the superstep should end soon.
 	under := min(max(now.Sub(t.ended).Seconds(), 0), median)
 	return median*float64(left) - under
 }

@@ -16,8 +16,8 @@ type Field struct {
 	Value reflect.Value
 }
 
-// Fields returns the fields that a pointer to a struct leads to, those of embedded structs in their
-// places.
+// Fields returns the fields of the struct to which of points. Fields of embedded structs take the
+// place of the struct.
 func Fields(of any) (all []Field) {
 	var walk func(v reflect.Value)
 	walk = func(v reflect.Value) {
@@ -39,7 +39,7 @@ func Fields(of any) (all []Field) {
 	return all
 }
 
-// Words are those that a field may have, or nil.
+// Words returns the allowed words of a field, or nil.
 func (f Field) Words() []string {
 	if words, ok := f.Tag.Lookup("words"); ok {
 		return strings.Split(words, ",")
@@ -47,10 +47,10 @@ func (f Field) Words() []string {
 	return nil
 }
 
-// auto is the first of the words of a field that is empty when it is found out.
+// auto is the first word of a field that is determined automatically when empty.
 const auto = "auto"
 
-// Set sets the field by a text.
+// Set sets the field from a text.
 func (f Field) Set(text string) (err error) {
 	v, words := f.Value, f.Words()
 	if words != nil && !slices.Contains(words, text) {
@@ -92,7 +92,7 @@ func (f Field) Set(text string) (err error) {
 	return nil
 }
 
-// Expected says what a value of a type is read from.
+// Expected describes the texts of a type's values.
 func Expected(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[Duration]():
@@ -114,18 +114,18 @@ func Expected(t reflect.Type) string {
 	}
 }
 
-// Complete gives fields that are zero their defaults.
+// Complete sets zero fields to their defaults.
 func Complete(of any) {
 	for _, f := range Fields(of) {
 		if usual := f.Tag.Get("default"); usual != "" && f.Value.IsZero() {
 			if err := f.Set(usual); err != nil {
-				panic(err) // of a tag
+				panic(err) // an invalid tag
 			}
 		}
 	}
 }
 
-// Unasked returns the key of something in a description that users say nothing of, or nothing.
+// Unasked returns the key of a non-zero field that users may not set, or "".
 func (s *Spec) Unasked() string {
 	for _, f := range Fields(s) {
 		if f.Tag.Get("help") == "" && !f.Value.IsZero() {

@@ -1,13 +1,13 @@
-// Package job describes what can be asked of a run. A [Spec] is what a user asks for, wherever he
-// asks: the flags of the command line, the API of the page and its schema are derived from its
-// fields and their tags, and it is what a master and its workers are told, as JSON. What a
-// description means to the engine is package resolve's.
+// Package job describes the requests of users. A [Spec] is a request to run a program. The flags of
+// the command line, the API of the page and its schema are derived from its fields and their tags.
+// The master and the workers receive it as JSON. Package resolve interprets it for the engine. Read
+// job.go first.
 //
-// Tags of a field: json is its key; flag is the name of the flag, if it is not the key with
-// hyphens; help is about it, with the name of the value in braces, and of a key without help users
-// say nothing; group is where the help of a command has it, "more" that only --help-all shows it,
-// and "hidden" that none does; words are those that it may have; range is LEAST..MOST of a number
-// on the command line, or LEAST..; default is what a flag has that is not given.
+// Tags of a field: json is its key. flag is the name of the flag, if it is not the key with
+// hyphens. help is its description, with the name of the value in braces; users cannot set a field
+// without help. group is its group in the help of a command; with "more" only --help-all shows it,
+// and with "hidden" nothing does. words are its allowed values. range is LEAST..MOST or LEAST.. of
+// a number on the command line. default is the value of a flag that is not given.
 package job
 
 import (
@@ -21,51 +21,50 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Spec is what can be asked of a run.
+// Spec is a request to run a program.
 type Spec struct {
 	Program    string            `json:"program,omitempty" help:"the program to run"`
 	Parameters map[string]string `json:"parameters,omitempty" help:"the program's parameters"`
-	// Graph is the name of a graph of the cluster. Without one Source is loaded for the job, and
-	// dropped after it.
+	// Graph is the name of a graph of the cluster. If it is empty, Source is loaded for the job and
+	// dropped afterwards.
 	Graph string `json:"catalog,omitempty"`
 	*Source
-	// Rows and Columns are of the grid of partitions of Source; both 0 leave it to the master.
+	// Rows and Columns are the grid of partitions for Source; if both are 0, the master chooses.
 	Rows    uint32 `json:"rows,omitempty"`
 	Columns uint32 `json:"columns,omitempty"`
 	Options
-	// KeepWhen is when checkpoints are taken, if the job says so. In a checkpoint: when whoever
-	// goes on from it takes them.
+	// KeepWhen determines when checkpoints are taken; nil means the master's default. In a
+	// checkpoint, it applies to the run that resumes.
 	KeepWhen   *checkpoint.Policy `json:"keep_when,omitempty"`
 	KeepResult bool               `json:"keep_result,omitempty" help:"keep the result, for those who ask for it"`
-	Unsorted   bool               `json:"unsorted,omitempty"` // the result need not be by rising id
+	Unsorted   bool               `json:"unsorted,omitempty"` // the result need not be sorted by id
 	Queueing
 
 	Graph500 *Graph500 `json:"graph500,omitempty" help:"the benchmark, which makes its own graph"`
 	// measurements between the workers, without a graph
 	Netbench *Netbench `json:"netbench,omitempty"`
 
-	// What a client in Go says: the type of values as it has them, which it wants raw; what the
-	// program is there, but for its code (engine.Registered.Form); and the load of the catalog's
-	// graph whose numbers of vertices it knows.
+	// Set by clients in Go: the type of values for a raw result, the program's form without its
+	// code (engine.Registered.Form), and the load of the catalog's graph whose vertex numbers the
+	// client uses.
 	Values string `json:"values,omitempty"`
 	Form   string `json:"form,omitempty"`
 	Load   string `json:"load,omitempty"`
-	// Inputs are columns of the program that begin with results of jobs, and ColumnData those that
-	// a client has sent.
+	// Inputs are columns of the program whose initial values are results of jobs. ColumnData are
+	// columns whose initial values a client has sent.
 	Inputs     map[string]string      `json:"inputs,omitempty"`
 	ColumnData map[string]*ColumnData `json:"column_data,omitempty"`
-	// What the master says: where the job's checkpoints are, and those of the job that this one
-	// goes on from.
+	// Set by the master: the place of the job's checkpoints, and of the checkpoints to resume from.
 	Checkpoints string `json:"checkpoints,omitempty"`
 	GoOn        string `json:"go_on,omitempty"`
 }
 
-// Queueing says when a cluster runs a job.
+// Queueing determines when a cluster runs a job.
 type Queueing struct {
 	Priority string `json:"priority,omitempty" group:"cluster,more" words:"normal,low,high" help:"on a cluster: the priority of the job in the queue; only operators may use high"`
 }
 
-// Source is a graph as it is asked for: from where, how it is read and how it is stored.
+// Source is a request for a graph: its input, and how to read and store it.
 type Source struct {
 	Input       string `json:"graph,omitempty" flag:"-" help:"catalog:NAME, a generator such as kronecker:scale=18, or the whole path of a file that the workers see"`
 	Format      string `json:"format,omitempty" group:"input" help:"the file's {FORMAT} (default: detected from name and content)"`
@@ -76,7 +75,7 @@ type Source struct {
 	SelfLoops   string `json:"self_loops,omitempty" group:"input,more" words:"keep,drop" help:"edges from a vertex to itself: keep or drop them"`
 	UnitWeights bool   `json:"unit_weights,omitempty" group:"input,more" help:"give every edge the weight 1"`
 	Weights     string `json:"weights,omitempty" flag:"-" words:"none,float32,float64" help:"of the catalog's graph; those that the input has by default"`
-	// Columns of tables: by name, or by number from 1.
+	// Columns of tables, by name or by number from 1.
 	SourceColumn string `json:"source_column,omitempty" group:"input,more" help:"tables: the {COLUMN} of the edges' sources, a name or a number (default: a column with a usual name, or the first)"`
 	TargetColumn string `json:"target_column,omitempty" group:"input,more" help:"tables: the {COLUMN} of the edges' targets (default: a column with a usual name, or the second)"`
 	WeightColumn string `json:"weight_column,omitempty" group:"input,more" help:"tables and GraphML: the {COLUMN} of weights (default: a column with a usual name)"`
@@ -89,25 +88,26 @@ type Source struct {
 	TrustFiles   bool   `json:"trust_files,omitempty" group:"cluster,more" help:"do not compare the files that the workers see"`
 }
 
-// Options say how a program runs.
+// Options determine how a program runs.
 type Options struct {
 	Delivery      string `json:"delivery,omitempty" group:"run" words:"auto,push,naive,mirrored,pull,whole,ring" help:"how messages are delivered: auto chooses in each superstep, the others fix the choice; naive and mirrored need partitions in one row or column, whole and ring need a grid RxC"`
 	Deterministic bool   `json:"deterministic,omitempty" group:"run" help:"make results independent of threads, partitions and delivery"`
 	MaxSupersteps uint32 `json:"max_supersteps,omitempty" group:"limits" help:"stop after {N} supersteps (default: no limit)"`
-	// SuperstepTimeout fails the job when a superstep takes longer; 0 is no limit.
+	// SuperstepTimeout fails the job if a superstep takes longer; 0 means no limit.
 	SuperstepTimeout Duration `json:"superstep_timeout,omitzero" group:"limits,more" help:"fail when a superstep takes longer than {TIME}, such as 30s (default: no limit)"`
 	Seed             uint64   `json:"seed,omitempty" group:"run,more" help:"the {SEED} of the program's random numbers"`
-	// What experiments choose (lab): how columns are encoded, that nothing is combined before it is
-	// sent, and that columns go one after the other, and none while edges are walked.
+	// For experiments (lab): the encoding of columns; messages are not combined before they are
+	// sent; columns are sent one after the other, and not while edges are walked.
 	Encoding   string `json:"encoding,omitempty"`
 	Uncombined bool   `json:"uncombined,omitempty"`
 	Serial     bool   `json:"serial,omitempty"`
-	Trace      bool   `json:"trace,omitempty"` // records tell of every exchange
-	// it goes on from a checkpoint of a run with other parameters, seed and so on
+	Trace      bool   `json:"trace,omitempty"` // records include every exchange
+	// continue from a checkpoint of a run with another seed or other parameters
 	Fork bool `json:"fork,omitempty"`
 }
 
-// Graph500 is the benchmark: generation, kernel 1, searches from many roots, each timed and judged.
+// Graph500 is the benchmark: generation, kernel 1, and searches from many roots, each timed and
+// validated.
 type Graph500 struct {
 	Scale      uint32 `json:"scale" group:"input" help:"make a graph of 2^{SCALE} vertices"`
 	EdgeFactor uint32 `json:"edge_factor,omitempty" flag:"edgefactor" group:"input" default:"16" help:"make {N} times as many edges as vertices"`
@@ -118,31 +118,33 @@ type Graph500 struct {
 	NoValidate bool   `json:"no_validate" group:"run" help:"do not validate the results"`
 }
 
-// Netbench measures messages and collectives between the workers, as package netbench does. The
-// report is the result.
+// Netbench measures messages and collectives between the workers, see package netbench. The report
+// is the result.
 type Netbench struct {
-	// of messages in bytes, rising; none: the usual ones
+	// sizes of messages in bytes, ascending; none means the default
 	Sizes       []uint64 `json:"sizes,omitempty"`
-	Collectives []string `json:"collectives,omitempty"` // none: the usual ones
+	Collectives []string `json:"collectives,omitempty"` // none means the default
 	Algorithm   string   `json:"algorithm,omitempty" group:"run" help:"measure only the algorithm {NAME} (default: all)"`
 	Repetitions uint32   `json:"repetitions,omitempty" group:"run" help:"measure everything {N} times (default: 5 to 50 times, by how long it takes)"`
 }
 
-// ColumnData is what a client has sent of a column. The master keeps it until a job that names it
-// has ended.
+// ColumnData is the initial values of a column that a client has sent. The master stores them until
+// the jobs that use them have ended.
 type ColumnData struct {
 	ID string `json:"id"`
-	// it is lines "LINE ID VALUE" of this file, LINE from 1; empty: blocks of a raw result
+	// the file from which the lines "LINE ID VALUE" are, LINE from 1; empty means blocks of a raw
+	// result
 	File string `json:"file,omitempty"`
-	// it is lines "LINE NAME<TAB>VALUE", the name in quotes; without names an input id
+	// the lines are "LINE NAME<TAB>VALUE" with the name in quotes, or an input id if the graph has
+	// no names
 	Named  bool   `json:"named,omitempty"`
-	Values string `json:"values,omitempty"` // of blocks: the type of values, as Spec has it
-	// of blocks: the load of the graph that has the vertices
+	Values string `json:"values,omitempty"` // of blocks: the type of values, see Spec
+	// of blocks: the load of the graph with these vertices
 	Load string     `json:"load,omitempty"`
 	Sum  *store.Sum `json:"sum,omitempty"` // of all that was sent
 }
 
-// Duration is a time, in JSON as text: 30s.
+// Duration is a duration, in JSON as text: 30s.
 type Duration time.Duration
 
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
@@ -156,13 +158,13 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// unlike is an error of encoding/json, which adds the key.
+// unlike returns an error of encoding/json, which adds the key.
 func unlike[T any](text []byte, _ *T) error {
 	return &json.UnmarshalTypeError{Value: fmt.Sprintf("%.50q", text), Type: reflect.TypeFor[T]()}
 }
 
-// Origin is what a job's graph comes from: its name in the catalog, a file, or a generator; and of
-// a job without one what it is about.
+// Origin describes a job's graph: its name in the catalog, a file, or a generator; or the network
+// for a netbench.
 func (s *Spec) Origin() string {
 	switch g := s.Graph500; {
 	case s.Netbench != nil:
@@ -178,7 +180,7 @@ func (s *Spec) Origin() string {
 	}
 }
 
-// Origin is the file or the generator, or nothing of no source.
+// Origin returns the file or generator, or "" without a source.
 func (s *Source) Origin() string {
 	if s == nil {
 		return ""

@@ -12,20 +12,20 @@ import (
 	"unicode/utf8"
 )
 
-// Version is that of descriptions as they travel and are stored: JSON whose key "version" has it.
+// Version is the version of encoded descriptions, the value of the key "version" in their JSON.
 const Version = 1
 
 // Bounds of the texts of a description.
 const (
 	// MaxText bounds the bytes of a name, a path or another text.
 	MaxText = 4 << 10
-	// MaxMaps bounds the bytes of all parameters, and of what else has names that a user chooses.
+	// MaxMaps bounds the bytes of all parameters, and of other maps with names chosen by users.
 	MaxMaps = 64 << 10
 )
 
-// Text is a description, or a part of one, as it travels. Of one with a text that is no UTF-8,
-// which JSON cannot have, it is that text: no message can carry it, and the error of the call says
-// so.
+// Text encodes a description, or a part of one. If it contains a text that is not UTF-8, Text
+// returns that text instead. Neither JSON nor a message can contain it, so the call fails with an
+// error about the text.
 func Text(v any) (text string) {
 	eachText(v, func(_, t string, _ bool) {
 		if !utf8.ValidString(t) {
@@ -37,7 +37,7 @@ func Text(v any) (text string) {
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // of no type here
+		panic(err) // impossible for these types
 	}
 	version := fmt.Sprintf(`{"version":%d`, Version)
 	if len(data) > len("{}") {
@@ -46,8 +46,8 @@ func Text(v any) (text string) {
 	return version + string(data[1:])
 }
 
-// Read reads what Text has written. It refuses another version, keys that it does not know, and
-// texts above MaxText.
+// Read decodes the result of Text. It rejects other versions, unknown keys, and texts longer than
+// MaxText.
 func Read[T any](text string) (*T, error) {
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &keys); err != nil {
@@ -71,8 +71,8 @@ func Read[T any](text string) (*T, error) {
 	return v, Check(v)
 }
 
-// Check returns what is wrong with a pointer to a description: a word that a field does not have, a
-// text above MaxText, or maps above MaxMaps together, by which alone their texts are bounded.
+// Check validates a description, given by a pointer: the words of its fields, texts up to MaxText,
+// and maps up to MaxMaps in total. Texts in maps have no other bound.
 func Check(v any) (err error) {
 	maps := 0
 	eachText(v, func(key, text string, ofMap bool) {
@@ -95,8 +95,8 @@ func Check(v any) (err error) {
 	return err
 }
 
-// eachText passes on all texts of a description with the keys that they have, and whether they are
-// of a map.
+// eachText passes all texts of a description to each, with their keys and whether they are in a
+// map.
 func eachText(v any, each func(key, text string, ofMap bool)) {
 	var walk func(key string, v reflect.Value, ofMap bool)
 	walk = func(key string, v reflect.Value, ofMap bool) {
@@ -125,7 +125,7 @@ func eachText(v any, each func(key, text string, ofMap bool)) {
 	walk("", reflect.ValueOf(v), false)
 }
 
-// Key is the key of a field in JSON; of an embedded struct it is empty.
+// Key returns the JSON key of a field; it is empty for an embedded struct.
 func Key(f reflect.StructField) string {
 	key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return key

@@ -16,23 +16,23 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Scheme begins the places that are on a master's disk: master:/NAME.
+// Scheme is the prefix of places on a master's disk: master:/NAME.
 const Scheme = "master:/"
 
 // Is reports whether a place is on the disk of the master.
 func Is(place string) bool { return strings.HasPrefix(place, Scheme) }
 
-// callTimeout bounds a call: of a piece, or of a list.
+// callTimeout bounds a call, which transfers a piece or a list.
 const callTimeout = 30 * time.Second
 
-// remote is the store at the master, as a worker sees it.
+// remote is a worker's client of the store at the master.
 type remote struct {
 	to   func() *control.Connection
-	name string // the place's, with a slash at its end unless it is empty
+	name string // of the place, with a trailing slash unless it is empty
 }
 
-// Open returns the store of a place at the master. to returns the connection to the master that
-// there is, or nil: after the master was started again it is another one.
+// Open returns the store of a place at the master. to returns the current connection to the master,
+// or nil. It changes when the master restarts.
 func Open(place string, to func() *control.Connection) (store.Store, error) {
 	name := strings.Trim(strings.TrimPrefix(place, Scheme), "/")
 	s := &remote{to: to}
@@ -47,11 +47,12 @@ func Open(place string, to func() *control.Connection) (store.Store, error) {
 
 func (s *remote) String() string { return strings.TrimSuffix(Scheme+s.name, "/") }
 
-// call calls the master, and makes of its errors those of a store.
+// call calls the master, and converts errors to those of a store.
 func call[Q, A any](
 	ctx context.Context, s *remote, what, name string, f func(control.WorkersClient, context.Context, *Q) (*A, error), q *Q,
 ) (*A, error) {
-	if err := store.Named(s, name); err != nil && what != "list" { // by a prefix, which is no name
+	// a prefix need not be a valid name
+	if err := store.Named(s, name); err != nil && what != "list" {
 		return nil, err
 	}
 	failed := func(e error) error { return fmt.Errorf("%s %s%s: %w", what, Scheme, s.name+name, e) }
@@ -82,7 +83,7 @@ func call[Q, A any](
 	return nil, failed(c.Explain(control.Closed(c.Address(), err)))
 }
 
-// Put is Store.Put.
+// Put implements Store.Put.
 func (s *remote) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
 	upload := rand.Text()
 	buffer := make([]byte, min(size, piece))
@@ -98,7 +99,7 @@ func (s *remote) Put(ctx context.Context, name string, data io.ReaderAt, size in
 	}
 }
 
-// PutIfAbsent is Store.PutIfAbsent.
+// PutIfAbsent implements Store.PutIfAbsent.
 func (s *remote) PutIfAbsent(ctx context.Context, name string, data []byte) error {
 	if len(data) > piece {
 		return fmt.Errorf("write %s%s: found %d bytes to be stored at once, expected at most %d", Scheme, s.name+name, len(data), piece)
@@ -112,7 +113,7 @@ func (s *remote) put(ctx context.Context, name string, q *control.PutObjectReque
 	return err
 }
 
-// GetRange is Store.GetRange.
+// GetRange implements Store.GetRange.
 func (s *remote) GetRange(ctx context.Context, o store.Object, off int64, p []byte) error {
 	for first := true; first || len(p) > 0; first = false {
 		n := min(len(p), piece)
@@ -130,7 +131,7 @@ func (s *remote) GetRange(ctx context.Context, o store.Object, off int64, p []by
 	return nil
 }
 
-// List is Store.List.
+// List implements Store.List.
 func (s *remote) List(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
 	return func(yield func(store.Object, error) bool) {
 		q := &control.ListObjectsRequest{Prefix: s.name + prefix}
@@ -158,7 +159,7 @@ func (s *remote) List(ctx context.Context, prefix string) iter.Seq2[store.Object
 	}
 }
 
-// Delete is Store.Delete.
+// Delete implements Store.Delete.
 func (s *remote) Delete(ctx context.Context, name string) error {
 	_, err := call(ctx, s, "delete", name, control.WorkersClient.DeleteObject, &control.DeleteObjectRequest{Name: s.name + name})
 	return err

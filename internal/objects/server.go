@@ -1,5 +1,5 @@
-// Package objects lets workers keep objects on the disk of their master, by calls: it is the store
-// of a cluster that has no place which all of its machines reach.
+// Package objects is a store of objects on the master's disk, which workers access by calls. It is
+// for clusters without a place that all machines reach. Read server.go first.
 package objects
 
 import (
@@ -20,33 +20,33 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Bounds of what callers can hold on to.
+// Bounds of the resources that callers can use.
 const (
 	piece      = 2 << 20     // bytes of an object in a message
 	mostListed = 4096        // objects in a message
-	most       = 256         // uploads under way
-	idle       = time.Minute // between two pieces of an upload
-	// Bytes of the disk that stay free, or a tenth of a smaller one: the master's state is there
-	// too.
+	most       = 256         // uploads in progress
+	idle       = time.Minute // maximum time between two pieces of an upload
+	// Bytes of the disk to leave free, or a tenth of a smaller disk, because the master's state is
+	// also there.
 	reserve = 1 << 30
 )
 
-// Server answers the calls for the objects of a directory. The zero value has none, and refuses all
-// of them.
+// Server handles the calls for the objects of a directory. The zero value has no directory and
+// rejects all calls.
 type Server struct {
 	dir  *store.Dir
-	room func() (free, total int64) // of the disk; a total of 0 is not known
+	room func() (free, total int64) // of the disk; a total of 0 means unknown
 
 	mu      sync.Mutex
 	uploads map[string]*upload
-	coming  int64 // bytes of objects that come in one piece
+	coming  int64 // total size of objects being received in one piece
 	closed  bool
 	work    sync.WaitGroup
 }
 
-// upload is an object that comes in pieces.
+// upload is an object that is received in pieces.
 type upload struct {
-	mu   sync.Mutex // of who brings a piece
+	mu   sync.Mutex // held while a piece is handled
 	name string
 	size int64
 	have atomic.Int64
@@ -54,10 +54,10 @@ type upload struct {
 	stop context.CancelCauseFunc
 	idle *time.Timer
 	done chan struct{}
-	err  error // once it is done
+	err  error // valid after done is closed
 }
 
-// NewServer serves the objects of a directory. Close it when done.
+// NewServer makes a server for the objects of a directory. The caller must close it.
 func NewServer(dir *store.Dir) *Server {
 	room := func() (free, total int64) { return mem.DiskRoom(dir.String()) }
 	return &Server{dir: dir, room: room, uploads: map[string]*upload{}}
@@ -65,7 +65,7 @@ func NewServer(dir *store.Dir) *Server {
 
 var errNone = connect.NewError(connect.CodeFailedPrecondition, errors.New("this master keeps no objects: it was started without --data"))
 
-// Close drops what has come in part.
+// Close drops incomplete uploads.
 func (s *Server) Close() {
 	if s == nil || s.dir == nil {
 		return
@@ -80,12 +80,12 @@ func (s *Server) Close() {
 	store.Close(s.dir)
 }
 
-// PutObject is the call of control.Workers.
+// PutObject implements the method of control.Workers.
 func (s *Server) PutObject(ctx context.Context, m *control.PutObjectRequest) (*control.PutObjectResponse, error) {
 	return answered(s, &control.PutObjectResponse{}, func() error { return s.put(ctx, m) })
 }
 
-// answered returns an answer that do completes, and makes of its error that of a call.
+// answered returns answer after do has completed it, and converts errors for the caller.
 func answered[T any](s *Server, answer *T, do func() error) (*T, error) {
 	if s.dir == nil {
 		return nil, errNone
@@ -131,7 +131,7 @@ func (s *Server) put(ctx context.Context, m *control.PutObjectRequest) error {
 	}
 }
 
-// atOnce stores an object that comes in one piece.
+// atOnce stores an object received in one piece.
 func (s *Server) atOnce(ctx context.Context, m *control.PutObjectRequest) error {
 	s.mu.Lock()
 	fits := s.fits(m.Size)
@@ -157,8 +157,8 @@ func noRoom(m *control.PutObjectRequest) error {
 	return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%s: the disk has no room for %d bytes", m.Name, m.Size))
 }
 
-// fits reports whether an object leaves the reserve of the disk, beside what others on their way
-// still need. The lock is held.
+// fits reports whether an object leaves the reserve free, in addition to objects being received.
+// The caller holds the lock.
 func (s *Server) fits(size int64) bool {
 	free, total := s.room()
 	free -= s.coming
@@ -168,7 +168,7 @@ func (s *Server) fits(size int64) bool {
 	return total == 0 || size <= free-min(reserve, total/10)
 }
 
-// upload returns that which a piece belongs to: a new one of the first.
+// upload returns the upload of a piece. It makes a new one for the first piece.
 func (s *Server) upload(m *control.PutObjectRequest) (*upload, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +192,7 @@ func (s *Server) upload(m *control.PutObjectRequest) (*upload, error) {
 	s.uploads[m.Upload] = u
 	s.work.Go(func() {
 		u.err = s.dir.Copy(ctx, u.name, from, u.size)
-		_ = from.CloseWithError(u.err) // who still brings pieces hears of it
+		_ = from.CloseWithError(u.err) // ends the Write of a further piece
 		u.idle.Stop()
 		stop(nil)
 		s.mu.Lock()
@@ -209,7 +209,7 @@ func (u *upload) end(why error) {
 	_ = u.to.CloseWithError(why)
 }
 
-// GetObject is the call of control.Workers.
+// GetObject implements the method of control.Workers.
 func (s *Server) GetObject(ctx context.Context, m *control.GetObjectRequest) (*control.GetObjectResponse, error) {
 	answer := &control.GetObjectResponse{}
 	return answered(s, answer, func() error {
@@ -221,7 +221,7 @@ func (s *Server) GetObject(ctx context.Context, m *control.GetObjectRequest) (*c
 	})
 }
 
-// ListObjects is the call of control.Workers.
+// ListObjects implements the method of control.Workers.
 func (s *Server) ListObjects(ctx context.Context, r *control.ListObjectsRequest) (*control.ListObjectsResponse, error) {
 	answer, bytes := &control.ListObjectsResponse{}, 0
 	return answered(s, answer, func() error {
@@ -243,7 +243,7 @@ func (s *Server) ListObjects(ctx context.Context, r *control.ListObjectsRequest)
 	})
 }
 
-// DeleteObject is the call of control.Workers.
+// DeleteObject implements the method of control.Workers.
 func (s *Server) DeleteObject(ctx context.Context, r *control.DeleteObjectRequest) (*control.DeleteObjectResponse, error) {
 	return answered(s, &control.DeleteObjectResponse{}, func() error { return s.dir.Delete(ctx, r.Name) })
 }
@@ -252,7 +252,7 @@ func invalid(format string, args ...any) error {
 	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
 }
 
-// codes say which error of a store a call failed with.
+// codes are the status codes for errors of a store.
 var codes = []struct {
 	err  error
 	code connect.Code
@@ -266,7 +266,7 @@ var codes = []struct {
 	{context.DeadlineExceeded, connect.CodeDeadlineExceeded},
 }
 
-// coded is the error of a store as a call's.
+// coded converts an error of a store to one of a call.
 func coded(err error) error {
 	if err == nil || errors.As(err, new(*connect.Error)) {
 		return err

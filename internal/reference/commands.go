@@ -52,7 +52,7 @@ func commands(to *text, _ string) error {
 	return nil
 }
 
-// anchor is the anchor of a heading of letters, digits, blanks and hyphens.
+// anchor returns the anchor of a heading of letters, digits, blanks and hyphens.
 func anchor(heading string) string { return strings.ReplaceAll(strings.ToLower(heading), " ", "-") }
 
 // walk visits the commands that are not hidden, in the order of their names.
@@ -79,7 +79,8 @@ func (t *text) flags(flags *pflag.FlagSet) {
 	}
 }
 
-// flagRow is a flag's row of a table: its name after a prefix, its default, what it does.
+// flagRow returns a flag's row of a table: its name after a prefix, its default and its
+// description.
 func flagRow(f *pflag.Flag, prefix string) []string {
 	value, usage := pflag.UnquoteUsage(f)
 	name := prefix + f.Name
@@ -96,7 +97,7 @@ func flagRow(f *pflag.Flag, prefix string) []string {
 	return []string{code(name), usual, plain(usage)}
 }
 
-// defaultOf is a flag's default, or nothing where its text tells it, or there is none.
+// defaultOf returns a flag's default, or "" if its description has it or there is none.
 func defaultOf(f *pflag.Flag) string {
 	switch {
 	case slices.Contains([]string{"", "[]", "false"}, f.DefValue),
@@ -108,7 +109,7 @@ func defaultOf(f *pflag.Flag) string {
 	return f.DefValue
 }
 
-// variables are the variables of the environment that the code reads, and what they do.
+// variables are the environment variables that the code reads, with their descriptions.
 var variables = map[string]string{
 	"SUPERSTEP_MASTER":                   "default of `--master`",
 	"SUPERSTEP_TOKEN_FILE":               "default of `--token-file`",
@@ -129,7 +130,7 @@ var variables = map[string]string{
 	"OTEL_SDK_DISABLED":                  "`true` turns traces off",
 }
 
-// configuration lists the keys of configuration files, and the variables of the environment.
+// configuration lists the keys of configuration files, and the environment variables.
 func configuration(to *text, _ string) error {
 	to.paragraphs("`superstep master` and `superstep worker` take flags from a file, `--config FILE`, in YAML. A key is the name of a " +
 		"flag without hyphens before it. A flag that may be given several times takes a list. An unknown key is an error with its line.")

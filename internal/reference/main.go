@@ -12,7 +12,7 @@ import (
 
 //go:generate go run . ../..
 
-// page is a page of the reference, and what writes it.
+// page is a page of the reference, with the function that writes it.
 type page struct {
 	name, title string
 	write       func(to *text, root string) error
@@ -71,7 +71,7 @@ func render(root string) (map[string]string, error) {
 // text is a page of Markdown.
 type text struct{ strings.Builder }
 
-// line writes a line, and an empty one.
+// line writes a line and an empty line.
 func (t *text) line(s string) { fmt.Fprintf(t, "%s\n\n", s) }
 
 // paragraphs writes prose in lines of at most 100 columns. A line that begins with a blank stays as
@@ -103,7 +103,7 @@ func wrap(s string) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// plain escapes what Markdown would take for markup outside of code.
+// plain escapes Markdown markup outside of code.
 func plain(s string) string {
 	parts := strings.Split(s, "`")
 	for i := 0; i < len(parts); i += 2 {
@@ -129,7 +129,7 @@ func (t *text) row(cells []string) {
 	t.WriteString("|\n")
 }
 
-// code puts text into a span of code, or returns nothing for nothing.
+// code formats text as code; "" stays "".
 func code(s string) string {
 	if s == "" {
 		return ""
@@ -137,7 +137,7 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// codes puts several texts into spans of code.
+// codes formats several texts as code.
 func codes(all []string) string {
 	var each []string
 	for _, s := range all {

@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// traces writes what the lines of a trace have, and the reports in JSON, by the structs that are
-// written.
+// traces documents the lines of a trace and the reports in JSON, from their structs.
 func traces(to *text, root string) error {
 	to.line("## Traces")
 	to.paragraphs("`--trace FILE` writes JSON lines. Each has `v`, the version of the form, 2, and `kind`, by which the other members are known. " +
@@ -51,8 +50,8 @@ func traces(to *text, root string) error {
 	return nil
 }
 
-// members returns the members of a struct that encoding/json writes, with their comments, and the
-// comment of the struct without its name.
+// members returns the JSON members of a struct with their comments, and the struct's comment
+// without its name.
 func members(file, name string) (rows [][]string, about string, err error) {
 	tree, err := parser.ParseFile(token.NewFileSet(), file, nil,
 		parser.ParseComments|parser.SkipObjectResolution)
@@ -83,7 +82,7 @@ func members(file, name string) (rows [][]string, about string, err error) {
 	return nil, "", fmt.Errorf("%s has no struct %s", file, name)
 }
 
-// memberRows are the rows of a field, one for each of its names.
+// memberRows returns the rows of a field, one per name.
 func memberRows(f *ast.Field) (rows [][]string) {
 	comment := cmp.Or(f.Comment.Text(), f.Doc.Text())
 	for _, n := range f.Names {
@@ -101,7 +100,7 @@ func memberRows(f *ast.Field) (rows [][]string) {
 	return rows
 }
 
-// kindOf says what JSON a value of a type is.
+// kindOf returns the JSON type for a Go type.
 func kindOf(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:

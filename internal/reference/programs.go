@@ -72,8 +72,7 @@ func algorithms(to *text, root string) error {
 	return nil
 }
 
-// typesOf returns the types that a program of the table may have, by its parameters, the usual one
-// first.
+// typesOf returns the types that a program may have depending on its parameters, the default first.
 func typesOf(p engine.Registered) (all []string, err error) {
 	choices := []map[string]string{nil}
 	for _, q := range p.Parameters {
@@ -120,7 +119,7 @@ func commentsOf(dir string) (map[string]string, error) {
 			}
 			for _, spec := range g.Specs {
 				if t := spec.(*ast.TypeSpec); g.Doc != nil {
-					// no link leads anywhere from here
+					// links lead nowhere here
 					text := links.ReplaceAllString(g.Doc.Text(), "$1")
 					all[t.Name.Name] = string(printer.Text(new(comment.Parser).Parse(text)))
 				}
@@ -166,7 +165,7 @@ func formats(to *text, root string) error {
 	return traces(to, root)
 }
 
-// generators lists the generators, and what their examples make.
+// generators lists the generators and the graphs of their examples.
 func generators(to *text, _ string) error {
 	to.paragraphs("A generator stands where a graph is named: `NAME:PARAMETER=VALUE,...`, in any order. The same text makes the same graph on " +
 		"any machine, with any number of threads. Ids are 0 to n-1. A graph has at most 2^32 - 2^20 vertices. All vertices exist, " +

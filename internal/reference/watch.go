@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// metric is what a scrape says of a metric.
+// metric is a metric as scraped.
 type metric struct {
 	help, kind string
 	labels     map[string][]string
@@ -25,7 +25,7 @@ type metric struct {
 // Names of labels whose values differ from cluster to cluster.
 var open = []string{"worker", "job_id", "program", "version", "goversion"}
 
-// metricsPage lists what a run, a master and a worker count.
+// metricsPage lists the metrics of a run, a master and a worker.
 func metricsPage(to *text, _ string) error {
 	local, master, worker := metrics.New("v"), metrics.New("v"), metrics.New("v")
 	for _, set := range []*metrics.Set{local, master} {
@@ -125,7 +125,7 @@ type operation struct {
 	}
 }
 
-// others are the paths that openapi.json leaves out, by who serves them.
+// others are the paths that openapi.json lacks, with the processes that serve them.
 var others = [][]string{
 	{"`GET /healthz`", "master, worker", "200 while the process lives and is not stuck; needs no token"},
 	{"`GET /readyz`", "master, worker", "200 when it can get work; needs no token"},
@@ -134,7 +134,7 @@ var others = [][]string{
 	{"`GET /debug/status`", "master", "the state of the cluster in a few lines of text"},
 }
 
-// api lists the paths of the HTTP API, and the members of what it takes and answers.
+// api lists the paths of the HTTP API, with their parameters and answers.
 func api(to *text, root string) error {
 	data, err := os.ReadFile(filepath.Join(root, "internal", "web", "openapi.json"))
 	if err != nil {
@@ -195,14 +195,13 @@ func api(to *text, root string) error {
 	return nil
 }
 
-// reference is a link to a schema.
+// reference returns a link to a schema.
 func reference(ref string) string {
 	name := ref[strings.LastIndexByte(ref, '/')+1:]
 	return fmt.Sprintf("[%s](#%s)", name, anchor(name))
 }
 
-// members writes a table of an object's members, those of objects in it with their names after a
-// dot.
+// members writes a table of an object's members. Members of nested objects are named with a dot.
 func (t *text) members(s schema, prefix string) {
 	if rows := membersOf(s, prefix); rows != nil {
 		t.table([]string{"member", "type", "meaning"}, rows)
@@ -225,7 +224,7 @@ func membersOf(s schema, prefix string) (rows [][]string) {
 	return rows
 }
 
-// typeOf says what a member is.
+// typeOf returns the type of a member.
 func typeOf(s schema) string {
 	switch {
 	case s.Ref != "":

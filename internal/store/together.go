@@ -18,7 +18,7 @@ func Together(ctx context.Context, n int, jobs []func(ctx context.Context) error
 	team.Run(func(int) {
 		i := 0
 		defer func() {
-			if i < len(jobs) { // it panics, or there is an error already
+			if i < len(jobs) { // a job has panicked or failed
 				cancel(nil)
 			}
 		}()

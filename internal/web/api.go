@@ -20,7 +20,7 @@ var openapi []byte
 
 func (s *Site) schema(w http.ResponseWriter, r *http.Request) { send(w, r, http.StatusOK, openapi) }
 
-// items is a list as the API gives it: an object, so that keys can be added.
+// items is a list in the API. It is an object, so that keys can be added.
 type items[T any] struct {
 	Items []T `json:"items"`
 }
@@ -32,7 +32,7 @@ func list[T any](all []T) items[T] {
 	return items[T]{all}
 }
 
-// maxSteps is how many supersteps an answer has at most.
+// maxSteps is the maximum number of supersteps in an answer.
 const maxSteps = 10_000
 
 func (s *Site) steps(r *http.Request) (any, error) {
@@ -68,7 +68,7 @@ func (s *Site) lanes(r *http.Request) (any, error) {
 	return s.store.Lanes(r.PathValue("job"), columns)
 }
 
-// number reads a whole number from a query.
+// number parses an integer in a query.
 func number(r *http.Request, name string, usual, least, most int) (int, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -90,7 +90,7 @@ func reply(w http.ResponseWriter, r *http.Request, status int, body any) {
 	send(w, r, status, data)
 }
 
-// smallest is the size in bytes from which on an answer is compressed.
+// smallest is the size in bytes from which answers are compressed.
 const smallest = 1 << 10
 
 func send(w http.ResponseWriter, r *http.Request, status int, data []byte) {
@@ -120,14 +120,13 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// problem is how the API tells an error, and which key of the request it is about, if it is about
-// one.
+// problem is the JSON of an error, with the key of the request that it is about, if any.
 type problem struct {
 	Error string `json:"error"`
 	Field string `json:"field,omitempty"`
 }
 
-// failed answers with an error, if there is one.
+// failed answers with err, if it is not nil, and reports whether it is.
 func failed(w http.ResponseWriter, err error) bool {
 	if err != nil {
 		fail(w, err)
@@ -145,7 +144,7 @@ func fail(w http.ResponseWriter, err error) {
 	w.WriteHeader(status)
 	text := err.Error()
 	if call := new(connect.Error); errors.As(err, &call) {
-		text = call.Message() // without the code, which the status says
+		text = call.Message() // without the code: the status has it
 	}
 	_ = json.NewEncoder(w).Encode(problem{text, fieldOf(err)})
 }

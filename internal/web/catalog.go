@@ -12,11 +12,11 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// loadPatience is how long a call waits for a graph to be loaded, to say at once what goes wrong at
-// once. The load goes on.
+// loadPatience is how long a request waits for a graph to be loaded, to return an early error. The
+// load goes on afterwards.
 const loadPatience = time.Second
 
-// LoadGraph puts a graph into the catalog. It need not wait until it is loaded.
+// LoadGraph loads a graph into the catalog. It may return before the graph is loaded.
 func (c *Cluster) LoadGraph(ctx context.Context, l *Loading) error {
 	if strings.HasPrefix(l.Input, control.CatalogPrefix) {
 		return invalid("graph: found %.150q, expected a generator or the whole path of a file that the workers see", l.Input)

@@ -13,16 +13,15 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
-// Master is what a Cluster asks of a master, in its process.
+// Master has the methods of a master that a Cluster calls, in the master's process.
 type Master interface {
 	control.ClusterHandler
 	Submit(context.Context, *control.SubmitJobRequest) (about *control.Job, found bool, err error)
 	Result(ctx context.Context, id string, offset uint64, each func(data []byte) error) error
 }
 
-// Cluster is the Source of a master: a Store, named, that is told of its jobs, and what the master
-// says of the rest. It also runs jobs there and ends them, and loads and drops graphs; the errors
-// are those of calls to the master.
+// Cluster is the Source of a master, which records its jobs in the Store. It also submits and
+// cancels jobs, and loads and drops graphs. These methods return the errors of the master's calls.
 type Cluster struct {
 	*history.Store
 	master   Master
@@ -30,7 +29,7 @@ type Cluster struct {
 	about    About
 }
 
-// NewCluster shows a master's cluster, which has programs.
+// NewCluster returns a Cluster for a master that has programs.
 func NewCluster(s *history.Store, m Master, programs engine.Registry, about About) *Cluster {
 	for _, p := range programs {
 		about.Programs = append(about.Programs, p.Name)
@@ -39,7 +38,7 @@ func NewCluster(s *history.Store, m Master, programs engine.Registry, about Abou
 	return &Cluster{s, m, programs, about}
 }
 
-// About says what is shown.
+// About describes the cluster.
 func (c *Cluster) About() About { return c.about }
 
 func (c *Cluster) recorded() *history.Store { return c.Store }
@@ -49,7 +48,7 @@ func (c *Cluster) status() *control.StatusResponse {
 	return r
 }
 
-// Graphs lists the catalog.
+// Graphs returns the graphs of the catalog.
 func (c *Cluster) Graphs() []Graph {
 	var all []Graph
 	for _, g := range c.status().GetGraphs() {
@@ -65,7 +64,7 @@ func (c *Cluster) Graphs() []Graph {
 	return all
 }
 
-// Workers lists the workers, those that are gone too.
+// Workers returns all workers, dead ones too.
 func (c *Cluster) Workers() []Worker {
 	var all []Worker
 	for _, w := range c.status().GetWorkers() {
@@ -77,19 +76,19 @@ func (c *Cluster) Workers() []Worker {
 	return all
 }
 
-// Cancel tells a job to end. One that has ended stays as it is.
+// Cancel cancels a job. It changes nothing if the job has ended.
 func (c *Cluster) Cancel(ctx context.Context, id, reason string) error {
 	request := &control.CancelJobRequest{Id: id, Reason: cmp.Or(reason, "cancelled on the page")}
 	_, err := c.master.CancelJob(ctx, request)
 	return err
 }
 
-// Result passes on what a job computed.
+// Result passes the lines of a job's result to each.
 func (c *Cluster) Result(ctx context.Context, id string, each func(data []byte) error) error {
 	return c.master.Result(ctx, id, 0, each)
 }
 
-// form is how the lines of a job's result read.
+// form returns the format of the lines of a job's result.
 func (c *Cluster) form(id string, named bool) (resultlines.Form, error) {
 	j, err := c.Job(id)
 	if err != nil {

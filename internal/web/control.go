@@ -17,8 +17,8 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// body reads the JSON of a request. That it must be said to be JSON keeps the forms of other sites
-// out, as the check of where a request comes from does.
+// body decodes the JSON of a request. Like the check of a request's origin, the required
+// Content-Type rejects HTML forms of other sites.
 func body(w http.ResponseWriter, r *http.Request, most int64, to any, like string) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return &refusal{http.StatusUnsupportedMediaType, "expected Content-Type: application/json"}
@@ -40,8 +40,8 @@ func body(w http.ResponseWriter, r *http.Request, most int64, to any, like strin
 	return nil
 }
 
-// unlike says what is wrong with the JSON of a request: of a value of another kind its key, what it
-// is, and what it should be.
+// unlike returns the error for a request with invalid JSON. For a value of the wrong type it names
+// the key, the found type and the expected type.
 func unlike(err error, like string) error {
 	var kind *json.UnmarshalTypeError
 	if !errors.As(err, &kind) {
@@ -88,7 +88,7 @@ func (s *Site) cancel(w http.ResponseWriter, r *http.Request) {
 	s.tell(w, r, http.StatusOK, id)
 }
 
-// tell answers with a job.
+// tell answers with the description of a job.
 func (s *Site) tell(w http.ResponseWriter, r *http.Request, status int, id string) {
 	j, err := s.store.Job(id)
 	if failed(w, err) {
@@ -97,8 +97,8 @@ func (s *Site) tell(w http.ResponseWriter, r *http.Request, status int, id strin
 	reply(w, r, status, j)
 }
 
-// result streams what a job computed. What fails when a part of it is sent cuts the connection, so
-// that nobody takes the part for the whole.
+// result streams the result of a job. If it fails after the first part, it cuts the connection, so
+// that no client takes the part for the whole.
 func (s *Site) result(w http.ResponseWriter, r *http.Request) {
 	control, begun := http.NewResponseController(w), false
 	err := s.source.Result(r.Context(), r.PathValue("job"), func(data []byte) error {
@@ -120,7 +120,7 @@ func (s *Site) result(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// statuses are those of HTTP for the codes of calls.
+// statuses maps codes of calls to HTTP statuses.
 var statuses = map[connect.Code]int{
 	connect.CodeInvalidArgument: http.StatusBadRequest, connect.CodeNotFound: http.StatusNotFound,
 	connect.CodeAlreadyExists: http.StatusConflict, connect.CodeFailedPrecondition: http.StatusConflict,

@@ -15,16 +15,18 @@ import (
 )
 
 const (
-	// eventsEvery is how often a reader of events gets some: what is newer is told together.
+	// eventsEvery is the least time between two batches of events to a reader.
 	eventsEvery = 100 * time.Millisecond
-	// heartbeat keeps a quiet stream open, and finds readers that are gone.
+	// heartbeat is the time between comments in a quiet stream. They keep it open, and detect
+	// readers that are gone.
 	heartbeat = 15 * time.Second
-	// eventsTimeout is how long a reader may take to take what it is sent.
+	// eventsTimeout limits the time to send a batch.
 	eventsTimeout = 10 * time.Second
 )
 
-// events streams what is new (server-sent events). A reader that comes back says with Last-Event-ID
-// what it had last; one that was away for too long is told to read everything anew (reset).
+// events streams new events (server-sent events). A reader that reconnects sends the id of its last
+// event in Last-Event-ID. A reader that was away for too long gets the event reset, and must read
+// everything again.
 func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 	done, err := s.streams.begin(r)
 	if failed(w, err) {
@@ -33,7 +35,7 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 	defer done()
 	after := history.Cursor(r.Header.Get("Last-Event-ID"))
 	if len(after) > 64 || strings.ContainsAny(string(after), "\r\n\x00") {
-		after = "-" // no process's
+		after = "-" // matches no process
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -60,7 +62,7 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 			}
 		case <-beat.C:
 			out.text.WriteString(":\n\n")
-		case <-r.Context().Done(): // by the reader, or by a server that ends all of its requests
+		case <-r.Context().Done(): // ended by the reader, or by a server that ends all requests
 			out.rest(s.store, after)
 			return
 		case <-s.options.Closing:
@@ -70,14 +72,15 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// streams counts who reads events, by caller and host.
+// streams counts the readers of events, by caller and host.
 type streams struct {
 	mu  sync.Mutex
 	all int
 	of  map[string]int
 }
 
-// begin counts a reader until done is called, unless there are too many, or too many of this one.
+// begin counts a reader until done is called. It returns an error if there are too many readers, or
+// too many of this caller.
 func (s *streams) begin(r *http.Request) (done func(), err error) {
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	who := control.CallerOf(r.Context()).Owner() + " " + host
@@ -115,8 +118,8 @@ type stream struct {
 	text    bytes.Buffer
 }
 
-// pass puts what came after a cursor, moves the cursor, and returns what is closed when there is
-// more.
+// pass buffers the events after a cursor, and moves the cursor. It returns a channel that is closed
+// when there are more.
 func (s *stream) pass(from *history.Store, after *history.Cursor) (changed <-chan struct{}) {
 	events, next, changed, lost := from.Events(*after)
 	if lost {
@@ -152,7 +155,7 @@ func (s *stream) flush() error {
 	return s.control.Flush()
 }
 
-// rest sends what is left, and says that no more will come.
+// rest sends the remaining events, and the last one, bye.
 func (s *stream) rest(from *history.Store, after history.Cursor) {
 	s.pass(from, &after)
 	s.put(after, "bye", nil)

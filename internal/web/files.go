@@ -19,7 +19,7 @@ import (
 //go:embed dist
 var dist embed.FS
 
-// file is a part of the page.
+// file is a file of the page.
 type file struct {
 	plain, packed []byte
 	kind, tag     string
@@ -52,7 +52,7 @@ var files = sync.OnceValue(func() map[string]*file {
 	return all
 })
 
-// file serves a part of the page.
+// file serves a file of the page.
 func (s *Site) file(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Path
 	if name == "/" {

@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// Forms say what a job and a graph are asked for with: what the command line shows as help.
+// Forms describe the parameters of jobs and graphs, like the help of the command line.
 type Forms struct {
 	Programs   []Program              `json:"programs"`
 	Generators []generate.Description `json:"generators"`
@@ -25,30 +25,30 @@ type Forms struct {
 	IDs        []string               `json:"ids"`
 	Deliveries []string               `json:"deliveries"`
 	Priorities []string               `json:"priorities"`
-	Graph500   job.Graph500           `json:"graph500"` // with the values of keys that are left out
+	Graph500   job.Graph500           `json:"graph500"` // the defaults
 }
 
-// Program is one that a job can be submitted of.
+// Program is a program that jobs can run.
 type Program struct {
 	Name       string      `json:"name"`
 	Help       string      `json:"help"`
 	Parameters []Parameter `json:"parameters"`
 }
 
-// Parameter is one of a program's.
+// Parameter is a parameter of a program.
 type Parameter struct {
 	Name    string `json:"name"`
 	Help    string `json:"help"`
 	Default string `json:"default"`
-	// In a word, as the command line has it: VERTEX, NUMBER, N, TEXT, true|false.
+	// Value is the placeholder in the command line's help: VERTEX, NUMBER, N, TEXT, true|false.
 	Value    string   `json:"value"`
 	Kind     string   `json:"kind"`            // vertex, number, integer, switch, time, word, text
-	List     bool     `json:"list"`            // several, with commas between
-	Words    []string `json:"words,omitempty"` // of kind word: what it may be
+	List     bool     `json:"list"`            // comma-separated values
+	Words    []string `json:"words,omitempty"` // allowed words, for the kind word
 	Required bool     `json:"required"`
 }
 
-// Forms says what jobs and graphs the cluster can be asked for.
+// Forms returns the parameters of jobs and graphs.
 func (c *Cluster) Forms() Forms {
 	words := map[string][]string{}
 	for _, field := range job.Fields(new(job.Spec)) {
@@ -72,7 +72,7 @@ func (c *Cluster) Forms() Forms {
 	return f
 }
 
-// kindOf says what field of a form a parameter is, or an element of its list.
+// kindOf returns the kind of form field for a parameter, or for an element of its list.
 func kindOf(p engine.Parameter) string {
 	switch strings.TrimPrefix(p.Type, "[]") {
 	case "vertex":
@@ -96,8 +96,8 @@ func kindOf(p engine.Parameter) string {
 
 func (s *Site) forms(*http.Request) (any, error) { return s.options.Control.Forms(), nil }
 
-// fieldOf is the key of a request that an error is about, parameters.NAME for a parameter, or
-// nothing: errors about a key begin with it.
+// fieldOf returns the key of a request that an error is about: parameters.NAME for a parameter, or
+// "". Errors about a key begin with the key.
 func fieldOf(err error) string {
 	if p := new(engine.ParameterError); errors.As(err, &p) {
 		return "parameters." + p.Name
@@ -110,7 +110,7 @@ func fieldOf(err error) string {
 	return keys[key]
 }
 
-// keys are those that errors begin with, and where in a request they are.
+// keys maps the keys that errors begin with to their paths in a request.
 var keys = func() map[string]string {
 	all := map[string]string{}
 	for _, f := range append(job.Fields(new(Submission)), job.Fields(new(Loading))...) {

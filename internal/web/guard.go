@@ -16,8 +16,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// policy lets the page load from here alone: no script or style inside a document, nothing of
-// others.
+// policy is the content security policy: the page loads nothing from other hosts, and has no inline
+// scripts or styles.
 const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
 func harden(h http.Header) {
@@ -43,9 +43,8 @@ var (
 	errOrigin = &refusal{http.StatusForbidden, "the request is another site's"}
 )
 
-// check returns the request with who makes it, or why it is refused. Files are no secret, and need
-// no token: the page must be there to ask for it. Of names of others that lead here (DNS rebinding)
-// the gate's AtHome takes care.
+// check authorizes a request, and returns it with its caller. Files are public: the page itself
+// asks for the token. The gate's AtHome rejects DNS rebinding.
 func (s *Site) check(r *http.Request) (*http.Request, error) {
 	if !strings.HasPrefix(r.URL.Path, apiPrefix) && r.URL.Path != metricsPath {
 		return r, nil
@@ -71,8 +70,8 @@ func (s *Site) check(r *http.Request) (*http.Request, error) {
 	return r.WithContext(control.As(r.Context(), caller)), nil
 }
 
-// rolesFor are those who may make a request of the API: who only reads is not for what changes
-// something, nor for results.
+// rolesFor returns the roles that may make a request of the API. A role that only reads may neither
+// change anything nor read results.
 func (s *Site) rolesFor(r *http.Request) certs.Role {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || ofResult(r.URL.Path) {
 		return control.Using
@@ -80,12 +79,12 @@ func (s *Site) rolesFor(r *http.Request) certs.Role {
 	return control.Reading
 }
 
-// ofResult reports whether a path is of what a job has computed.
+// ofResult reports whether a path is about the result of a job.
 func ofResult(path string) bool {
 	return slices.ContainsFunc([]string{"/result", "/values", "/value"}, func(end string) bool { return strings.HasSuffix(path, end) })
 }
 
-// refused counts a request that is turned away.
+// refused counts a rejected request, and returns the reason.
 func (s *Site) refused(r *http.Request, why error) error {
 	if s.gate.Refused != nil {
 		s.gate.Refused(r.RemoteAddr, why)
@@ -93,24 +92,23 @@ func (s *Site) refused(r *http.Request, why error) error {
 	return why
 }
 
-// A browser that gave the token keeps a pass in its place, in a cookie that no script reads and no
-// other site sends. A pass is when it ends, in seconds since 1970, and an HMAC of that with the
-// token: a master that has started anew, or a standby that leads, knows it without any memory, and
-// another token ends it.
+// A session is a cookie that a browser gets in exchange for the token. Scripts cannot read the
+// cookie, and other sites cannot send it. Its value, the pass, is the session's end in seconds
+// since 1970 and an HMAC of the end with the token. So a restarted master or a new leader can check
+// it without stored state, and a new token invalidates it.
 const (
 	cookiePrefix = "superstep-session"
 	sessionTime  = 12 * time.Hour
 )
 
-// pass is a browser's for as long as until.
+// pass returns the value of the cookie for a session until a time.
 func (s *Site) pass(until time.Time) string {
 	m := hmac.New(sha256.New, []byte(s.gate.Token.Secret()))
 	fmt.Fprintf(m, "superstep page %d", until.Unix())
 	return fmt.Sprintf("%d-%x", until.Unix(), m.Sum(nil))
 }
 
-// entered reports whether a request is of a browser with a pass. How long it takes does not depend
-// on how much of a wrong one is right.
+// entered reports whether a request has a valid pass. The comparison takes constant time.
 func (s *Site) entered(r *http.Request) bool {
 	c, err := r.Cookie(cookieName(r))
 	if err != nil || !s.gate.Token.Given() {
@@ -122,7 +120,7 @@ func (s *Site) entered(r *http.Request) bool {
 	return err == nil && time.Now().Before(end) && hmac.Equal([]byte(c.Value), []byte(s.pass(end)))
 }
 
-// enter gives a session for the token.
+// enter starts a session, given the token.
 func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 	var given struct {
 		Token string `json:"token"`
@@ -135,7 +133,7 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// begin gives a session if a text is the token; else it answers that it is not.
+// begin starts a session if text is the token, else it answers with an error.
 func (s *Site) begin(w http.ResponseWriter, r *http.Request, text string) bool {
 	if !s.gate.Token.Allows(http.Header{"Authorization": {"Bearer " + text}}) {
 		fail(w, s.refused(r, errToken))
@@ -145,7 +143,8 @@ func (s *Site) begin(w http.ResponseWriter, r *http.Request, text string) bool {
 	return true
 }
 
-// cookieName has the port of the address that the browser has: a host's ports share their cookies.
+// cookieName returns the name of the cookie. It has the port that the browser uses, because a
+// host's ports share their cookies.
 func cookieName(r *http.Request) string {
 	if _, port, err := net.SplitHostPort(r.Host); err == nil {
 		return cookiePrefix + "-" + port
@@ -153,7 +152,7 @@ func cookieName(r *http.Request) string {
 	return cookiePrefix
 }
 
-// open gives a session for the token in the printed link, and leads to the page, so that the
+// open starts a session for the token in the printed link. It redirects to the page, so that the
 // browser's history has no token.
 func (s *Site) open(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
@@ -162,13 +161,13 @@ func (s *Site) open(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// leave takes the session from the browser.
+// leave ends the session.
 func (s *Site) leave(w http.ResponseWriter, r *http.Request) {
 	setCookie(w, r, "", -1)
 	reply(w, r, http.StatusOK, struct{}{})
 }
 
-// setCookie sets a session's cookie, which no script reads and no other site sends.
+// setCookie sets the session's cookie.
 func setCookie(w http.ResponseWriter, r *http.Request, pass string, seconds int) {
 	http.SetCookie(w, &http.Cookie{
 		Name: cookieName(r), Value: pass, Path: "/", MaxAge: seconds,

@@ -9,19 +9,19 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Local is the Source of one process, or of saved traces: a Store, and what the process says of
-// itself.
+// Local is the Source of one process or of saved traces: a Store and the data of the process.
 type Local struct {
 	*history.Store
 	about   About
-	threads int // 0 of saved traces, which have no worker
+	threads int // 0 for saved traces
 
 	mu      sync.Mutex
 	graphs  []Graph
 	offered *offer // or nil
 }
 
-// NewLocal makes a Local that has no runs yet. threads is how many the process works with.
+// NewLocal returns a Local without runs. threads is the number of the process's threads, or 0 for
+// saved traces.
 func NewLocal(about About, threads int) *Local {
 	l := &Local{Store: history.NewStore(), about: about, threads: threads}
 	if threads == 0 {
@@ -30,26 +30,26 @@ func NewLocal(about About, threads int) *Local {
 	return l
 }
 
-// About says what is shown.
+// About describes the process or the traces.
 func (l *Local) About() About { return l.about }
 
 func (l *Local) recorded() *history.Store { return l.Store }
 
-// Graphs lists the graphs in memory.
+// Graphs returns the graphs in memory.
 func (l *Local) Graphs() []Graph {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.graphs)
 }
 
-// AddGraph lists a graph.
+// AddGraph adds a graph.
 func (l *Local) AddGraph(g Graph) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.graphs = append(l.graphs, g)
 }
 
-// Workers lists the process.
+// Workers returns the process as the only worker. Saved traces have none.
 func (l *Local) Workers() []Worker {
 	if l.threads == 0 {
 		return nil

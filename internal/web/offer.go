@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
-// offer is what a run of this process has computed, for those who ask, until it is withdrawn.
+// offer is the result of a run in this process, until it is withdrawn.
 type offer struct {
 	job       string
 	form      resultlines.Form
@@ -18,9 +18,8 @@ type offer struct {
 	readers   sync.WaitGroup
 }
 
-// Offer lets the page ask for what the newest run of a name has computed, of which write writes the
-// lines; several goroutines may call it at once. withdraw ends that: it stops those who read, and
-// waits for them.
+// Offer serves the result of the newest run with a name. write writes the lines, and may be called
+// concurrently. withdraw ends that: it cancels the readers, and waits for them.
 func (l *Local) Offer(name string, form resultlines.Form, write func(ctx context.Context, w io.Writer) error) (withdraw func()) {
 	withdrawn, cancel := context.WithCancel(context.Background())
 	o := &offer{job: l.SetResult(name, true), form: form, write: write, withdrawn: withdrawn}
@@ -37,7 +36,7 @@ func (l *Local) Offer(name string, form resultlines.Form, write func(ctx context
 	}
 }
 
-// offerOf returns what is offered of a job. Who reads it calls its readers.Done in the end.
+// offerOf returns the offer of a job's result. The caller must call readers.Done afterwards.
 func (l *Local) offerOf(id string) (*offer, error) {
 	l.mu.Lock()
 	o := l.offered
@@ -53,7 +52,7 @@ func (l *Local) offerOf(id string) (*offer, error) {
 	return nil, refuse(http.StatusNotFound, "there is no result of job %.80s here: superstep run --http-linger has one when the run has ended", id)
 }
 
-// Result passes on what a run has computed.
+// Result passes the lines of a run's result to each.
 func (l *Local) Result(ctx context.Context, id string, each func(data []byte) error) error {
 	o, err := l.offerOf(id)
 	if err != nil {
@@ -69,7 +68,7 @@ func (l *Local) Result(ctx context.Context, id string, each func(data []byte) er
 	return err
 }
 
-// form is how the lines of a result read.
+// form returns the format of the lines of a run's result.
 func (l *Local) form(id string, _ bool) (resultlines.Form, error) {
 	o, err := l.offerOf(id)
 	if err != nil {
@@ -79,7 +78,7 @@ func (l *Local) form(id string, _ bool) (resultlines.Form, error) {
 	return o.form, nil
 }
 
-// eachWriter gives what is written to a function.
+// eachWriter is an io.Writer that calls a function.
 type eachWriter func(data []byte) error
 
 func (f eachWriter) Write(p []byte) (int, error) {

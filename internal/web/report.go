@@ -17,22 +17,22 @@ import (
 	"github.com/superstep-go/superstep/internal/history"
 )
 
-// KindReport is the About.Kind of runs that are written into a report.
+// KindReport is About.Kind in reports.
 const KindReport = "report"
 
-// maxDetails bounds the details of supersteps in a report, in bytes of JSON: a browser reads the
-// file as a whole.
+// maxDetails limits the details of supersteps in a report, in bytes of JSON, because a browser
+// loads the whole file.
 const maxDetails = 24 << 20
 
-// WriteReport writes the page and what it shows of the runs of a Local as one file of HTML that
-// needs nothing else: the script, the styles, and the answers of the API by their paths. A browser
-// that opens it runs no other script and loads nothing, by a policy in the file.
+// WriteReport writes the page with the runs of a Local as one self-contained HTML file: the script,
+// the styles, and the API's answers by path. The file's content security policy blocks other
+// scripts and all loads.
 func WriteReport(w io.Writer, l *Local) error {
 	answers, err := saved(l, maxDetails)
 	if err != nil {
 		return err
 	}
-	// Go's encoder writes <, > and & as \u003c and so on, so that no text of the runs can end the
+	// Go's encoder writes <, > and & as \u003c and so on. So no text of the runs can end the script
 	// element or begin another.
 	data, err := json.Marshal(answers)
 	if err != nil {
@@ -62,14 +62,14 @@ func WriteReport(w io.Writer, l *Local) error {
 	return nil
 }
 
-// sum is what a policy names a script or a style by.
+// sum returns the hash of a script or style for the policy.
 func sum(text []byte) string {
 	s := sha256.Sum256(text)
 	return "sha256-" + base64.StdEncoding.EncodeToString(s[:])
 }
 
-// saved asks the API for all that the page shows of the runs of a Local: the answers by path, as
-// the page asks for them. Details of supersteps, the last first, are in it up to so many bytes.
+// saved returns the API's answers for the runs of a Local, by the paths that the page asks for. It
+// includes details of supersteps, the last first, up to most bytes.
 func saved(l *Local, most int) (map[string]json.RawMessage, error) {
 	licences, err := json.Marshal(string(files()["/licences.txt"].plain))
 	if err != nil {
@@ -114,7 +114,7 @@ func saved(l *Local, most int) (map[string]json.RawMessage, error) {
 	return answers, err
 }
 
-// detailed lists the supersteps of a run whose details are kept, the last first.
+// detailed returns the supersteps of a run that have details, the last first.
 func (l *Local) detailed(id string) (all []int) {
 	steps, _ := l.Steps(id, 0, history.MaxSteps)
 	for i := len(steps) - 1; i >= 0; i-- {
@@ -125,7 +125,7 @@ func (l *Local) detailed(id string) (all []int) {
 	return all
 }
 
-// answer is what the API answers to a GET.
+// answer returns the API's answer to a GET request.
 func (s *Site) answer(path string) ([]byte, error) {
 	r, err := http.NewRequest(http.MethodGet, "http://localhost/api/v1/"+path, nil)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Site) answer(path string) ([]byte, error) {
 	return to.body.Bytes(), nil
 }
 
-// answerWriter keeps an answer of the API.
+// answerWriter is an http.ResponseWriter that keeps the answer.
 type answerWriter struct {
 	header http.Header
 	status int

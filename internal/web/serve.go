@@ -13,22 +13,22 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// closeTimeout is how long readers have to take what is left when a server closes.
+// closeTimeout is how long Close waits for readers to receive the rest.
 const closeTimeout = 2 * time.Second
 
-// Server serves a Source at an address. Close it when done.
+// Server serves a Source at an address. The caller must close it.
 type Server struct {
 	URL     string // of the page
-	Link    string // the same, with the token if nobody gave one
+	Link    string // URL, with the token if Start made it
 	server  *http.Server
 	closing chan struct{}
 	done    chan struct{}
 	once    sync.Once
 }
 
-// Start listens at HOST:PORT and serves a Source there until Close, and metrics, if not nil, at
-// /metrics. An address that others can reach wants a token; for another one is made, which the link
-// has.
+// Start serves a Source at HOST:PORT until Close. It serves metrics, if not nil, at /metrics. An
+// address that other machines can reach needs a token. For other addresses Start makes one, if
+// there is none, and adds it to the link.
 func Start(at string, token control.Token, source Source, metrics http.Handler) (*Server, error) {
 	who := control.Credentials{Token: token, InsecureToken: true} // there is no TLS here
 	if err := control.CheckListen(at, who); err != nil {
@@ -54,7 +54,8 @@ func Start(at string, token control.Token, source Source, metrics http.Handler) 
 	return s, nil
 }
 
-// URL is the address that leads to a listener at HOST:PORT: with its port, and a host that is one.
+// URL returns the URL of a listener at HOST:PORT. It has the actual port. 127.0.0.1 replaces an
+// empty or unspecified host.
 func URL(asked string, got net.Addr, secure bool) string {
 	host, _, _ := net.SplitHostPort(asked)
 	_, port, _ := net.SplitHostPort(got.String())
@@ -72,8 +73,8 @@ func URL(asked string, got net.Addr, secure bool) string {
 	return scheme + "://" + net.JoinHostPort(host, port) + "/"
 }
 
-// Link is what opens the page at an address: with the token in it if that was made for this machine
-// alone. One that was given is not shown: who has it can type it.
+// Link returns the link that opens the page. It has the token only if superstep made it. The user
+// has a given token, so it is not shown.
 func Link(url string, token control.Token) string {
 	if !token.Own() {
 		return url
@@ -81,7 +82,7 @@ func Link(url string, token control.Token) string {
 	return url + "?" + tokenKey + "=" + token.Secret()
 }
 
-// Close tells readers that no more will come, and ends. It is idempotent.
+// Close sends readers the last events, and closes the server. It is idempotent.
 func (s *Server) Close() {
 	s.once.Do(func() {
 		close(s.closing)
@@ -94,5 +95,5 @@ func (s *Server) Close() {
 	})
 }
 
-// quiet takes what the HTTP server says of its clients' faults, which are theirs.
+// quiet discards what the HTTP server logs about faults of its clients.
 var quiet = log.New(io.Discard, "", 0)

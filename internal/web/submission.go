@@ -17,28 +17,28 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// Cut says into which partitions a graph is cut.
+// Cut is the number of partitions of a graph, or their grid.
 type Cut struct {
 	Partitions uint32 `json:"partitions" help:"as a grid Nx1"`
 	Grid       string `json:"grid" help:"of partitions, RxC; by default one for each worker"`
 }
 
-// Loading is a graph as it is asked for under a name of the catalog.
+// Loading is the body of a request to load a graph into the catalog.
 type Loading struct {
 	Name string `json:"name" help:"letters, digits, - _ . and :"`
 	job.Source
 	Cut
 }
 
-// Submission is a job as it is asked for. What is left out is as on the command line.
+// Submission is the body of a request to run a job. The defaults are those of the command line.
 type Submission struct {
 	job.Spec
 	Cut
 	Key string `json:"key" help:"names the call: one that is made again with it finds the job it made, status 200; another job with it is refused, status 409"`
 }
 
-// Submit puts a job into the queue, unless ctx has ended, and returns its id; found, if an earlier
-// call with the same key has done it.
+// Submit puts a job into the queue, unless ctx has ended, and returns its id. found is true if an
+// earlier call with the same key did it.
 func (c *Cluster) Submit(ctx context.Context, s *Submission) (id string, found bool, err error) {
 	if err := s.complete(); err != nil {
 		return "", false, err
@@ -47,8 +47,8 @@ func (c *Cluster) Submit(ctx context.Context, s *Submission) (id string, found b
 	return j.GetId(), found, err
 }
 
-// complete makes the job one for the master. What makes no sense the master says, but for what only
-// the command line knows. An error about a key begins with it.
+// complete converts the submission to a job for the master. It checks what the command line checks
+// too; the master checks the rest. An error about a key begins with the key.
 func (s *Submission) complete() (err error) {
 	if key := s.Unasked(); key != "" {
 		return invalid("%s: the API does not take it", key)
@@ -62,7 +62,7 @@ func (s *Submission) complete() (err error) {
 		if s.Program != "" || len(s.Parameters) > 0 || s.Source != nil && *s.Source != (job.Source{}) || s.KeepResult || s.MaxSupersteps > 0 || s.Seed > 0 {
 			return invalid("graph500: it makes its own graph; leave out all but grid, partitions, delivery, deterministic, superstep_timeout and key")
 		}
-		// keys of a source may be there, and empty
+		// a request may have empty keys of a source
 		s.Program, s.Source = trace.Graph500, nil
 		job.Complete(s.Graph500)
 	case catalog:
@@ -79,7 +79,7 @@ func (s *Submission) complete() (err error) {
 	return err
 }
 
-// checkSource refuses what the workers could not load.
+// checkSource rejects a source that the workers could not load.
 func checkSource(s *job.Source) error {
 	_, _, err := resolve.Source(s)
 	if err = cmp.Or(job.Check(s), err); err != nil {
@@ -96,7 +96,8 @@ func checkSource(s *job.Source) error {
 	return nil
 }
 
-// cut says into which grid of partitions the graph is cut; 0 by 0 leaves it to the master.
+// cut returns the rows and columns of the grid of partitions. The master chooses them if they are
+// 0.
 func (c Cut) cut() (rows, columns uint32, err error) {
 	switch {
 	case c.Grid != "" && c.Partitions > 0:

@@ -12,33 +12,33 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
-// Bounds on what is done with results for the page.
+// Limits of work on results for the page.
 const (
-	maxSurveys = 32 // that are kept
-	// surveyWait is how long an answer waits for a survey, to have it at once where the result is
-	// small.
+	maxSurveys = 32 // kept in memory
+	// surveyWait is how long a request waits for a survey, so that the first answer has the survey
+	// of a small result.
 	surveyWait = 300 * time.Millisecond
 	findTime   = 20 * time.Second // to find a vertex
 	maxFinds   = 4                // at a time
 )
 
-// surveys sums up results, one at a time, and keeps what came of it. What a job that is done has
-// computed does not change.
+// surveys summarizes results, one at a time, and keeps the summaries: the result of a finished job
+// does not change.
 type surveys struct {
 	closing <-chan struct{}
-	turn    chan struct{} // a token for the one that reads
-	finds   chan struct{} // a token for each that looks for a vertex
+	turn    chan struct{} // one token, for the survey that reads
+	finds   chan struct{} // a token for each search for a vertex
 
 	mu   sync.Mutex
 	kept []*survey // oldest first
 }
 
-// survey is one of a job's result. Once done is closed result or err is there.
+// survey is the summary of a job's result. result or err is set when done is closed.
 type survey struct {
 	job    string
-	read   atomic.Int64 // bytes, twice what the result has in the end
+	read   atomic.Int64 // bytes; the survey reads the result twice
 	done   chan struct{}
-	ended  bool // it is there, or about to be; under the lock of surveys
+	ended  bool // the reading has ended; under the lock of surveys
 	result *resultlines.Survey
 	err    error
 }
@@ -50,7 +50,7 @@ func newSurveys(closing <-chan struct{}) *surveys {
 // resultReader reads a result from its beginning.
 type resultReader = func(ctx context.Context, each func(data []byte) error) error
 
-// errRead ends the reading of a result of which no more is wanted.
+// errRead stops the reading of a result early.
 var errRead = errors.New("no more of the result is wanted")
 
 var (
@@ -62,8 +62,8 @@ var (
 	errLongVertex = refuse(http.StatusBadRequest, "expected a vertex of at most %d bytes", maxBody)
 )
 
-// of returns the survey of a job's result, and begins it if it is not there. ctx says who asks; its
-// end does not end the survey.
+// of returns the survey of a job's result, and begins it if there is none. ctx has the caller's
+// identity. The survey goes on when ctx ends.
 func (s *surveys) of(ctx context.Context, job string, form resultlines.Form, read resultReader) (*survey, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *surveys) of(ctx context.Context, job string, form resultlines.Form, rea
 	return v, nil
 }
 
-// run reads the result. One that cannot be read is forgotten, to be tried again.
+// run reads the result. If it fails, it forgets the survey, so that another call can try again.
 func (s *surveys) run(ctx context.Context, v *survey, form resultlines.Form, read resultReader) {
 	defer close(v.done)
 	select {
@@ -112,13 +112,13 @@ func (s *surveys) run(ctx context.Context, v *survey, form resultlines.Form, rea
 	}
 }
 
-// reading is how far a survey is that is under way.
+// reading is the answer while a survey reads.
 type reading struct {
 	Read int64 `json:"read"` // bytes
 }
 
-// begun returns how a job's result reads, if the caller may read it and it is there: by its first
-// bytes.
+// begun returns the format of a job's result and its reader, if the caller may read it. It finds
+// from the first bytes whether the result has names of vertices.
 func (s *Site) begun(r *http.Request) (resultlines.Form, resultReader, error) {
 	id := r.PathValue("job")
 	read := func(ctx context.Context, each func(data []byte) error) error {
@@ -136,7 +136,7 @@ func (s *Site) begun(r *http.Request) (resultlines.Form, resultReader, error) {
 	return form, read, err
 }
 
-// values answers with the survey of a job's result, or how far it is.
+// values answers with the survey of a job's result, or with its progress.
 func (s *Site) values(w http.ResponseWriter, r *http.Request) {
 	form, read, err := s.begun(r)
 	if failed(w, err) {
@@ -161,7 +161,7 @@ func (s *Site) values(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// value answers with the value of a vertex, which it looks for.
+// value answers with the value of a vertex, which it searches for in the result.
 func (s *Site) value(r *http.Request) (any, error) {
 	vertex := r.URL.Query().Get("vertex")
 	switch {

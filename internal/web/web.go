@@ -1,6 +1,6 @@
-// Package web serves the page that shows runs, and the HTTP API that it is made with: of a local
-// run, of a saved trace, and of a master. What is shown comes from a Source. docs/operating.md is
-// about the page, openapi.json describes the API.
+// Package web serves the page about runs and the HTTP API behind it, for a local run, a saved trace
+// or a master. A Source provides the data. docs/operating.md describes the page, and openapi.json
+// the API.
 package web
 
 import (
@@ -18,26 +18,25 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
-// Source is what the page and the API show: what a store has recorded of runs, and what is there
-// beside them. Methods are called by many goroutines at once; what they return must not be changed
-// by either side.
+// Source provides the data of the page and the API: recorded runs, graphs and workers. Its methods
+// may be called concurrently. Neither the Source nor the caller may change what they return.
 type Source interface {
 	About() About
 	Graphs() []Graph
 	Workers() []Worker
 	recorded() *history.Store
-	// Result passes on the lines of what a job has computed, and form is how they read: named says
-	// that the first of them is of a vertex with a name.
+	// Result passes the lines of a job's result to each, and form returns their format. named is
+	// true if the first line has the name of a vertex.
 	Result(ctx context.Context, id string, each func(data []byte) error) error
 	form(id string, named bool) (resultlines.Form, error)
 }
 
-// About says what the page shows.
+// About describes the Source.
 type About struct {
 	Kind    string `json:"kind"` // run, file or master
 	Name    string `json:"name"` // the command line, the files, or the cluster
 	Version string `json:"version"`
-	// Programs are those that a job can be submitted of; none where the page only shows.
+	// Programs are the programs that jobs can run; none if the page is read-only.
 	Programs []string `json:"programs,omitempty"`
 }
 
@@ -53,15 +52,15 @@ type Graph struct {
 	Partitions int     `json:"partitions"`
 	Grid       string  `json:"grid,omitempty"`
 	Seconds    float64 `json:"load_seconds"`
-	Origin     string  `json:"source,omitempty"` // what it was loaded from
-	// Stage is what is done to load it, if that is under way: Done of Total, or of nobody knows how
-	// much.
+	Origin     string  `json:"source,omitempty"` // its file or generator
+	// Stage is the current stage of loading, if any. Done of Total is its progress. Total is 0 if
+	// unknown.
 	Stage string `json:"stage,omitempty"`
 	Done  int64  `json:"done,omitempty"`
 	Total int64  `json:"total,omitempty"`
 }
 
-// Worker is a process that has partitions.
+// Worker is a process that holds partitions.
 type Worker struct {
 	Name    string `json:"name"`
 	State   string `json:"state"`
@@ -69,21 +68,21 @@ type Worker struct {
 	Site    string `json:"site,omitempty"`
 	Address string `json:"address,omitempty"`
 	Threads int    `json:"threads"`
-	Memory  int64  `json:"memory"` // that it may take, in bytes
+	Memory  int64  `json:"memory"` // limit, in bytes
 	Used    int64  `json:"memory_used"`
-	// Heard is how many seconds ago it last told anything.
+	// Heard is the time since the worker's last message.
 	Heard float64 `json:"heard_seconds"`
 }
 
-// Options say how a Site is guarded.
+// Options configure a Site.
 type Options struct {
-	// Gate decides who may use the API.
+	// Gate authorizes callers of the API.
 	Gate *control.Gate
-	// Metrics, if not nil, is served at /metrics, to those who may read.
+	// Metrics, if not nil, is served at /metrics to callers that may read.
 	Metrics http.Handler
-	// Control, if not nil, lets jobs be submitted and cancelled, and graphs loaded and dropped.
+	// Control, if not nil, submits and cancels jobs, and loads and drops graphs.
 	Control *Cluster
-	// Closing is closed when readers of events shall go.
+	// Closing is closed to end the streams of events.
 	Closing <-chan struct{}
 }
 
@@ -93,20 +92,19 @@ type Site struct {
 	store   *history.Store // the source's
 	options Options
 	gate    *control.Gate
-	mux     *http.ServeMux // of files and metrics
+	mux     *http.ServeMux // files and metrics
 	api     *http.ServeMux
 	streams streams
 	surveys *surveys
 }
 
-// maxStreams is how many streams of events there are at once, and maxOwnStreams how many of them
-// one caller at one host has.
+// Limits of concurrent streams of events: in all, and per caller and host.
 const (
 	maxStreams    = 128
 	maxOwnStreams = 32
 )
 
-// writeTimeout is how long an answer may take to be taken.
+// writeTimeout limits the time to send an answer, or a part of a result.
 const writeTimeout = 30 * time.Second
 
 // New makes a Site.
@@ -164,8 +162,8 @@ func (s *Site) routes() {
 	s.api.HandleFunc(apiPrefix, s.elsewhere)
 }
 
-// elsewhere answers what no path and method of the API is for: a path that has other methods says
-// which.
+// elsewhere answers requests that no route matches. The status is 405 if the path has other
+// methods, else 404.
 func (s *Site) elsewhere(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodPost} {
@@ -181,7 +179,7 @@ func (s *Site) elsewhere(w http.ResponseWriter, r *http.Request) {
 	fail(w, refuse(http.StatusMethodNotAllowed, "found method %.20s, expected %s", r.Method, strings.Join(allowed, " or ")))
 }
 
-// ServeHTTP answers a request, if the guard lets it through.
+// ServeHTTP answers a request, if check permits it.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	harden(w.Header())
 	r, err := s.check(r)
@@ -200,7 +198,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// refusal is an error with the status that it is told by.
+// refusal is an error with its HTTP status.
 type refusal struct {
 	status int
 	text   string

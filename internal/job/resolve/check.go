@@ -18,14 +18,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// What a netbench may ask of a worker.
+// Limits of a netbench.
 const (
 	maxSizes       = 64
 	maxRepetitions = 1_000_000
 )
 
-// CheckProgram refuses a job of a vertex program that cannot be run, before anything is loaded, and
-// completes its spec. grid is the job's or that of its graph of the catalog, if either is known.
+// CheckProgram checks a job of a vertex program before its graph is loaded, and completes its spec.
+// grid is the grid of the job or of its graph of the catalog, if known.
 func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
 	switch {
 	case spec.Program == "":
@@ -112,7 +112,7 @@ func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) err
 	return engine.Rehearse(context.Background(), program, o, grid)
 }
 
-// Loadable refuses generators that make what cannot be loaded; files are looked at where they are
+// Loadable rejects generators of graphs that cannot be loaded. Files are checked when they are
 // read.
 func Loadable(input string) error {
 	if !generate.IsGenerator(input) {
@@ -125,8 +125,8 @@ func Loadable(input string) error {
 	return generate.Loadable(g)
 }
 
-// Weighted is the source of a job's graph, with the weights that the program says where the job
-// leaves them open.
+// Weighted returns the source of a job's graph. If the job does not specify the type of weights,
+// the program determines it.
 func Weighted(s *job.Source, p engine.Registered, values map[string]string) (*job.Source, error) {
 	program, err := p.New(BeforeLoading(p.Parameters, values, s), nil)
 	if err == nil {
@@ -150,7 +150,7 @@ func Weighted(s *job.Source, p engine.Registered, values map[string]string) (*jo
 	return s, nil
 }
 
-// reads refuses a column of weights that a program would not read.
+// reads rejects a column of weights that the program would not read.
 func reads(p engine.Registered, program engine.Program, source *job.Source) error {
 	switch {
 	case source.WeightColumn == "":
@@ -163,12 +163,12 @@ func reads(p engine.Registered, program engine.Program, source *job.Source) erro
 	return nil
 }
 
-// Inputs are the columns of a program that --column fills.
+// Inputs returns the columns of a program that --column can fill.
 func Inputs(p engine.Program) []kernel.Property {
 	return slices.DeleteFunc(slices.Clone(p.Properties()), func(c kernel.Property) bool { return c.Private })
 }
 
-// WeightsText says what a program does with the weights of edges.
+// WeightsText describes how a program uses the weights of edges.
 func WeightsText(p engine.Registered) (string, error) {
 	program, err := p.New(nil, func(uint64) (pregel.VertexID, bool) { return 0, true })
 	switch {
@@ -182,10 +182,10 @@ func WeightsText(p engine.Registered) (string, error) {
 	return "not read: --weight-column is refused", nil
 }
 
-// filled reports whether columns of a program are to begin with something.
+// filled reports whether the spec has initial values for columns.
 func filled(spec *job.Spec) bool { return len(spec.Inputs)+len(spec.ColumnData) > 0 }
 
-// CheckGraph500 is CheckProgram of a job of Graph500.
+// CheckGraph500 is CheckProgram for a job of Graph500.
 func CheckGraph500(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
 	if spec.Program != trace.Graph500 || spec.Graph != "" || spec.Source != nil || filled(spec) {
 		return fmt.Errorf("a job of Graph500 has the program %s, its own graph, no other source, and no columns", trace.Graph500)
@@ -209,7 +209,7 @@ func CheckGraph500(programs engine.Registry, spec *job.Spec, grid graph.Grid) er
 	})
 }
 
-// CheckNetbench is CheckProgram of a job that measures the network.
+// CheckNetbench is CheckProgram for a job that measures the network.
 func CheckNetbench(_ engine.Registry, spec *job.Spec, _ graph.Grid) error {
 	if spec.Program != control.NetbenchProgram || spec.Graph != "" || spec.Source != nil || spec.Rows|spec.Columns != 0 || filled(spec) {
 		return fmt.Errorf("a job of netbench has the program %s, neither graph nor source nor columns, and no grid", control.NetbenchProgram)

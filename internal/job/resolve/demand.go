@@ -7,8 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// Demand is what is known of the memory that a graph takes before anything of it is read or made.
-// The zero value is nothing.
+// Demand estimates the memory of a graph before it is read or generated. The zero value means
+// unknown.
 type Demand struct {
 	vertices uint64
 	tuples   int
@@ -16,8 +16,8 @@ type Demand struct {
 	options  graph.Options
 }
 
-// DemandOf returns what is known of a source, whose partitions lie in a grid: all of a generator;
-// nothing of a file or a snapshot, which the workers look at when they open it.
+// DemandOf returns the demand of a source in a grid. It is known for a generator, but not for a
+// file or snapshot, which the workers inspect when they open it.
 func DemandOf(s *job.Source, grid graph.Grid) Demand {
 	if s == nil || !generate.IsGenerator(s.Input) {
 		return Demand{}
@@ -28,11 +28,11 @@ func DemandOf(s *job.Source, grid graph.Grid) Demand {
 	}
 	g, err := generate.Parse(s.Input)
 	if err != nil {
-		return Demand{} // the workers refuse it
+		return Demand{} // the workers reject it
 	}
 	d := Demand{vertices: g.Vertices(), tuples: g.Edges(), directed: g.Directed(), options: o}
 	if d.options.Grid = grid; r.IfAny {
-		d.options.Weights = edges.Unweighted // a generator makes weights only if they are asked for
+		d.options.Weights = edges.Unweighted // a generator makes weights only on request
 	}
 	if r.Directed != nil {
 		d.directed = *r.Directed
@@ -40,8 +40,7 @@ func DemandOf(s *job.Source, grid graph.Grid) Demand {
 	return d
 }
 
-// Bytes returns what a worker that has so many of all partitions is sure to need, 0 if nothing is
-// known.
+// Bytes returns a lower bound for the memory of a worker with own of all partitions; 0 if unknown.
 func (d Demand) Bytes(own, all int) int64 {
 	if d.vertices == 0 {
 		return 0

@@ -11,9 +11,9 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// Later returns what a checkpoint says of the job of a vertex program, for whoever goes on from it,
-// wherever that is started. here says that its files are named as this process sees them; else they
-// are the workers', which know relative names by their data roots.
+// Later encodes the job of a vertex program for a checkpoint, so that it can be resumed from any
+// directory. here means that its file names are relative to this process's directory; otherwise
+// they are relative to the workers' data roots.
 func Later(spec *job.Spec, here bool) ([]byte, error) {
 	s := &job.Spec{
 		Program: spec.Program, Parameters: spec.Parameters, Graph: spec.Graph, Source: spec.Source,
@@ -33,13 +33,13 @@ func Later(spec *job.Spec, here bool) ([]byte, error) {
 		}
 	}
 	text := job.Text(s)
-	if _, err := Earlier([]byte(text)); err != nil { // resume would refuse it
+	if _, err := Earlier([]byte(text)); err != nil { // otherwise resume would reject it
 		return nil, fmt.Errorf("a checkpoint cannot tell what is run: %w", err)
 	}
 	return []byte(text), nil
 }
 
-// Earlier reads what Later has written.
+// Earlier decodes the result of Later.
 func Earlier(data []byte) (*job.Spec, error) {
 	s, err := job.Read[job.Spec](string(data))
 	if err != nil {
@@ -51,9 +51,9 @@ func Earlier(data []byte) (*job.Spec, error) {
 	return s, nil
 }
 
-// When is when a job takes checkpoints: as it says itself, and what it leaves open as its master
-// says. A job that names a number of supersteps, a time or a mean time between failures says all of
-// that; being strict is of either.
+// When combines a job's policy of checkpoints with the master's. If the job sets a number of
+// supersteps, an interval or a mean time between failures, the master's values of these are
+// ignored. Strict applies if either sets it.
 func When(job *checkpoint.Policy, master checkpoint.Policy) checkpoint.Policy {
 	if job == nil {
 		return master
@@ -66,7 +66,7 @@ func When(job *checkpoint.Policy, master checkpoint.Policy) checkpoint.Policy {
 	return own
 }
 
-// checkWhen refuses what makes no sense of when a job takes checkpoints.
+// checkWhen validates a job's policy of checkpoints.
 func checkWhen(k *checkpoint.Policy) error {
 	switch {
 	case k == nil:

@@ -12,12 +12,11 @@ import (
 	"github.com/superstep-go/superstep/internal/snapshot"
 )
 
-// OwnGraph is the name that the graph which a job loads for itself has on the workers.
+// OwnGraph returns the name on the workers of the graph that a job loads for itself.
 func OwnGraph(job string) string { return "job " + job }
 
-// VertexParameters returns the values of parameters with input ids in place of the names of
-// vertices. In a list names are between commas; a backslash stands before a comma that belongs to a
-// name.
+// VertexParameters replaces names of vertices in parameters by input ids. Names in a list are
+// separated by commas; a backslash escapes a comma in a name.
 func VertexParameters(parameters []engine.Parameter, values map[string]string, find func(name string) (uint64, bool)) (map[string]string, error) {
 	values = maps.Clone(values)
 	for _, p := range parameters {
@@ -41,9 +40,9 @@ func VertexParameters(parameters []engine.Parameter, values map[string]string, f
 	return values, nil
 }
 
-// BeforeLoading returns the parameters of a job as far as they can be checked before its graph is
-// there: where its vertices may have names, each is taken for one. Without a source it is a graph
-// of the catalog, whose master knows more.
+// BeforeLoading returns a job's parameters for checks before its graph is loaded. If the vertices
+// may have names, each vertex is treated as a name. A nil source means a graph of the catalog,
+// which the master checks.
 func BeforeLoading(parameters []engine.Parameter, values map[string]string, source *job.Source) map[string]string {
 	if source != nil && !MayBeNamed(source) {
 		return values
@@ -56,9 +55,9 @@ func MayBeNamed(source *job.Source) bool {
 	return graphio.Tabular(source.Input, source.Format) || snapshot.Is(source.Input)
 }
 
-// AsNames returns the parameters with an input id in place of whatever vertices are called.
+// AsNames replaces all vertices in the parameters by an input id.
 func AsNames(parameters []engine.Parameter, values map[string]string) map[string]string {
-	// which finds all
+	// find accepts every name
 	values, _ = VertexParameters(parameters, values, func(string) (uint64, bool) { return 0, true })
 	return values
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// Outcome is how far a run is, or how it ended, as it is sent.
+// Outcome converts a run's outcome to a message.
 func Outcome(o bsp.Outcome) *control.Outcome {
 	sent := &control.Outcome{
 		Ended: string(o.Ended), Supersteps: uint32(o.Supersteps), Messages: uint64(o.Messages), Sent: uint64(o.Sent), Bytes: uint64(o.Bytes),
@@ -18,7 +18,7 @@ func Outcome(o bsp.Outcome) *control.Outcome {
 	return sent
 }
 
-// OutcomeOf is the outcome that was sent.
+// OutcomeOf converts the message back.
 func OutcomeOf(o *control.Outcome) bsp.Outcome {
 	return bsp.Outcome{
 		Ended: trace.Ended(o.GetEnded()), Supersteps: int(o.GetSupersteps()), Messages: int(o.GetMessages()), Sent: int(o.GetSent()), Bytes: int(o.GetBytes()),
@@ -26,7 +26,7 @@ func OutcomeOf(o *control.Outcome) bsp.Outcome {
 	}
 }
 
-// OutcomeOfJob is how the program of a job ended.
+// OutcomeOfJob returns the outcome of a job's program.
 func OutcomeOfJob(j *control.Job) bsp.Outcome {
 	return bsp.Outcome{
 		Ended: trace.Ended(j.EndedBy), Supersteps: int(j.Supersteps), Messages: int(j.Messages),

@@ -1,6 +1,5 @@
-// Package resolve turns the description of a job into what the engine takes, and refuses one that
-// cannot be run: for the command line, for the master, which leads jobs, and for workers, which run
-// them.
+// Package resolve converts the description of a job for the engine, and rejects jobs that cannot
+// run. The command line, the master and the workers use it. Read resolve.go first, then check.go.
 package resolve
 
 import (
@@ -27,8 +26,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Programs returns the programs of a build with fingerprints: all processes of a cluster have the
-// same programs, built from the same source.
+// Programs returns the programs of a build with fingerprints. All processes of a cluster must have
+// the same programs, built from the same source.
 func Programs(build string, programs engine.Registry) (all []*control.Program) {
 	for _, p := range programs {
 		h := sha256.New()
@@ -95,7 +94,7 @@ func Source(s *job.Source) (load.Request, graph.Options, error) {
 	return request, store, nil
 }
 
-// parsed reads a word; an empty one is the zero value.
+// parsed parses a word; an empty one is the zero value.
 func parsed[T any](word string, parse func(string) (T, error)) (value T, err error) {
 	if word == "" {
 		return value, nil
@@ -103,7 +102,7 @@ func parsed[T any](word string, parse func(string) (T, error)) (value T, err err
 	return parse(word)
 }
 
-// Finder looks up the vertices that the master has located for a job.
+// Finder returns a function that finds the vertices that workers have located for a job.
 func Finder(located []*control.Vertex) engine.Find {
 	ids := make(map[uint64]pregel.VertexID, len(located))
 	for _, v := range located {
@@ -115,7 +114,7 @@ func Finder(located []*control.Vertex) engine.Find {
 	}
 }
 
-// Searched returns what a result of Graph500 has of a kernel. It is a copy.
+// Searched copies the valid searches of a kernel from a result of Graph500.
 func Searched(r *control.KernelResult) graph500.Kernel {
 	var k graph500.Kernel
 	for i, time := range r.GetTime() {
@@ -141,7 +140,7 @@ func Generator(s *job.Graph500) (generate.Kronecker, error) {
 	return g.(generate.Kronecker), nil
 }
 
-// Netbench returns what to measure of a network.
+// Netbench returns the options of a netbench.
 func Netbench(s *job.Netbench) netbench.Options {
 	o := netbench.Options{Algorithm: collective.Algorithm(s.Algorithm), Least: int(s.Repetitions), Most: int(s.Repetitions)}
 	for _, n := range s.Sizes {
@@ -153,8 +152,8 @@ func Netbench(s *job.Netbench) netbench.Options {
 	return o
 }
 
-// Report is the report of a job of Graph500 that is done, or whose last search was not valid. It is
-// nil of others.
+// Report returns the report of a job of Graph500 that is done or had an invalid search. It returns
+// nil for others.
 func Report(j *control.Job) *graph500.Report {
 	result := j.GetGraph500()
 	valid := result.GetViolation() == nil

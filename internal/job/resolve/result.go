@@ -6,8 +6,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// ResultForm is how the lines read that a program's results are written as, with names for vertices
-// or without. Of a program that is not there the values are one field.
+// ResultForm returns the format of the lines of a program's result, with or without names of
+// vertices. For an unknown program, a value is one field.
 func ResultForm(programs engine.Registry, program string, parameters map[string]string, named bool) resultlines.Form {
 	f := resultlines.Form{Named: named, Fields: []engine.Field{{Name: "value"}}}
 	e, err := programs.Find(program)

@@ -15,12 +15,13 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Memory has the objects of a store in memory, which several views see.
+// Memory holds the objects of a store in memory. Several Views can share it.
 type Memory struct {
 	mu      sync.Mutex
 	objects map[string]object
 	puts    int
-	// Overwrites makes PutIfAbsent put always: what a test of those who rely on it has to find.
+	// Overwrites makes PutIfAbsent replace existing objects: a fault that the tests of its callers
+	// must detect.
 	Overwrites bool
 }
 
@@ -29,15 +30,16 @@ type object struct {
 	version string
 }
 
-// Names lists what there is.
+// Names returns the names of all objects, sorted.
 func (m *Memory) Names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Sorted(maps.Keys(m.objects))
 }
 
-// View is a store as one process sees it. Trouble, if not nil, is asked before and after each call:
-// it may take its time, and an error is the call's, which has been done if done.
+// View is a store as one process sees it. Trouble, if not nil, is called before and after each
+// operation, and may block. The operation returns Trouble's error. If done is true, the operation
+// has taken effect all the same.
 type View struct {
 	*Memory
 	Trouble func(ctx context.Context, call, name string, done bool) error
@@ -45,7 +47,7 @@ type View struct {
 
 var _ store.Store = (*View)(nil)
 
-// call does something with the objects.
+// call runs an operation on the objects, with Trouble before and after it.
 func (v *View) call(ctx context.Context, what, name string, do func() error) error {
 	failed := func(done bool) error {
 		if v.Trouble == nil {
@@ -78,7 +80,7 @@ func (v *View) set(name string, data []byte) {
 	v.objects[name] = object{bytes.Clone(data), fmt.Sprint(v.puts)}
 }
 
-// Put is store.Store's.
+// Put implements store.Store.
 func (v *View) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
 	all := make([]byte, size)
 	if _, err := io.ReadFull(io.NewSectionReader(data, 0, size), all); err != nil {
@@ -90,7 +92,7 @@ func (v *View) Put(ctx context.Context, name string, data io.ReaderAt, size int6
 	})
 }
 
-// PutIfAbsent is store.Store's.
+// PutIfAbsent implements store.Store.
 func (v *View) PutIfAbsent(ctx context.Context, name string, data []byte) error {
 	return v.call(ctx, "put if absent", name, func() error {
 		if _, there := v.objects[name]; there && !v.Overwrites {
@@ -101,7 +103,7 @@ func (v *View) PutIfAbsent(ctx context.Context, name string, data []byte) error 
 	})
 }
 
-// GetRange is store.Store's.
+// GetRange implements store.Store.
 func (v *View) GetRange(ctx context.Context, o store.Object, off int64, p []byte) error {
 	return v.call(ctx, "get", o.Name, func() error {
 		found, there := v.objects[o.Name]
@@ -118,7 +120,7 @@ func (v *View) GetRange(ctx context.Context, o store.Object, off int64, p []byte
 	})
 }
 
-// List is store.Store's.
+// List implements store.Store.
 func (v *View) List(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
 	return func(yield func(store.Object, error) bool) {
 		var found []store.Object
@@ -143,7 +145,7 @@ func (v *View) List(ctx context.Context, prefix string) iter.Seq2[store.Object, 
 	}
 }
 
-// Delete is store.Store's.
+// Delete implements store.Store.
 func (v *View) Delete(ctx context.Context, name string) error {
 	return v.call(ctx, "delete", name, func() error {
 		delete(v.objects, name)

@@ -16,7 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Run runs all of them on empty stores that open makes.
+// Run runs all tests, each on an empty store that open returns.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	for _, test := range []struct {
 		name string
@@ -155,7 +155,8 @@ func absent(t *testing.T, s store.Store) {
 	}
 }
 
-// oneCommits: of many who commit at once one does, and it is that one's data that are there.
+// oneCommits checks that one of several concurrent calls of PutIfAbsent succeeds, and that the
+// store has its data.
 func oneCommits(t *testing.T, s store.Store) {
 	for round := range 5 {
 		name := fmt.Sprintf("commit/%d", round)
@@ -242,7 +243,7 @@ func names(t *testing.T, s store.Store) {
 	}
 }
 
-// short: data that end too early, or fail, leave nothing and replace nothing.
+// short checks that Put changes nothing if its data are too short or cannot be read.
 func short(t *testing.T, s store.Store) {
 	put(t, s, "x", "there")
 	for name, data := range map[string]io.ReaderAt{"short": strings.NewReader("123"), "failed": broken{}} {
@@ -277,7 +278,7 @@ func cancelled(t *testing.T, s store.Store) {
 	}
 }
 
-// large is of more than a part of an upload.
+// large tests an object that is uploaded in several parts.
 func large(t *testing.T, s store.Store) {
 	data := make([]byte, 17<<20+5)
 	for i := range data {
