@@ -164,7 +164,7 @@ func TestUpWorkerDiesEarly(t *testing.T) {
 func TestUpEnds(t *testing.T) {
 	for what, end := range map[string]struct {
 		signal syscall.Signal
-		master bool // gets it
+		master bool // the master gets the signal, not up
 		status int  // -1: ended by a signal
 		says   string
 	}{
