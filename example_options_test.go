@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// must returns a graph or a result, and ends the example where there is none.
+// must returns x. If there is an error, it ends the example.
 func must[T any](x T, err error) T {
 	if err != nil {
 		panic(err)
@@ -23,7 +23,7 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// A table of names, with a line that is none, is read and stored in two partitions.
+// This example reads a table of names with one malformed line into two partitions.
 func ExampleLoadOptions() {
 	dir := must(os.MkdirTemp("", "tables"))
 	defer os.RemoveAll(dir)
@@ -62,7 +62,7 @@ func ExampleLoadOptions() {
 	// now in a grid of 2x2 and not in one row or column: true
 }
 
-// What parallel edges become: of three whose weights are 2, 1 and 4.
+// What each option makes of three parallel edges with the weights 2, 1 and 4.
 func ExampleDuplicates() {
 	ctx := context.Background()
 	list := []superstep.Edge{{From: 1, To: 2, Weight: 2}, {From: 1, To: 2, Weight: 1}, {From: 1, To: 2, Weight: 4}, {From: 2, To: 2, Weight: 3}}
@@ -89,7 +89,7 @@ func ExampleDuplicates() {
 	// error refuses them
 }
 
-// Weighted has for each vertex the weight of its edges.
+// Weighted computes the sum of the weights of each vertex's edges.
 type Weighted struct{}
 
 func (Weighted) Compute(v *pregel.Vertex[float64, bool], _ []bool) {
@@ -99,7 +99,7 @@ func (Weighted) Compute(v *pregel.Vertex[float64, bool], _ []bool) {
 	v.VoteToHalt()
 }
 
-// Which way edges point, and what weights they have.
+// Direction and weights of edges.
 func ExampleWeights() {
 	ctx := context.Background()
 	list := []superstep.Edge{{From: 1, To: 2, Weight: 2.5}}
@@ -125,7 +125,7 @@ func ExampleWeights() {
 	// 3 vertices, 2 arcs, weight 1
 }
 
-// Every way of delivery gives the same result.
+// Every delivery gives the same result.
 func ExampleDelivery() {
 	ctx := context.Background()
 	for grid, ways := range map[superstep.Grid][]superstep.Delivery{
@@ -151,7 +151,7 @@ func ExampleDelivery() {
 	// ring 4 8107
 }
 
-// Everything that a run may be told, and what it tells.
+// Many options of a run, and its results.
 func ExampleOptions() {
 	ctx := context.Background()
 	g := must(superstep.Load(ctx, "kronecker:scale=8"))
@@ -186,7 +186,7 @@ func ExampleOptions() {
 	// true 256 true [change dangling]
 }
 
-// A column begins with an earlier result, with what a function returns, or with the values in a
+// A column can begin with an earlier result, with values from a function, or with the values in a
 // file.
 func ExampleFrom() {
 	ctx := context.Background()
@@ -218,7 +218,7 @@ func ExampleFrom() {
 	// 1: 2.00 0.71 2.00
 }
 
-// Column is one field of values that are structs.
+// Column returns one field of values that are structs.
 func ExampleColumn() {
 	ctx := context.Background()
 	g := must(superstep.FromEdges(ctx, []superstep.Edge{{From: 1, To: 2}, {From: 3, To: 2}}))
@@ -233,7 +233,7 @@ func ExampleColumn() {
 	// 3 0.0
 }
 
-// A graph changes between runs: the graph before stays as it is.
+// Apply changes a graph between runs. The original graph stays unchanged.
 func ExampleGraph_Apply() {
 	ctx := context.Background()
 	before := must(superstep.FromEdges(ctx,
@@ -249,7 +249,7 @@ func ExampleGraph_Apply() {
 	// Output: 4 3 and then 4 2
 }
 
-// When checkpoints are kept, and what becomes of them.
+// When checkpoints are kept, and how to resume from them.
 func ExampleCheckpointOptions() {
 	ctx := context.Background()
 	dir := must(os.MkdirTemp("", "checkpoints"))

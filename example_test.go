@@ -70,7 +70,7 @@ func ExampleFromEdges() {
 	// Output: 3 vertices, 4 arcs, the vertex of most edges is 9
 }
 
-// Vertices are numbers: who has names keeps them in a slice, and uses their places.
+// Vertices are numbers. Keep names in a slice, and use their indices as ids.
 func ExampleFromEdges_names() {
 	imports := [][2]string{
 		{"http", "net"},
@@ -116,7 +116,7 @@ func ExampleFromEdges_names() {
 	// 0.128 net
 }
 
-// A run keeps checkpoints in a directory, and a later one, of another process maybe, goes on from
+// A run stores checkpoints in a directory. A later run, maybe in another process, resumes from
 // there.
 func ExampleRun_checkpoints() {
 	dir, err := os.MkdirTemp("", "checkpoints")
@@ -143,7 +143,7 @@ func ExampleRun_checkpoints() {
 	fmt.Println("supersteps:", res.Supersteps, res.Ended)
 
 	o.MaxSupersteps, o.Checkpoints.Resume = 0, true
-	// from the checkpoint before superstep 10
+	// it resumes from the checkpoint before superstep 10
 	if res, err = superstep.Run(ctx, g, p, o); err != nil {
 		fmt.Println(err)
 		return

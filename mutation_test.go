@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Prune removes vertices of fewer than K edges until all have as many: what is left is the k-core.
+// Prune removes vertices with fewer than K edges until none is left. The result is the k-core.
 type Prune struct{ K int }
 
 func (Prune) Combiner() pregel.Combiner[bool] { return combiners.Or() }
@@ -20,7 +20,7 @@ func (Prune) Traits() pregel.Traits           { return pregel.Traits{Mutates: tr
 
 func (p Prune) Compute(v *pregel.Vertex[struct{}, bool], _ bool) {
 	if v.OutDegree() < p.K {
-		v.SendToAllNeighbors(true) // to wake them: they have an edge less then
+		v.SendToAllNeighbors(true) // wake them, because they have one edge less now
 		v.Change().RemoveVertex(v.ID())
 	}
 	v.VoteToHalt()
@@ -38,7 +38,7 @@ func ExampleResult_Graph() {
 	if err != nil {
 		panic(err)
 	}
-	core := pruned.Graph() // another program runs on what is left
+	core := pruned.Graph() // another program can run on the remaining graph
 	defer core.Close()
 	components, err := superstep.Run(ctx, core, algorithms.WCC{})
 	if err != nil {
@@ -53,7 +53,7 @@ func ExampleResult_Graph() {
 	// Output: [1 2 3] of 5 with 3 edges
 }
 
-// A graph that a program has left keeps what it shares with the one that was loaded, whichever is
+// A graph changed by a program shares arrays with the loaded graph. It stays valid, whichever is
 // closed first.
 func TestGraphOfAResultOutlivesTheLoadedOne(t *testing.T) {
 	for _, parts := range []int{1, 3} {
@@ -66,7 +66,7 @@ func TestGraphOfAResultOutlivesTheLoadedOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// of which the vertices that are gone take no part
+		// removed vertices take no part
 		again, err := superstep.Run(t.Context(), first.Graph(), Prune{K: 5})
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// otherwise are options that no tag of a job.Spec names, and what a command line has for them.
+// otherwise has the options without a tagged field in job.Spec, and the flags that correspond to
+// them.
 var otherwise = map[string]string{
 	"directed":      "--directed: a job says one of three",
 	"undirected":    "--undirected, likewise",
@@ -42,7 +43,7 @@ var otherwise = map[string]string{
 	"trust-files":   "no option: of files that workers see",
 }
 
-// hyphens returns what a flag is called whose option is a Go name.
+// hyphens returns the flag name of an option with a Go name.
 func hyphens(name string) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -54,7 +55,7 @@ func hyphens(name string) string {
 	return b.String()
 }
 
-// flags returns the fields of a part of job.Spec that users meet, by the names of their flags.
+// flags returns the fields of a part of job.Spec for users, by the names of their flags.
 func flags(of reflect.Type) map[string]reflect.StructField {
 	found := map[string]reflect.StructField{}
 	for f := range of.Fields() {
@@ -70,7 +71,7 @@ func flags(of reflect.Type) map[string]reflect.StructField {
 	return found
 }
 
-// TestOptionsAreNamedAsFlags: an option and its flag have the same name, and so have their values.
+// TestOptionsAreNamedAsFlags: an option and its flag have the same name and the same values.
 func TestOptionsAreNamedAsFlags(t *testing.T) {
 	used := map[string]bool{}
 	without := func(name, of string) {
@@ -105,8 +106,8 @@ func TestOptionsAreNamedAsFlags(t *testing.T) {
 	}
 }
 
-// checkWords: the constants of a type are what its flag may be, in capitals, before the type's name
-// if that is a plural.
+// checkWords checks a type's constants against the values of its flag. A constant's name is the
+// value with a capital, followed by the type's name if this is a plural.
 func checkWords(t *testing.T, name string, words []string) {
 	t.Helper()
 	suffix := name
@@ -124,7 +125,7 @@ func checkWords(t *testing.T, name string, words []string) {
 	}
 }
 
-// constants lists those of a type that graph.go or run.go declares.
+// constants returns the constants of a type that graph.go or run.go declares.
 func constants(t *testing.T, of string) (names []string) {
 	t.Helper()
 	for _, path := range []string{"graph.go", "run.go"} {

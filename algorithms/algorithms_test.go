@@ -18,18 +18,18 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// sample is a graph in both forms: as programs run on it, and as the slow twins read it, vertex i
-// under the input id i.
+// sample is a graph in two representations: for programs, and for the reference implementations.
+// Vertex i of the latter has the input id i.
 type sample struct {
 	name  string
 	graph *superstep.Graph
 	twin  reference.Graph
-	alike bool // other samples are as small, or have the same oddity
+	alike bool // other samples are as small, or have the same special cases
 }
 
-// samples yields small graphs, the odd ones among them: loops, parallel edges, edges of weight 0,
-// vertices without edges or without out-edges, several components. Each comes directed and
-// undirected.
+// samples yields small graphs with special cases: loops, parallel edges, edges of weight 0,
+// vertices without edges or without out-edges, several components. Each graph is yielded directed
+// and undirected.
 func samples(t *testing.T) iter.Seq[sample] {
 	type words struct {
 		name     string
@@ -87,7 +87,7 @@ func samples(t *testing.T) iter.Seq[sample] {
 	}
 }
 
-// sources yields vertices to start from: the first, the middle and the last.
+// sources yields source vertices: the first, the middle and the last.
 func (s sample) sources(t *testing.T) iter.Seq2[int, pregel.VertexID] {
 	return func(yield func(int, pregel.VertexID) bool) {
 		for _, v := range []int{0, s.twin.N / 2, s.twin.N - 1} {
@@ -103,7 +103,7 @@ func values[V, M any](t *testing.T, s sample, p pregel.Program[V, M]) []V {
 	return pregeltest.Values(one(t, s, p))
 }
 
-// one runs a program on a sample as it is.
+// one runs a program on a sample with default options.
 func one[V, M any](t *testing.T, s sample, p pregel.Program[V, M]) *superstep.Result[V] {
 	t.Helper()
 	res, err := superstep.Run(t.Context(), s.graph, p)
@@ -113,7 +113,8 @@ func one[V, M any](t *testing.T, s sample, p pregel.Program[V, M]) *superstep.Re
 	return res
 }
 
-// everyWay runs a program on a sample in all ways, or in one if other samples are like it.
+// everyWay runs a program on a sample with all deliveries and partitionings, or with one if other
+// samples are like it.
 func everyWay[V, M any](
 	t *testing.T, s sample, p pregel.Program[V, M], same ...func(a, b V) bool,
 ) *superstep.Result[V] {
@@ -140,8 +141,8 @@ func TestBFSLevels(t *testing.T) {
 	}
 }
 
-// TestBFSIsATree: every reached vertex has a parent one level nearer along an edge, and no other
-// vertex has one.
+// TestBFSIsATree: every reached vertex has a parent one level nearer to the source, and an edge
+// from it. Unreached vertices have no parent.
 func TestBFSIsATree(t *testing.T) {
 	for s := range samples(t) {
 		edge := map[[2]int]bool{}
@@ -226,7 +227,8 @@ func TestPageRank(t *testing.T) {
 	}
 }
 
-// TestPersonalisedPageRank: from one vertex, and from several; those that nobody reaches have none.
+// TestPersonalisedPageRank computes ranks from one source and from several. Unreachable vertices
+// have rank 0.
 func TestPersonalisedPageRank(t *testing.T) {
 	for s := range samples(t) {
 		vertices, handles := s.given(t)
@@ -260,8 +262,8 @@ func TestPersonalisedPageRank(t *testing.T) {
 	refused(t, err, "there are 65537 sources, want at most 65536")
 }
 
-// TestPageRankStops: after its iterations, or when ranks change less than the tolerance, which is
-// off at 0 where there are iterations and 1e-6 where there are none.
+// TestPageRankStops: PageRank stops after its iterations, or when ranks change by less than the
+// tolerance. Tolerance 0 means none if iterations are given, otherwise 1e-6.
 func TestPageRankStops(t *testing.T) {
 	g := pregeltest.Graph(t, "0>1 1>2 2>0 2>1 3>0")
 	run := func(p algorithms.PageRank) (supersteps int, ended string) {
@@ -276,7 +278,7 @@ func TestPageRankStops(t *testing.T) {
 		want  int
 		ended string
 	}{
-		{algorithms.PageRank{Iterations: 50}, 51, "iterations"}, // it had no tolerance to reach
+		{algorithms.PageRank{Iterations: 50}, 51, "iterations"}, // it has no tolerance
 		{algorithms.PageRank{Iterations: 50, Damping: 0.85}, 51, "iterations"},
 		{algorithms.PageRank{Iterations: 7, Tolerance: 1e-300}, 8, "iterations"},
 		{algorithms.PageRank{Iterations: 1, Tolerance: 3}, 2, "converged"},
@@ -338,8 +340,8 @@ func TestPageRankRefuses(t *testing.T) {
 	}
 }
 
-// TestSourcesThatAreNone: a source has no default, so the vertex with handle 0 is one like any
-// other, and None is none.
+// TestSourcesThatAreNone: there is no default source. Vertex id 0 is an ordinary vertex, and None
+// is no vertex.
 func TestSourcesThatAreNone(t *testing.T) {
 	g := pregeltest.Graph(t, "0>1:1 0>2:1")
 	res, err := superstep.Run(t.Context(), g, algorithms.BFSLevels{})

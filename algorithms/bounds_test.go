@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// bounded runs a program that comes to its last iteration, and expects as many supersteps as it
-// says that there are at most.
+// bounded runs a program until its last iteration. It expects the maximum number of supersteps that
+// the program declares.
 func bounded[V, M any](t *testing.T, words string, p pregel.Program[V,
 	M], inner interface{ Traits() pregel.Traits },
 ) {
@@ -34,7 +34,7 @@ func TestProgramsSayHowManySuperstepsTheyRunAtMost(t *testing.T) {
 		bounded(t, cycles, hits, hits)
 		bounded(t, cycles, eigenvector, eigenvector)
 		labels, walks := algorithms.CDLP{Iterations: n}, algorithms.Walks{Length: n, P: 1, Q: 1}
-		bounded(t, pair, pregel.List(labels), labels) // each takes the other's, without end
+		bounded(t, pair, pregel.List(labels), labels) // each takes the other's label forever
 		bounded(t, cycles, pregel.List(walks), walks)
 	}
 	swings := algorithms.PageRank{Damping: 1, Iterations: 100}

@@ -52,8 +52,8 @@ func TestEigenvector(t *testing.T) {
 	}
 }
 
-// TestPowerIterationsStop: by default when nothing moves, even on a path of three vertices, which
-// is bipartite, with the eigenvalue, the square root of 2.
+// TestPowerIterationsStop: by default power iteration stops at convergence. It converges even on a
+// path of three vertices, which is bipartite. Its eigenvalue is the square root of 2.
 func TestPowerIterationsStop(t *testing.T) {
 	g := pregeltest.Graph(t, "0-1 1-2")
 	res, err := superstep.Run(t.Context(), g, algorithms.Eigenvector{})
@@ -82,7 +82,7 @@ func TestPowerIterationsStop(t *testing.T) {
 		hits.Supersteps%2 != 0 {
 		t.Errorf("HITS: change %g after %d supersteps", change, hits.Supersteps)
 	}
-	golden := (1 + math.Sqrt(5)) / 2 // A'A is 2 1, 1 1 for the authorities 2 and 3
+	golden := (1 + math.Sqrt(5)) / 2 // A'A restricted to the authorities 2 and 3 is (2 1, 1 1)
 	if a, b := hits.Value(pregeltest.ID(t, links, 2)),
 		hits.Value(pregeltest.ID(t, links, 3)); math.Abs(a.Authority/b.Authority-golden) > 1e-5 {
 		t.Errorf("authorities %g and %g", a.Authority, b.Authority)

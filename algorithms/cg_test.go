@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// eliminate solves Ax = b by Gauss' elimination, with the greatest pivots. It changes both.
+// eliminate solves Ax = b by Gaussian elimination with partial pivoting. It overwrites both.
 func eliminate(a [][]float64, b []float64) []float64 {
 	for k := range a {
 		pivot := k
@@ -58,8 +58,8 @@ func laplacian(vertices int, arcs [][2]int, weights []float64) [][]float64 {
 	return a
 }
 
-// matrix returns a symmetric matrix as a graph. Entries off the diagonal are halved into parallel
-// edges, which add up.
+// matrix returns a symmetric matrix as a graph. Entries off the diagonal are split into two
+// parallel edges, whose weights add up.
 func matrix(t *testing.T, a [][]float64) *superstep.Graph {
 	o := superstep.LoadOptions{Undirected: true, Weights: superstep.Float64}
 	var list []superstep.Edge
@@ -78,7 +78,7 @@ func matrix(t *testing.T, a [][]float64) *superstep.Graph {
 	return pregeltest.FromEdges(t, list, o)
 }
 
-// wave is a right-hand side, by input ids.
+// wave returns a right-hand side, by input id.
 func wave(id uint64) float64 { return math.Sin(float64(id + 1)) }
 
 var solved = pregeltest.Within[float64](1e-9)
@@ -128,7 +128,8 @@ func TestCG(t *testing.T) {
 	}
 }
 
-// TestJacobiNeedsFewerIterations where rows are of different sizes.
+// TestJacobiNeedsFewerIterations compares the iterations for a matrix with rows of different
+// magnitudes.
 func TestJacobiNeedsFewerIterations(t *testing.T) {
 	const n = 60
 	a := make([][]float64, n)
@@ -153,7 +154,7 @@ func TestJacobiNeedsFewerIterations(t *testing.T) {
 	}
 }
 
-// TestCGEnds at its limits, and at matrices that it is not for.
+// TestCGEnds: CG stops at its limits, and with unsuitable matrices.
 func TestCGEnds(t *testing.T) {
 	path := make([][2]int, 199)
 	for i := range path {
@@ -166,11 +167,12 @@ func TestCGEnds(t *testing.T) {
 	g := matrix(t, laplacian(200, path, weights))
 	for _, test := range []struct {
 		p          algorithms.CG
-		iterations int // at most
+		iterations int // maximum
 		ended      string
 	}{
 		{algorithms.CG{Iterations: 3, Tolerance: 1e-300}, 3, "iterations"},
-		{algorithms.CG{Tolerance: 1e-300, Iterations: 100_000}, 20_000, "stopped"}, // rounding
+		// stops at rounding errors
+		{algorithms.CG{Tolerance: 1e-300, Iterations: 100_000}, 20_000, "stopped"},
 		{algorithms.CG{Tolerance: 0.9}, 1000, "converged"},
 	} {
 		b := superstep.From(algorithms.CGRightSide, wave)
@@ -204,7 +206,7 @@ func TestCGEnds(t *testing.T) {
 	refused(t, run(algorithms.CG{Tolerance: math.Inf(1)}, "0-0:1"),
 		"tolerance is +Inf, want a finite number")
 	for message, test := range map[string]struct {
-		b    float64 // every entry
+		b    float64 // the value of every entry
 		ones bool
 	}{
 		"the right-hand side, column b, has an entry that is NaN":  {b: math.NaN()},
@@ -225,8 +227,8 @@ func TestCGEnds(t *testing.T) {
 	refused(t, err, "|b-Ax|/|b| is ")
 }
 
-// TestCGOfAnySize: a right-hand side whose squares underflow or overflow has the solution of that
-// times a power of two, bit for bit.
+// TestCGOfAnySize: the squares of a right-hand side may underflow or overflow. Scaling it by a
+// power of two scales the solution, bit for bit.
 func TestCGOfAnySize(t *testing.T) {
 	g := matrix(t, laplacian(5, [][2]int{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 3}},
 		[]float64{1, 2, 3, 4, 5}))
@@ -240,7 +242,7 @@ func TestCGOfAnySize(t *testing.T) {
 		return pregeltest.Values(res)
 	}
 	one := solve(1)
-	// 1e-200 and 1e200 are about 2^-664 and 2^664
+	// 1e-200 and 1e200 are about 2^-664 and 2^664, where squares begin to underflow or overflow
 	for _, exponent := range []int{-900, -665, -3, 664, 1020} {
 		scale := math.Ldexp(1, exponent)
 		for v, x := range solve(scale) {
@@ -252,7 +254,7 @@ func TestCGOfAnySize(t *testing.T) {
 	}
 }
 
-// TestCGOnACluster loads a matrix from a file of Matrix Market.
+// TestCGOnACluster loads a matrix from a Matrix Market file.
 func TestCGOnACluster(t *testing.T) {
 	var arcs [][2]int
 	for i := range 90 {

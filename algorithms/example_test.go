@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/algorithms"
 )
 
-// PageRank on a generated graph, and its first three vertices.
+// PageRank on a generated graph. The example prints the first three vertices.
 func Example() {
 	ctx := context.Background()
 	g, err := superstep.Load(ctx, "star:vertices=5")

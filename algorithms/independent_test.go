@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// splitMix is the hash of SplitMix64.
+// splitMix is the hash function of SplitMix64.
 func splitMix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -20,7 +20,8 @@ func splitMix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// neighbours returns those of either direction, without loops, parallel ones each.
+// neighbours returns each vertex's neighbours in both directions, without loops. Parallel edges are
+// repeated.
 func (s sample) neighbours() [][]int {
 	all := make([][]int, s.twin.N)
 	for _, a := range s.twin.Arcs {
@@ -31,7 +32,7 @@ func (s sample) neighbours() [][]int {
 	return all
 }
 
-// order returns the vertices by rising keys.
+// order returns the vertices sorted by key.
 func (s sample) order(key func(v int) uint64) []int {
 	all := make([]int, s.twin.N)
 	for v := range all {
@@ -41,7 +42,7 @@ func (s sample) order(key func(v int) uint64) []int {
 	return all
 }
 
-// TestMIS wants what taking vertices one after the other gives.
+// TestMIS compares with a greedy algorithm that takes vertices one by one.
 func TestMIS(t *testing.T) {
 	for s := range samples(t) {
 		list, want, members := s.neighbours(), make([]bool, s.twin.N), int64(0)
@@ -58,7 +59,8 @@ func TestMIS(t *testing.T) {
 	}
 }
 
-// TestColoring wants what coloring vertices one after the other gives, those of high degree first.
+// TestColoring compares with a greedy coloring that takes vertices one by one, those with the
+// highest degree first.
 func TestColoring(t *testing.T) {
 	for s := range samples(t) {
 		list, degree := s.neighbours(), make([]int, s.twin.N)
@@ -90,7 +92,7 @@ func TestColoring(t *testing.T) {
 	}
 }
 
-// TestColoringOfAClique takes more colors than a word has bits.
+// TestColoringOfAClique needs more colors than a word has bits.
 func TestColoringOfAClique(t *testing.T) {
 	g := pregeltest.Graph(t, clique(150))
 	res := pregeltest.Matrix(t, g, pregel.List(algorithms.Coloring{}))
@@ -103,7 +105,7 @@ func TestColoringOfAClique(t *testing.T) {
 	}
 }
 
-// TestMatching wants what taking edges one after the other gives.
+// TestMatching compares with a greedy algorithm that takes edges one by one.
 func TestMatching(t *testing.T) {
 	for s := range samples(t) {
 		id := func(v int) uint64 { return uint64(pregeltest.ID(t, s.graph, uint64(v))) }
@@ -128,7 +130,7 @@ func TestMatching(t *testing.T) {
 	}
 }
 
-// clique returns the words of a graph in which all vertices are joined.
+// clique returns a complete graph in the text form of pregeltest.Graph.
 func clique(n int) string {
 	words := ""
 	for v := range n {

@@ -18,8 +18,8 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// karate is the club of Zachary (1977): the lesser ends of the edges to each vertex from 2 on,
-// numbered from 1.
+// karate is Zachary's karate club (1977). For each vertex from 2 it lists the neighbours with
+// smaller numbers. Vertices are numbered from 1.
 const karate = `2:1 3:1,2 4:1,2,3 5:1 6:1 7:1,5,6 8:1,2,3,4 9:1,3 10:3 11:1,5,6 12:1 13:1,4 14:1,2,3,4 17:6,7 18:1,2 20:1,2 22:1,2
 26:24,25 28:3,24,25 29:3 30:24,27 31:2,9 32:1,25,26,29 33:3,9,15,16,19,21,23,24,30,31,32
 34:9,10,14,15,16,19,20,21,23,24,27,28,29,30,31,32,33`
@@ -41,13 +41,13 @@ func karateEdges(t *testing.T) (list []superstep.Edge) {
 	return list
 }
 
-// modularityOf is the definition: over all pairs of vertices of a community, what joins them less
-// what would at random.
+// modularityOf computes modularity by its definition: the sum, over all pairs of vertices in the
+// same community, of their weight minus the expected weight.
 func modularityOf[C comparable](n int, list []superstep.Edge, community []C) float64 {
 	a, degree, total := make([]float64, n*n), make([]float64, n), 0.0
 	for _, e := range list {
 		a[int(e.From)*n+int(e.To)] += e.Weight
-		a[int(e.To)*n+int(e.From)] += e.Weight // a loop twice
+		a[int(e.To)*n+int(e.From)] += e.Weight // a loop counts twice
 	}
 	for i := range a {
 		degree[i/n] += a[i]
@@ -67,8 +67,8 @@ func modularityOf[C comparable](n int, list []superstep.Edge, community []C) flo
 	return q / total
 }
 
-// louvainTwin is Louvain as Blondel et al. have it, one vertex after the other in a random order,
-// on a matrix.
+// louvainTwin is Louvain's method by Blondel et al. on a matrix. It moves one vertex after the
+// other, in random order.
 func louvainTwin(rng *rand.Rand, n int, list []superstep.Edge) []int {
 	a, of := make([][]float64, n), make([]int, n)
 	for v := range a {
@@ -139,8 +139,8 @@ func louvainTwin(rng *rand.Rand, n int, list []superstep.Edge) []int {
 	}
 }
 
-// planted returns a graph of groups of vertices, in which each has about so many edges within its
-// group and to others.
+// planted returns a graph of groups of vertices. within and across are the mean numbers of a
+// vertex's edges to its own group and to others.
 func planted(seed uint64, groups, size int, within, across float64) (list []superstep.Edge) {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	n := groups * size
@@ -160,7 +160,7 @@ func planted(seed uint64, groups, size int, within, across float64) (list []supe
 	return list
 }
 
-// listed loads a list of edges with all vertices below n, undirected, with weights or without.
+// listed loads an undirected graph with all vertices below n.
 func listed(t *testing.T, n int, list []superstep.Edge, weights superstep.LoadOptions) *superstep.Graph {
 	t.Helper()
 	weights.Undirected = true
@@ -170,8 +170,7 @@ func listed(t *testing.T, n int, list []superstep.Edge, weights superstep.LoadOp
 	return pregeltest.FromEdges(t, list, weights)
 }
 
-// communities runs Louvain, and returns the communities and the modularity that it reports, which
-// must be that of the definition.
+// communities runs Louvain. It checks the reported modularity against the definition.
 func communities(t *testing.T, n int, list []superstep.Edge, g *superstep.Graph) ([]pregel.VertexID, float64) {
 	t.Helper()
 	res, err := superstep.Run(t.Context(), g, algorithms.Louvain{})
@@ -207,13 +206,13 @@ func TestLouvainOfTheKarateClub(t *testing.T) {
 	for i := range list {
 		list[i].Weight = 1
 	}
-	// the greatest that there is
+	// the known optimum
 	if _, q := communities(t, 35, list, g); math.Abs(q-0.4197896) > 1e-6 {
 		t.Errorf("the modularity is %g", q)
 	}
 }
 
-// TestLouvainOfCases: graphs on which it once ended too early.
+// TestLouvainOfCases has graphs on which an earlier version stopped too early.
 func TestLouvainOfCases(t *testing.T) {
 	for _, test := range []struct {
 		edges string
@@ -247,8 +246,8 @@ func TestLouvainFindsWhatIsPlanted(t *testing.T) {
 	}
 }
 
-// anyGraph returns a random graph of 3 to 80 vertices: a tree, a sparse or a dense one, one of
-// groups, or a path with shortcuts.
+// anyGraph returns a random graph of 3 to 80 vertices: a tree, a sparse or dense graph, groups of
+// vertices, or a path with shortcuts.
 func anyGraph(seed uint64) (n int, list []superstep.Edge) {
 	rng := rand.New(rand.NewPCG(seed, 45))
 	n = 3 + rng.IntN(78)
@@ -287,8 +286,8 @@ func anyGraph(seed uint64) (n int, list []superstep.Edge) {
 	return n, list
 }
 
-// TestLouvainIsAsGoodAsOneVertexAfterTheOther: its modularity is never below the worst of ten
-// orders of the vertices.
+// TestLouvainIsAsGoodAsOneVertexAfterTheOther: the modularity is never below the worst result of
+// the sequential method with ten random orders.
 func TestLouvainIsAsGoodAsOneVertexAfterTheOther(t *testing.T) {
 	graphs, best, between := uint64(16), 0, 0
 	if os.Getenv("SUPERSTEP_SOAK") != "" {
@@ -368,13 +367,14 @@ func TestLouvainInAllSettings(t *testing.T) {
 	for i := range list {
 		list[i].Weight = rng.Float64()
 	}
-	// only deterministic runs are compared
+	// only runs with option Deterministic are compared
 	deterministic := func(_, _ pregel.VertexID) bool { return true }
 	pregeltest.Matrix(t, listed(t, 18, list, superstep.LoadOptions{Weights: superstep.Float64}),
 		algorithms.Louvain{}, deterministic)
 }
 
-// TestLouvainLeavesAnEdgeForEachTwoCommunities looks at the graph of the result.
+// TestLouvainLeavesAnEdgeForEachTwoCommunities checks the graph of the result: it has one edge per
+// pair of adjacent communities.
 func TestLouvainLeavesAnEdgeForEachTwoCommunities(t *testing.T) {
 	list := planted(2, 6, 15, 8, 2)
 	g := listed(t, 90, list, superstep.LoadOptions{Weights: superstep.Float64})

@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// handles returns the twin of a graph by the handles of its vertices, which break ties.
+// handles returns the reference graph with vertices numbered by VertexID, which breaks ties.
 func (s sample) handles(t *testing.T) reference.Graph {
 	twin := reference.Graph{N: s.twin.N, Weights: s.twin.Weights}
 	for _, a := range s.twin.Arcs {
@@ -40,7 +40,7 @@ func TestMSF(t *testing.T) {
 			total += w
 		}
 		res := everyWay(t, s, algorithms.MSF{})
-		tree := map[int]pregel.VertexID{} // of each component, the least handle
+		tree := map[int]pregel.VertexID{} // the lowest VertexID of each component
 		component := reference.WCC(twin)
 		for u := twin.N - 1; u >= 0; u-- {
 			tree[component[u]] = pregel.VertexID(u)
@@ -66,11 +66,11 @@ func TestMSF(t *testing.T) {
 	refused(t, err, "msf is of undirected graphs")
 }
 
-// TestMSFOfALongPath takes supersteps by the logarithm of the length.
+// TestMSFOfALongPath: the number of supersteps is logarithmic in the length of a path.
 func TestMSFOfALongPath(t *testing.T) {
 	var list []superstep.Edge
 	for i := range uint64(20_000) {
-		// which is one chain of hooks
+		// the lightest edges form a single chain
 		list = append(list, superstep.Edge{From: i, To: i + 1, Weight: float64(i)})
 	}
 	g := pregeltest.FromEdges(t, list,

@@ -41,14 +41,14 @@ func TestCDLP(t *testing.T) {
 	}
 }
 
-// TestCDLPStops: after its iterations, or when no label changes.
+// TestCDLPStops: CDLP stops after its iterations, or when no label changes.
 func TestCDLPStops(t *testing.T) {
 	for _, test := range []struct {
 		words            string
 		iterations, want int
 		ended            string
 	}{
-		{"0-1 2-3", 7, 8, "iterations"}, // which oscillates
+		{"0-1 2-3", 7, 8, "iterations"}, // the labels oscillate
 		{"0-1 1-2 2-0", 7, 4, "converged"},
 		{"0-1 1-2 2-0", 1, 2, "iterations"},
 		{"0 1", 7, 2, "converged"},
@@ -72,8 +72,8 @@ func TestLCC(t *testing.T) {
 	}
 }
 
-// TestLCCNextToHubs: a vertex that has far fewer ends than the hub that it is joined to, where a
-// hub's list is searched and not read.
+// TestLCCNextToHubs: a vertex has far fewer neighbours than the adjacent hub. Then the hub's list
+// is searched instead of scanned.
 func TestLCCNextToHubs(t *testing.T) {
 	const hubs, all = 24, 24 + 24*24
 	s := sample{name: "hubs", twin: reference.Graph{N: all, Directed: true}}
@@ -81,7 +81,7 @@ func TestLCCNextToHubs(t *testing.T) {
 	for v := range all {
 		o.Vertices = append(o.Vertices, uint64(v))
 		for u := range min(v, hubs) {
-			switch { // hubs are joined to each other, and every other vertex to two of them
+			switch { // hubs are joined to each other, and every other vertex to two hubs
 			case v >= hubs && u != v%hubs && u != v/hubs-1:
 			case (u+v)%3 == 0:
 				s.twin.Arcs = append(s.twin.Arcs, [2]int{u, v}, [2]int{v, u})
@@ -113,13 +113,13 @@ func TestTriangles(t *testing.T) {
 	}
 }
 
-// examples are those of Graphalytics, with the root of their BFS and SSSP.
+// examples are the examples of Graphalytics. root is the root of BFS and SSSP.
 var examples = map[string]struct {
 	directed bool
 	root     uint64
 }{"example-directed": {true, 1}, "example-undirected": {false, 2}}
 
-// TestGraphalytics compares with the outputs that LDBC Graphalytics expects of its examples, for
+// TestGraphalytics compares with the expected outputs of LDBC Graphalytics' examples, for several
 // numbers of partitions, grids and deliveries, and on a cluster of four workers.
 func TestGraphalytics(t *testing.T) {
 	conn := programtest.Cluster(t, 4)
@@ -133,7 +133,7 @@ func TestGraphalytics(t *testing.T) {
 		expect(t, here, there, name+"-PR", algorithms.PageRank{Iterations: 2}, 1e-15)
 		expect(t, here, there, name+"-CDLP", pregel.List(algorithms.CDLP{Iterations: 2}), 0)
 		expect(t, here, there, name+"-LCC", pregel.List(algorithms.LCC{}), 1e-15)
-		// any labels will do, of which WCC's are the least handles of each
+		// labels of components are arbitrary; WCC uses the lowest VertexID of each
 		groups := map[uint64]pregel.VertexID{}
 		components := pregeltest.Matrix(t, here, algorithms.WCC{})
 		for label, want := range outputs[uint64](t, name+"-WCC") {
@@ -155,7 +155,8 @@ func TestGraphalytics(t *testing.T) {
 	}
 }
 
-// expect runs a program in every way and on the cluster, and compares with a file.
+// expect runs a program in all ways and on the cluster, and compares with a file of expected
+// values.
 func expect[V int64 | uint64 | float64, M any](t *testing.T, here, there *superstep.Graph, file string, p pregel.Program[V, M], tolerance float64) {
 	t.Helper()
 	near := func(a, b V) bool {
@@ -176,7 +177,7 @@ func expect[V int64 | uint64 | float64, M any](t *testing.T, here, there *supers
 	}
 }
 
-// outputs reads a file of vertices and their values.
+// outputs reads a file with a value for each vertex.
 func outputs[V any](t *testing.T, name string) map[uint64]V {
 	t.Helper()
 	text, err := os.ReadFile(name)

@@ -13,12 +13,12 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// sampled returns the vertices of the least hashes, n or all.
+// sampled returns the n vertices with the lowest hashes, or all vertices.
 func (s sample) sampled(n int) []int {
 	return s.order(func(v int) uint64 { return splitMix(uint64(v)) })[:min(n, s.twin.N)]
 }
 
-// given returns two vertices, or the only one, and their handles.
+// given returns two vertices and their VertexIDs, or one if the graph has one vertex.
 func (s sample) given(t *testing.T) (vertices []int, handles []pregel.VertexID) {
 	vertices = slices.Compact([]int{s.twin.N / 2, s.twin.N - 1})
 	for _, v := range vertices {
@@ -68,8 +68,8 @@ func TestCloseness(t *testing.T) {
 	}
 }
 
-// TestPathsOfThree has the numbers of a path by hand: all shortest paths between the others lead
-// through the middle.
+// TestPathsOfThree computes by hand: on a path of three vertices, all shortest paths between the
+// ends pass through the middle.
 func TestPathsOfThree(t *testing.T) {
 	g := pregeltest.Graph(t, "0-1 1-2")
 	between, err := superstep.Run(t.Context(), g, algorithms.Betweenness{})

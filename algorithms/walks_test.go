@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// walksOf checks walks from every vertex by the graph's arcs, and returns them by input ids.
+// walksOf checks that walks follow arcs and begin at every vertex. It returns them by input ids.
 func walksOf(t *testing.T, s sample, p algorithms.Walks, walks [][][]pregel.VertexID) (all [][]int) {
 	t.Helper()
 	arc, leaves := map[[2]int]bool{}, map[int]bool{}
@@ -75,10 +75,10 @@ func TestWalks(t *testing.T) {
 	}
 }
 
-// TestWalksByProbability: steps come as often as node2vec's definition has them, by the vertex and
-// the one before.
+// TestWalksByProbability: for each vertex and each previous vertex, steps have the probabilities of
+// node2vec's definition.
 func TestWalksByProbability(t *testing.T) {
-	// Two triangles at an edge, a tail, an edge that is there twice, and a loop.
+	// Two triangles with a common edge, a tail, a parallel edge, and a loop.
 	edges := [][2]uint64{{0, 1}, {0, 2}, {1, 2}, {1, 3}, {2, 3}, {3, 4}, {4, 5}, {4, 5}, {5, 5}}
 	var list []superstep.Edge
 	between := map[[2]uint64]float64{}
@@ -138,7 +138,8 @@ func TestWalksByProbability(t *testing.T) {
 						t.Errorf("from %d by %d to %d, where there is no edge", at[0], at[1], x)
 					}
 				}
-				// One in ten thousand or less is beyond, of 3 degrees of freedom and of fewer.
+				// With at most 3 degrees of freedom, a larger value has a probability below
+				// 1/10,000.
 				if degrees > 3 || chi > 22 {
 					t.Errorf("from %d by %d: chi-square is %.1f with %d degrees of freedom", at[0],
 						at[1], chi, degrees)

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/combiners"
 )
 
-// TestPathsOfEqualWeights: where all weights are the same, whole levels lie at the window's bounds.
+// TestPathsOfEqualWeights: with equal weights, whole levels lie exactly at the window's bounds.
 func TestPathsOfEqualWeights(t *testing.T) {
 	for _, directed := range []bool{true, false} {
 		list, levels := crowd(directed, 5, 1829)
@@ -28,8 +28,8 @@ func TestPathsOfEqualWeights(t *testing.T) {
 	}
 }
 
-// crowd is a graph of 2000 vertices, and how many edges each is from some of them, -1 if none lead
-// there.
+// crowd returns a graph of 2000 vertices. For each source it also returns every vertex's distance
+// in edges, -1 if unreachable.
 func crowd(directed bool, sources ...uint64) (list []superstep.Edge, levels map[uint64][]int) {
 	const n = 2000
 	rng := rand.New(rand.NewPCG(1, 2))

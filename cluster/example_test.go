@@ -12,7 +12,8 @@ import (
 	"github.com/superstep-go/superstep/worker"
 )
 
-// A cluster of a master and one worker in this process, and a run on it.
+// This example starts a cluster of a master and one worker in this process, and runs a program on
+// it.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	var processes sync.WaitGroup

@@ -1,4 +1,4 @@
 package cluster_test
 
-// the example's master keeps state
+// the master of the example needs a driver for its state
 import _ "github.com/superstep-go/superstep/internal/statefile/statetest"

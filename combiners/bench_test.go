@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// The benchmarks walk 2^20 edges, of skewed degrees, between 2^16 vertices: what a message costs
-// when columns fit in the second-level cache.
+// The benchmarks walk 2^20 edges with skewed degrees between 2^16 vertices. The columns fit in the
+// second-level cache.
 const (
 	benchVertices = 1 << 16
 	benchEdges    = 1 << 20
@@ -34,8 +34,8 @@ func sortedArcs() []arc {
 	return arcs
 }
 
-// benchKernel runs all loops of a combiner's kernel. All vertices send m(id), but for pull/half,
-// where every other does.
+// benchKernel runs all loops of a combiner's kernel. All vertices send m(id), except in pull/half,
+// where every other vertex sends.
 func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(id pregel.VertexID) M) {
 	pull := weightedBy(bcsr(benchVertices, benchArcs, func(a arc) (row, entry uint32) { return a.to, a.from }), single)
 	push := weightedBy(bcsr(benchVertices, benchArcs, func(a arc) (row, entry uint32) { return a.from, a.to }), single)
@@ -58,7 +58,7 @@ func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(
 	k.Swap()
 	each := func(unit, name string, f func() (n int)) {
 		b.Run(c.String()+"/"+name, func(b *testing.B) {
-			f() // buffers grow
+			f() // the first call allocates buffers
 			n := 0
 			for b.Loop() {
 				n += f()
@@ -116,7 +116,7 @@ func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(
 		return edges
 	})
 	if k.Traits().Bytes == 0 {
-		return // columns hold no values
+		return // columns have no values
 	}
 	var column kernel.Packed
 	column.N = benchVertices / 2
@@ -153,7 +153,7 @@ func BenchmarkKernels(b *testing.B) {
 		})
 }
 
-// BenchmarkKernelOfNothing is the time of the loops where no receiver wants a message.
+// BenchmarkKernelOfNothing measures the loops if no receiver needs a message.
 func BenchmarkKernelOfNothing(b *testing.B) {
 	k, err := combiners.Sum[float64]().Kernel(kernel.Binding{Sources: &kernel.Slots{Stride: 1}, Capacity: benchVertices})
 	if err != nil {

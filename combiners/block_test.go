@@ -10,11 +10,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// block is a random part of a graph, as a partition holds it: lists by receiver and by sender over
-// slots, the owned vertices first, then ghosts of two other owners. With one owner all slots are
-// owned.
+// block is a random part of a graph, as in a partition: lists by receiver and by sender over slots.
+// The owned vertices have the first slots, followed by the ghosts of two other owners. With one
+// owner all slots are owned.
 type block struct {
-	owned  int // slots, all of them vertices
+	owned  int // owned slots, all with vertices
 	slots  int
 	parts  int
 	ids    kernel.Slots
@@ -24,7 +24,7 @@ type block struct {
 	push   kernel.Lists
 }
 
-// group is the ghosts of one owner: those of its vertices that its list names.
+// group has the ghosts of one owner. list selects them among the owner's vertices.
 type group struct {
 	owner int
 	list  []uint64
@@ -36,12 +36,12 @@ type arc struct {
 	weight   float64
 }
 
-// own is the number of vertices each owner has.
+// own is the number of vertices of each owner.
 const own = 192
 
 func newBlock(rng *rand.Rand, parts, degree int) *block {
 	b := &block{owned: own, parts: parts}
-	first := parts - 1 // the last owner is ours
+	first := parts - 1 // the last owner is this partition
 	b.ids = kernel.Slots{First: uint64(first), Stride: uint64(parts), Ghost: own}
 	b.slots = own
 	for q := range parts - 1 {
@@ -49,7 +49,7 @@ func newBlock(rng *rand.Rand, parts, degree int) *block {
 		for i := range list {
 			list[i] = rng.Uint64() | rng.Uint64()
 		}
-		list[q%len(list)] = ^uint64(0) // a run
+		list[q%len(list)] = ^uint64(0) // a run of set bits
 		b.groups = append(b.groups, group{q, list, uint32(b.slots)})
 		ghosts := make([]uint64, 0, own)
 		bitmap.Each(list, func(local uint32) { ghosts = append(ghosts, uint64(local)*b.ids.Stride+uint64(q)) })
@@ -66,7 +66,7 @@ func newBlock(rng *rand.Rand, parts, degree int) *block {
 	return b
 }
 
-// join makes the arcs: parallel ones, loops, vertices without any and hubs among them.
+// join adds random arcs. There are parallel arcs, loops, hubs, and vertices without arcs.
 func (b *block) join(rng *rand.Rand, degree int) {
 	for range degree * b.owned {
 		from, to := uint32(rng.IntN(b.slots)), uint32(rng.IntN(1+rng.IntN(b.owned)))
@@ -82,7 +82,7 @@ func (b *block) join(rng *rand.Rand, degree int) {
 	b.push = bcsr(b.slots, backward, func(a arc) (row, entry uint32) { return a.from, a.to })
 }
 
-// bcsr makes lists of arcs, which keep their order in each row.
+// bcsr makes lists from arcs. In each row arcs keep their order.
 func bcsr(rows int, arcs []arc, of func(arc) (row, entry uint32)) kernel.Lists {
 	byRow := make([][]arc, rows)
 	for _, a := range arcs {
@@ -136,14 +136,14 @@ func weightedBy(l kernel.Lists, single bool) *kernel.Lists {
 	return &l
 }
 
-// sent is what the senders of a block sent: presence by slot, and their messages.
+// sent has the messages of a block's senders, by slot, and the bitmap of senders.
 type sent[M any] struct {
 	present []uint64
 	message []M
 }
 
-// send writes messages into kernels, ours and those of the other owners, and brings those of the
-// ghosts over as columns.
+// send writes messages into the kernels of this owner and of the others, and copies those of ghosts
+// as columns.
 func send[M any](rng *rand.Rand, b *block, c pregel.Combiner[M], k kernel.Kernel[M], binding kernel.Binding, density float64, message func(id pregel.VertexID) M) sent[M] {
 	s := sent[M]{make([]uint64, b.slots/64), make([]M, b.slots)}
 	write := func(k kernel.Kernel[M], ids *kernel.Slots, present []uint64) []M {

@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// reduce prints what a combiner makes of messages.
+// reduce prints the combination of messages.
 func reduce[M any](c pregel.Combiner[M], messages ...M) {
 	m := messages[0]
 	for _, next := range messages[1:] {
@@ -19,16 +19,16 @@ func reduce[M any](c pregel.Combiner[M], messages ...M) {
 	fmt.Println(m)
 }
 
-// union prints the union and the intersection of sets of bits.
+// union prints the union and the intersection of bit sets.
 func union[T combiners.Bits](sets ...T) {
 	reduce(combiners.OrBits[T](), sets...)
 	reduce(combiners.AndBits[T](), sets...)
 }
 
-// sum prints the sum of numbers of any type.
+// sum prints the sum of numbers.
 func sum[T pregel.Number](numbers ...T) { reduce(combiners.Sum[T](), numbers...) }
 
-// What combiners make of messages.
+// The results of combiners for some messages.
 func Example() {
 	sum(3, 1, 2)
 	reduce(combiners.NarrowSum(), 0.5, 0.25)
@@ -52,8 +52,8 @@ func Example() {
 	// any
 }
 
-// Roads has for each vertex the shortest way from a source, and the last vertex before it on that
-// way.
+// Roads computes, for each vertex, the length of the shortest path from a source, and the previous
+// vertex on it.
 type Roads[W combiners.Weight] struct{ Source pregel.VertexID }
 
 func (Roads[W]) Combiner() pregel.Combiner[combiners.Arrival[W]] { return combiners.MinPlusSender[W]() }
@@ -76,7 +76,7 @@ func (Roads[W]) Compute(v *pregel.Vertex[combiners.Arrival[W],
 	v.VoteToHalt()
 }
 
-// each runs a program from vertex 1 of three roads, and prints its values.
+// each runs a program with source vertex 1 on three roads, and prints the values.
 func each[V, M any](program func(source pregel.VertexID) pregel.Program[V, M]) {
 	ctx := context.Background()
 	g, err := superstep.FromEdges(ctx, []superstep.Edge{
@@ -107,11 +107,11 @@ func ExampleMinPlusSender() {
 	// Output: [{0 0} {3 0} {4 1}]
 }
 
-// Reach is a program with any of the combiners that begin at a source and take what is better.
+// Reach is a program for combiners that propagate from a source and keep the better value.
 type Reach[M any] struct {
 	Source      pregel.VertexID
 	By          pregel.Combiner[M]
-	First, Last M // the source's value, and that of vertices which are not reached
+	First, Last M // the values of the source and of unreached vertices
 	Better      func(a, b M) bool
 }
 
@@ -133,7 +133,7 @@ func (p Reach[M]) Compute(v *pregel.Vertex[M, M], m M) {
 	v.VoteToHalt()
 }
 
-// The same program finds the shortest and the widest paths: the semiring makes the difference.
+// The semiring determines whether the same program finds shortest or widest paths.
 func ExampleMinPlus() {
 	each(func(source pregel.VertexID) pregel.Program[float64, float64] {
 		return Reach[float64]{source, combiners.MinPlus[float64](), 0, math.Inf(1), func(a, b float64) bool { return a < b }}
@@ -146,14 +146,14 @@ func ExampleMinPlus() {
 	// [+Inf 3 5]
 }
 
-// Parent has for each vertex any one in-neighbour, and None of a vertex without.
+// Parent computes an arbitrary in-neighbour of each vertex, or None.
 type Parent struct{}
 
 func (Parent) Combiner() pregel.Combiner[pregel.VertexID] { return combiners.Sender() }
 
 func (Parent) Compute(v *pregel.Vertex[bool, pregel.VertexID], _ pregel.VertexID) {
 	if v.Superstep() == 0 {
-		v.SendToAllNeighbors(v.ID()) // of which only that it was sent is sent
+		v.SendToAllNeighbors(v.ID()) // the message's value does not matter
 	}
 	v.Set(v.HasMessage())
 	v.VoteToHalt()

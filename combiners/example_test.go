@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Strength is the sum of the weights of a vertex's in-edges.
+// Strength computes the sum of the weights of a vertex's in-edges.
 type Strength struct{}
 
 func (Strength) Combiner() pregel.Combiner[float64] { return combiners.SumTimes[float64]() }
@@ -22,7 +22,7 @@ func (Strength) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 	v.VoteToHalt()
 }
 
-// A semiring applies the weight of each edge to a message that is the same for all neighbours.
+// A semiring applies the weight of each edge to a message, which is the same for all neighbours.
 func ExampleSumTimes() {
 	ctx := context.Background()
 	g, err := superstep.FromEdges(ctx, []superstep.Edge{

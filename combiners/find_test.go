@@ -11,10 +11,10 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// dense is how many rows that are needed make a pull look at all 64 of a full word.
+// dense is the number of needed rows from which a pull processes all 64 rows of a full word.
 const dense = 20
 
-// findTwin walks every list from its beginning.
+// findTwin scans every list from its beginning.
 func findTwin(p *kernel.Pull, w int, need uint64) (hit uint64, walked int, slots [64]pregel.VertexID) {
 	for i := range 64 {
 		if need>>i&1 == 0 {
@@ -33,7 +33,7 @@ func findTwin(p *kernel.Pull, w int, need uint64) (hit uint64, walked int, slots
 	return hit, walked, slots
 }
 
-// wordsOf makes lists of a few words, in which length says how long each row is.
+// wordsOf makes lists of several words. length returns the length of each row.
 func wordsOf(rng *rand.Rand, words, sources int, rows func(w int) uint64, length func(w int) int) *kernel.Lists {
 	l := &kernel.Lists{Rank: []uint32{0}, Starts: []uint32{0}}
 	for w := range words {
@@ -60,10 +60,10 @@ func wordsOf(rng *rand.Rand, words, sources int, rows func(w int) uint64, length
 	return l
 }
 
-// TestFind compares the search of Sender's pulls with a walk of every list, by the slots of one
-// partition and of two: full words and sparse ones, rows of one length, of two, of more and of
-// several, many rows needed and few, senders rare and common, with and without what tells of rows
-// of one length.
+// TestFind compares the search in Sender's pulls with a scan of every list. The cases are: slots of
+// one partition and of two; full and sparse words; rows of one length, of two, of more and of
+// several; many needed rows and few; rare and common senders; with and without the information that
+// rows have one length.
 func TestFind(t *testing.T) {
 	const words, sources = 24, 700
 	rng := rand.New(rand.NewPCG(7, 11))
@@ -79,7 +79,8 @@ func TestFind(t *testing.T) {
 		"by word": func(w int) int { return 1 + w%5 },
 		"mixed":   func(int) int { return 1 + rng.IntN(9) },
 	}
-	var kernels [2]kernel.Kernel[pregel.VertexID] // a slot's vertex is the slot, and twice the slot
+	// the vertex of a slot is the slot, or twice the slot
+	var kernels [2]kernel.Kernel[pregel.VertexID]
 	for i := range kernels {
 		ids := &kernel.Slots{Stride: uint64(1 + i), Ghost: 1 << 20}
 		var err error
@@ -92,7 +93,7 @@ func TestFind(t *testing.T) {
 		for lengthName, length := range lengths {
 			l := wordsOf(rng, words, sources, rows, length)
 			for needName, need := range masks {
-				for _, shift := range []int{0, 1, 3, 6} { // senders: all, half, an eighth, ...
+				for _, shift := range []int{0, 1, 3, 6} { // senders: all, a half, an eighth, a 64th
 					present := make([]uint64, (sources+63)/64)
 					for i := range present {
 						present[i] = ^uint64(0)
@@ -112,7 +113,7 @@ func TestFind(t *testing.T) {
 								for i := range slots {
 									slots[i] /= pregel.VertexID(1 + stride)
 									if hit>>i&1 == 0 {
-										slots[i] = 0 // says nothing
+										slots[i] = 0 // without meaning
 									}
 								}
 								if hit != wantHit || walked != wantWalked {

@@ -13,19 +13,18 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// trial is a combiner whose loops are compared with the obvious: messages folded by its Combine,
-// one by one.
+// trial is a combiner whose loops are compared with a simple fold of the messages by Combine.
 type trial[M any] struct {
 	c      pregel.Combiner[M]
 	single bool                                 // weights are float32
-	make   func(h uint64, id pregel.VertexID) M // a message of vertex id
-	// what messages may have been combined to; make if nil
+	make   func(h uint64, id pregel.VertexID) M // makes a message of vertex id
+	// makes a combined message; make if nil
 	part  func(h uint64, id pregel.VertexID) M
-	cross func(m M, weight float64) M // what it becomes on an edge
-	any   bool                        // one message is as good as all
+	cross func(m M, weight float64) M // applies an edge's weight to a message
+	any   bool                        // one arbitrary message is enough
 }
 
-// bench is one random block with its kernel and what was sent.
+// bench is a random block with its kernel and the sent messages.
 type bench[M any] struct {
 	trial[M]
 	*testing.T
@@ -33,7 +32,7 @@ type bench[M any] struct {
 	b          *block
 	k          kernel.Kernel[M]
 	sent       sent[M]
-	messages   [][]M // to each receiver
+	messages   [][]M // by receiver
 	pull, push *kernel.Lists
 	skip       []uint64
 }
@@ -86,7 +85,7 @@ func (x *bench[M]) traits() {
 	}
 }
 
-// collect finds the messages to every receiver, in the order of their senders' ids.
+// collect finds the messages to every receiver, in the order of the senders' ids.
 func (x *bench[M]) collect() {
 	x.messages = make([][]M, x.b.owned)
 	for _, a := range x.b.arcs {
@@ -96,7 +95,7 @@ func (x *bench[M]) collect() {
 	}
 }
 
-// check compares what a vertex got with its messages, the ones it had before first.
+// check compares the result at a vertex with its messages. Messages that it had before come first.
 func (x *bench[M]) check(where string, to uint32, has bool, got M, messages []M) {
 	x.Helper()
 	if has != (len(messages) > 0) {
@@ -122,11 +121,11 @@ func (x *bench[M]) check(where string, to uint32, has bool, got M, messages []M)
 	x.Fatalf("%s: vertex %d got %v, want %v of %v", where, to, got, want, messages)
 }
 
-// pulls pulls a word, by presence and, where all sent, without.
+// pulls pulls one word, with the bitmap of senders and, if all sent, without it.
 func (x *bench[M]) pulls(w int) {
 	need, found := x.rng.Uint64(), x.rng.Uint64()&x.rng.Uint64()
 	if x.k.Traits().AnyOne {
-		need &^= found // the engine asks for no more where one is enough
+		need &^= found // the engine needs no more if one message is enough
 	}
 	p := kernel.Pull{Lists: x.pull, Present: x.sent.present}
 	for _, p.All = range []bool{false, true} {
@@ -168,7 +167,7 @@ func (x *bench[M]) allSent() bool {
 	return true
 }
 
-// tiles adds up the lists of all words from a random one on as one tile, into an array and into the
+// tiles adds the lists of all words from a random one as one tile, into an array and into the
 // column being written.
 func (x *bench[M]) tiles() {
 	adder, ok := x.k.(kernel.Adder[M])
@@ -227,7 +226,7 @@ func (x *bench[M]) tiles() {
 	check("tile, into the column", column)
 }
 
-// inbox returns an inbox with some messages, which it returns too.
+// inbox returns an inbox with some messages, and a map of these.
 func (x *bench[M]) inbox() (*kernel.Inbox[M], map[uint32]M) {
 	box := &kernel.Inbox[M]{Msg: make([]M, x.b.owned), Has: bitmap.NewFrontier(make([]uint64,
 		x.b.owned/64))}
@@ -261,7 +260,8 @@ func (x *bench[M]) checkInbox(where string, box *kernel.Inbox[M], before map[uin
 	}
 }
 
-// pushes pushes all senders: at once, to ranges of receivers, by claims, and through bins.
+// pushes pushes the messages of all senders by each method: by one thread, to ranges of receivers,
+// with claims, and through bins.
 func (x *bench[M]) pushes(deterministic bool) {
 	edges := 0
 	for _, a := range x.b.arcs {
@@ -309,7 +309,7 @@ func (x *bench[M]) pushes(deterministic bool) {
 	}
 }
 
-// rows calls f with the rows of the senders of a word, and returns how many edges these have.
+// rows calls f with the rows of a word's senders. It returns the number of their edges.
 func (x *bench[M]) rows(p *kernel.Push, w int, f func(rows []kernel.Row)) int {
 	rows := p.Senders(nil, w)
 	walked := p.Find(rows)
@@ -317,7 +317,7 @@ func (x *bench[M]) rows(p *kernel.Push, w int, f func(rows []kernel.Row)) int {
 	return walked
 }
 
-// folds folds random pairs.
+// folds folds random pairs of receiver and message.
 func (x *bench[M]) folds() {
 	if x.rng.IntN(4) > 0 {
 		return
@@ -349,7 +349,7 @@ func TestKernelsAgainstCombine(t *testing.T) {
 	numbers(t, func(h uint64) float32 { return float32(int64(h)>>50) / 8 })
 	truth := func(h uint64, _ pregel.VertexID) bool { return h%5 == 0 }
 	trial[bool]{c: combiners.Or(), make: truth}.run(t)
-	trial[float64]{ // each message is rounded, to a small integer
+	trial[float64]{ // each message is rounded to a small integer
 		c: combiners.NarrowSum(), cross: func(m, _ float64) float64 { return float64(float32(m)) },
 		make: func(h uint64, _ pregel.VertexID) float64 { return float64(1+h%100) + 1e-9 },
 		part: func(h uint64, _ pregel.VertexID) float64 { return float64(h % 1000) },

@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// lightestArcs returns the lightest arcs of each row, lightest first: a few, or all.
+// lightestArcs returns the lightest arcs of each row, sorted by weight: a few, or all.
 func lightestArcs(rng *rand.Rand, l *kernel.Lists) *kernel.Lists {
 	light := &kernel.Lists{Bits: l.Bits, Rank: l.Rank, Starts: []uint32{0}}
 	weight := func(i uint32) float64 {
@@ -43,8 +43,8 @@ func lightestArcs(rng *rand.Rand, l *kernel.Lists) *kernel.Lists {
 	return light
 }
 
-// lightestLike compares pulls of a monotone kernel by the lightest arcs with those by whole lists,
-// round for round, with some messages in the inbox.
+// lightestLike compares two pulls of a monotone kernel over several rounds: by the lightest arcs,
+// and by whole lists. The inbox has some messages.
 func lightestLike[M any](t *testing.T, c pregel.Combiner[M], single bool, message func(rng *rand.Rand, id pregel.VertexID) M, distance func(m M) float64) {
 	t.Run(c.String(), func(t *testing.T) {
 		for seed := range uint64(40) {
@@ -123,7 +123,7 @@ func lightestLike[M any](t *testing.T, c pregel.Combiner[M], single bool, messag
 	})
 }
 
-// thinnedLike checks that arcs over which a message could matter are kept, and no others.
+// thinnedLike checks that exactly the arcs over which a message could matter are kept.
 func thinnedLike[M any](t *testing.T, k kernel.Kernel[M], p *kernel.Pull, owned int, least float64) {
 	t.Helper()
 	best := bestOf(k)
@@ -140,7 +140,7 @@ func thinnedLike[M any](t *testing.T, k kernel.Kernel[M], p *kernel.Pull, owned 
 			got[a]++
 		}
 	}
-	// A push of the least message over an arc that was left out is dropped by its receiver.
+	// A receiver drops the least message over an arc that was left out.
 	for v := range uint32(owned) {
 		lo, hi := p.Row(v)
 		for i := lo; i < hi; i++ {
@@ -166,7 +166,7 @@ func thinnedLike[M any](t *testing.T, k kernel.Kernel[M], p *kernel.Pull, owned 
 	}
 }
 
-// bestOf returns the best distance that each vertex has had, of a kernel whose distances are
+// bestOf returns a function for the best distance that each vertex has received. Distances are
 // float32 or float64.
 func bestOf[M any](k kernel.Kernel[M]) func(v uint32) float64 {
 	switch best := k.(kernel.Remembering).Best().Slice().(type) {

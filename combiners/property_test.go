@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// combine checks the laws of a combiner through its Combine.
+// combine checks the laws of a combiner, using only Combine.
 func combine[M any](t testing.TB, c pregel.Combiner[M], values ...M) {
 	t.Helper()
 	if err := laws.Check(c, values, laws.Same[M]); err != nil {
@@ -18,9 +18,9 @@ func combine[M any](t testing.TB, c pregel.Combiner[M], values ...M) {
 	}
 }
 
-// numberLaws checks the combiners of one type of number, on values that add without rounding, least
-// and greatest among them; terminal are the least and the greatest of all. try is combine, or
-// CheckCombiner, which runs the engine too.
+// numberLaws checks the combiners of one number type. The values add without rounding; least and
+// greatest are the type's bounds, which are terminal. try is combine, or CheckCombiner, which also
+// runs the engine.
 func numberLaws[T pregel.Number](t *testing.T, try func(testing.TB, pregel.Combiner[T],
 	...T), least, greatest T, values ...T,
 ) {
@@ -39,7 +39,7 @@ func numberLaws[T pregel.Number](t *testing.T, try func(testing.TB, pregel.Combi
 	}
 }
 
-// terminal checks that nothing changes a combiner's terminal value, where its loops stop.
+// terminal checks that no message changes a combiner's terminal value, at which its loops stop.
 func terminal[M comparable](t *testing.T, c pregel.Combiner[M], end, x M) {
 	t.Helper()
 	if c.Combine(end, x) != end || c.Combine(x, end) != end {
@@ -68,8 +68,8 @@ func semiringLaws[W combiners.Weight](t *testing.T) {
 		arrival{W(math.Inf(1)), 0}, arrival{W(math.NaN()), 2}, arrival{W(math.Copysign(0, -1)), 4})
 }
 
-// TestLawsOfNumbers: four types run through the engine, of which the kinds of numbers are. A loop
-// has one source for all.
+// TestLawsOfNumbers runs one type of each kind of number through the engine. All types use the same
+// source code of loops.
 func TestLawsOfNumbers(t *testing.T) {
 	numberLaws(t, combine, math.MinInt, math.MaxInt, 0, 1, -1, 12)
 	numberLaws(t, combine[int8], math.MinInt8, math.MaxInt8, 0, 1, -1, 100)
@@ -86,7 +86,7 @@ func TestLawsOfNumbers(t *testing.T) {
 		64)
 	numberLaws(t, pregeltest.CheckCombiner, math.Inf(-1), math.Inf(1), 0, 1, -0.5, 64)
 	pregeltest.CheckCombiner(t, combiners.NarrowSum(), 0, 1, -0.5, 64)
-	type grade int16 // a user's own
+	type grade int16 // a user's own type
 	numberLaws(t, combine[grade], math.MinInt16, math.MaxInt16, 0, 1, -1)
 	numberLaws(t, combine[pregel.VertexID], 0, pregel.None, 1, 2, 77)
 }
@@ -117,8 +117,8 @@ func TestLawsOfSender(t *testing.T) {
 	combine(t, combiners.Sender(), 0, 5, 7, 1<<40)
 }
 
-// First has no identity and does not commute: any message is as good. It is associative, and one of
-// the two.
+// First has no identity and does not commute: any message is correct. It is associative, and
+// returns one of the two messages.
 func TestLawsOfFirst(t *testing.T) {
 	c := combiners.First[int]()
 	for _, a := range []int{0, 1, 2} {

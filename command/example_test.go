@@ -6,8 +6,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A binary with all commands, and one program of its own: run it as "mine run ranks --graph FILE".
-// Main does not return, so this example is compiled only.
+// This binary has all commands and one program of its own. Run it as "mine run ranks --graph FILE".
+// Main does not return, so the example is only compiled.
 func ExampleMain() {
 	command.Main(pregel.Register("ranks", algorithms.PageRank{}))
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// TestDamagedAuditLog: the next master names the line that was changed or is missing, and goes on
-// with a log that it finds whole from there on.
+// TestDamagedAuditLog: after a restart, the master reports the first changed or missing line. It
+// reports this damage again after further restarts, but considers the lines after it intact.
 func TestDamagedAuditLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit")
 	var said strings.Builder

@@ -17,7 +17,7 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// served starts a master with data, and returns what ends it.
+// served starts a master with data. It returns a function that stops the master.
 func served(t *testing.T, dir string) (*server, func()) {
 	t.Helper()
 	return servedBy(t, Options{Data: dir})
@@ -44,13 +44,13 @@ func servedBy(t *testing.T, o Options) (*server, func()) {
 	}
 }
 
-// opening opens an archive as often as it is read.
+// opening returns a function that opens an archive. It can be called several times.
 func opening(data []byte) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
 }
 
-// TestBackupOfARunningMaster: the next master has the job under its key, the column that it waits
-// with, and a number of its run that is larger.
+// TestBackupOfARunningMaster: a master restored from the backup has the job with its key, the
+// column for which it waits, and a higher run number.
 func TestBackupOfARunningMaster(t *testing.T) {
 	s, end := served(t, t.TempDir())
 	id, other, lost := rand.Text(), rand.Text(), rand.Text()
@@ -111,8 +111,8 @@ func TestBackupOfARunningMaster(t *testing.T) {
 	}
 }
 
-// TestRestoreLeavesNothing of what cannot be restored, and no master begins where restoring was
-// broken off.
+// TestRestoreLeavesNothing: a failed restore leaves no files, and no master starts on an
+// interrupted restore.
 func TestRestoreLeavesNothing(t *testing.T) {
 	s, end := served(t, t.TempDir())
 	defer end()

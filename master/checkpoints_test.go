@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// TestPlaceOfCheckpoints: what is given, what is not, and what is not wanted.
+// TestPlaceOfCheckpoints has the place of checkpoints for each option: given, not given, off.
 func TestPlaceOfCheckpoints(t *testing.T) {
 	data, elsewhere := t.TempDir(), t.TempDir()
 	for _, c := range []struct{ data, given, want, failed string }{
@@ -23,7 +23,7 @@ func TestPlaceOfCheckpoints(t *testing.T) {
 		{"", "master:/", "", "--data, which is not given"},
 	} {
 		o := Config{Options: Options{Data: c.data, Checkpoints: c.given}, Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}}
-		for range 2 { // Run completes the options, and so does New
+		for range 2 { // both Run and New complete the options
 			err := o.complete()
 			if c.failed != "" {
 				if err == nil || !strings.Contains(err.Error(), c.failed) {
@@ -37,8 +37,8 @@ func TestPlaceOfCheckpoints(t *testing.T) {
 	}
 }
 
-// TestForget removes the checkpoints of a job on the master's disk, with what was never whole, and
-// no others.
+// TestForget removes a job's checkpoints on the master's disk, including incomplete ones, and no
+// others.
 func TestForget(t *testing.T) {
 	data := t.TempDir()
 	s, _ := retaining(t, data, noon, 0, 0)

@@ -21,22 +21,25 @@ import (
 
 var update = flag.Bool("update", false, "write what the state machine answers into the scripts")
 
-// TestClusterScripts plays the workers, the clients and the clock: each script is the life of a
-// cluster, its lines beginning with ">" are what the state machine answers and wants done.
+// TestClusterScripts simulates workers, clients and the clock. Each script is a scenario for the
+// state machine of the cluster. Lines that begin with ">" are its answers and effects.
 //
 //	begin [lease=2.5s] [grace=25s] [hold=1m] [keep=2m] [running=1] [retries=0] [queue=10] [ended=10] [programs=NAME/FINGERPRINT,...] [quota=[OWNER:]queued=N,running=N,time=TIME]...
-//	at TIME                                   the clock, which also ticks
-//	cut | mended NAME NAME                    two workers do not reach each other, or do again
-//	unheard TIME                              the master was paused for so long
+//	at TIME                                   sets the clock, and ticks
+//	cut | mended NAME NAME                    two workers cannot reach each other, or can again
+//	unheard TIME                              the master was paused for this time
 //	register NAME [instance=] [incarnation=] [protocol=] [programs=] [limit=MIB] [arrays=MIB]
-//	memory NAME INCARNATION limit=MIB arrays=MIB   what a worker says of its memory; a process that has exited with "not enough memory" is starved
+//	memory NAME INCARNATION limit=MIB arrays=MIB   a worker reports its memory
+//	                                          (a process that exited with "not enough memory" is starved)
 //	heard | holds | detach NAME INCARNATION, heard NAME INCARNATION stalled=TIME, exited NAME INCARNATION reason, leave NAME INCARNATION [reason], suspect NAME
-//	attach NAME INCARNATION [GRAPH=MASTER/NUMBER:WORKER/INCARNATION,...] a word for each share that is offered: the graph, the
-//	                                          load that it came from, and the workers of its partitions, one each
+//	attach NAME INCARNATION [GRAPH=MASTER/NUMBER:WORKER/INCARNATION,...]
+//	                                          one word for each offered share: the graph, the load
+//	                                          that created it, and the worker of each partition
 //	load GRAPH [grid=RxC] [input=TEXT], loaded GRAPH [error], drop GRAPH
-//	logged JOB                                its workers hold what they have logged of the run
+//	slow JOB NAME busy= all= unit= [ran=] [limit=] [load=] [checkpoint=]
+//	                                          a worker was slow in 8 supersteps of the job
 //	submit PROGRAM GRAPH|input:TEXT [key=] [grid=RxC] [checkpoints=PLACE] [confirm=0s] [owner=] [priority=low|normal|high], confirm JOB, driven | running | writing JOB, moved JOB reason, ended JOB [after=SUPERSTEPS] [error], cancel JOB [reason]
-//	show                                      what there is
+//	show                                      prints the state
 func TestClusterScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/cluster/*.txt")
 	if err != nil || len(files) == 0 {
@@ -60,7 +63,7 @@ func TestClusterScripts(t *testing.T) {
 	}
 }
 
-// script is a cluster under the hands of a script.
+// script is a cluster driven by a script.
 type script struct {
 	t   *testing.T
 	c   *cluster
@@ -364,8 +367,8 @@ func (s *script) real(v map[string]string, key string) float64 {
 	return x
 }
 
-// budget is a worker's with a limit of some MiB, of which the arrays take some: half of it is room
-// for files.
+// budget returns a worker's memory budget with a limit in MiB, of which arrays use some. Half of
+// the limit is available for files.
 func (s *script) budget(v map[string]string) *control.Budget {
 	limit, arrays := uint64(s.number(v, "limit", 0))<<20, uint64(s.number(v, "arrays", 0))<<20
 	if limit == 0 {

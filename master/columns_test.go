@@ -26,14 +26,14 @@ func (c *sentColumns) send(id string, offset int, data string, last bool) error 
 		&control.SendColumnRequest{Id: id, Offset: uint64(offset), Data: []byte(data), Last: last})
 }
 
-// sentAs describes a column that was sent.
+// sentAs returns the description of a sent column.
 func sentAs(id, text string) *jobspec.ColumnData {
 	var sum store.Sum
 	_, _ = io.WriteString(&sum, text)
 	return &jobspec.ColumnData{ID: id, Sum: &sum}
 }
 
-// into writes what it gets into a buffer.
+// into returns a function that appends to a buffer.
 func into(b *bytes.Buffer) func(data []byte) error {
 	return func(data []byte) error {
 		_, err := b.Write(data)
@@ -41,7 +41,7 @@ func into(b *bytes.Buffer) func(data []byte) error {
 	}
 }
 
-// sentNow is what is in the file of a column, if that is the text.
+// sentNow returns the content of a column's file if it has the checksum of text.
 func (c *sentColumns) sentNow(id, text string) string {
 	var b bytes.Buffer
 	if err := c.copy(context.Background(), sentAs(id, text), into(&b)); err != nil {
@@ -50,8 +50,8 @@ func (c *sentColumns) sentNow(id, text string) string {
 	return b.String()
 }
 
-// TestSentColumns takes pieces in order, again, and not with a gap; keeps them for the jobs that
-// name them, and not longer.
+// TestSentColumns: pieces are accepted in order and repeatedly, but not with a gap. A column is
+// kept as long as jobs refer to it.
 func TestSentColumns(t *testing.T) {
 	data, now := t.TempDir(), noon
 	if err := os.MkdirAll(filepath.Join(data, "results", columnsName), 0o700); err != nil {
@@ -86,7 +86,7 @@ func TestSentColumns(t *testing.T) {
 	want(c.hold(spec), "the master does not have what was sent of it")
 	want(c.send(a, 3, "def", false), "no longer has column data")
 	want(c.send(a, 0, "abc", false), "")
-	want(c.send(a, 0, "abc", false), "") // whose answer was lost
+	want(c.send(a, 0, "abc", false), "") // the answer was lost
 	want(c.send(a, 4, "ef", false), "found bytes from 4 on, and it has 3")
 	want(c.send(b, 0, "", true), "")
 	want(c.hold(spec), "column a: not all of it was sent")
@@ -98,7 +98,7 @@ func TestSentColumns(t *testing.T) {
 		t.Errorf("the files have %q, %d bytes counted", found, c.total())
 	}
 	want(c.hold(spec), "")
-	want(c.hold(spec), "") // of another job
+	want(c.hold(spec), "") // another job's column
 	c.release(spec, true)
 	now = now.Add(time.Hour)
 	want(c.send(none, 0, "z", false), "")
@@ -120,7 +120,8 @@ func TestSentColumns(t *testing.T) {
 	c.all[a].bytes = 3
 }
 
-// TestSentLines reads lines in batches, with and without an end, and refuses what is no line.
+// TestSentLines reads lines in batches, with and without a final newline, and refuses malformed
+// lines.
 func TestSentLines(t *testing.T) {
 	s, _ := retaining(t, t.TempDir(), noon, time.Hour, 1000)
 	defer s.gone()
@@ -144,7 +145,8 @@ func TestSentLines(t *testing.T) {
 	}
 }
 
-// TestDamagedColumn: what is sent and then damaged is not given to a job; the error names the file.
+// TestDamagedColumn: a column that is damaged after it was sent is not passed to a job. The error
+// names the file.
 func TestDamagedColumn(t *testing.T) {
 	data := t.TempDir()
 	s, _ := retaining(t, data, noon, time.Hour, 1000)
@@ -181,8 +183,8 @@ func TestDamagedColumn(t *testing.T) {
 	}
 }
 
-// TestColumnInAPlaceThatIsDown: what cannot be read now is unavailable, and the job begins again;
-// what is damaged, or is no lines, will never be read.
+// TestColumnInAPlaceThatIsDown: a column that cannot be read now is unavailable, so the job is
+// tried again. A damaged column, or one without lines, is a final error.
 func TestColumnInAPlaceThatIsDown(t *testing.T) {
 	down := false
 	view := &storetest.View{Memory: &storetest.Memory{}, Trouble: func(context.Context, string, string, bool) error {
@@ -216,7 +218,8 @@ func TestColumnInAPlaceThatIsDown(t *testing.T) {
 	}
 }
 
-// TestColumnsAreOfTheJobsWorkers: another worker's certificate reads no column of a job.
+// TestColumnsAreOfTheJobsWorkers: a worker whose certificate does not belong to the job's workers
+// cannot read its columns.
 func TestColumnsAreOfTheJobsWorkers(t *testing.T) {
 	s, _ := retaining(t, t.TempDir(), noon, time.Hour, 1000)
 	defer s.gone()

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestColumnsOnAFullDisk: of a column of which nothing could be written no file stays.
+// TestColumnsOnAFullDisk: if nothing of a column could be written, no file remains.
 func TestColumnsOnAFullDisk(t *testing.T) {
 	data := t.TempDir()
 	s, _ := retaining(t, data, noon, time.Hour, 1000)
@@ -23,7 +23,7 @@ func TestColumnsOnAFullDisk(t *testing.T) {
 	}
 	id := rand.Text()
 	full := before
-	full.Cur = 0 // what is written to a file fails, as if there were no room
+	full.Cur = 0 // writes to files fail as on a full disk
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &full); err != nil {
 		t.Fatal(err)
 	}

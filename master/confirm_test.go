@@ -9,8 +9,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// TestSubmitOfAClientThatIsGone: a submission whose call has ended, while it waited for the
-// master's attention, is no job.
+// TestSubmitOfAClientThatIsGone: a submission whose call ended while it waited for the master's
+// lock creates no job.
 func TestSubmitOfAClientThatIsGone(t *testing.T) {
 	s, err := New(Config{})
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// readState returns the records of a state, as lines.
+// readState returns the records of a state as lines.
 func readState(dir string) (string, error) {
 	l, err := openState(&Config{Options: Options{Data: dir}}, &saved{})
 	if err != nil {
@@ -37,7 +37,8 @@ func readState(dir string) (string, error) {
 	return fmt.Sprint(l.State()), nil
 }
 
-// writeState makes a state of eight records, with a snapshot after so many, and returns its files.
+// writeState writes a state of eight records with a snapshot after every snapshots records. It
+// returns its files.
 func writeState(t *testing.T, dir string, snapshots uint64) []string {
 	t.Helper()
 	at, err := store.OpenDir(filepath.Join(dir, stateName))
@@ -80,8 +81,8 @@ func writeState(t *testing.T, dir string, snapshots uint64) []string {
 	return files
 }
 
-// TestStateOnDisk: what was written is read, and what is damaged is an error, after which the files
-// are what they were; but of two snapshots one is enough.
+// TestStateOnDisk: a written state is read back. A damaged state is an error, and its files stay
+// unchanged. One intact snapshot of two is enough.
 func TestStateOnDisk(t *testing.T) {
 	if found := damageState(t, 100); found != 150 {
 		t.Errorf("%d of 150 damages were found", found)
@@ -91,7 +92,7 @@ func TestStateOnDisk(t *testing.T) {
 	}
 }
 
-// damageState damages files of a state, and returns how many times it was not read.
+// damageState damages files of a state repeatedly. It returns how often reading failed.
 func damageState(t *testing.T, snapshots uint64) (found int) {
 	good := t.TempDir()
 	files := writeState(t, good, snapshots)
@@ -125,7 +126,7 @@ func damageState(t *testing.T, snapshots uint64) (found int) {
 		}
 		got, err := readState(dir)
 		if err == nil {
-			if got != want { // what was damaged is not used
+			if got != want { // otherwise the damage must be in an unused part
 				t.Errorf("damage %d of %s is not found", i, rel)
 			}
 			continue
@@ -142,9 +143,9 @@ func damageState(t *testing.T, snapshots uint64) (found int) {
 	return found
 }
 
-// TestNewestRecordsThatAreGone: records that are missing at the end are found, also all of them and
-// a snapshot. A note that cannot be read is said, and does not keep the master from its state;
-// without one the records are all there is.
+// TestNewestRecordsThatAreGone: missing records at the end are detected, even if all records and a
+// snapshot are missing. An unreadable note of the newest record is reported, but the master uses
+// its state. Without a note, the existing records are complete.
 func TestNewestRecordsThatAreGone(t *testing.T) {
 	for _, snapshots := range []uint64{100, 4} {
 		dir := t.TempDir()
@@ -157,7 +158,7 @@ func TestNewestRecordsThatAreGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			if i+1 < len(files) && filepath.Base(files[i+1]) == filepath.Base(files[0]) {
-				continue // what it says is there twice
+				continue // another copy has the same note
 			}
 			if _, err := readState(dir); err == nil ||
 				!strings.Contains(err.Error(), "expected 8: without the file "+note) &&
@@ -185,8 +186,8 @@ func TestNewestRecordsThatAreGone(t *testing.T) {
 	}
 }
 
-// TestRunsThatAreGone: without the number of runs, or with a damaged one, a master with a state
-// does not begin, and says what to do.
+// TestRunsThatAreGone: a master whose state exists does not start if the file of its run number is
+// missing or damaged. The error explains how to recover.
 func TestRunsThatAreGone(t *testing.T) {
 	dir := t.TempDir()
 	begins := func() (uint64, error) {
@@ -232,8 +233,8 @@ func TestRunsThatAreGone(t *testing.T) {
 	}
 }
 
-// TestStateThatIsNone: a master does not take files that are empty, or something else, for a new
-// state, and says where they are and what can be done. The state of an earlier version is refused.
+// TestStateThatIsNone: empty or foreign files are not taken for a new state. The error names them
+// and explains how to recover. The state of an earlier version is refused.
 func TestStateThatIsNone(t *testing.T) {
 	dir := t.TempDir()
 	newest := writeState(t, dir, 100)[0]
@@ -290,7 +291,7 @@ func TestStateThatIsNone(t *testing.T) {
 	}
 }
 
-// fullStore is a store on which nothing can be written while it is full.
+// fullStore is a store that fails every write while full is true.
 type fullStore struct {
 	store.Store
 	full *atomic.Bool
@@ -303,8 +304,8 @@ func (f fullStore) Put(ctx context.Context, name string, data io.ReaderAt, size 
 	return f.Store.Put(ctx, name, data, size)
 }
 
-// TestStateCannotBeWritten: a submission is refused with the cause, and leaves nothing; the master
-// goes on, and writes again what it can.
+// TestStateCannotBeWritten: a submission is refused with the reason and leaves nothing behind. The
+// master continues, and writes again when it can.
 func TestStateCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	s, err := New(Config{Options: Options{Data: dir}})
@@ -372,17 +373,17 @@ func TestStateCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestChangesThatCannotBeWritten: while the state cannot be written, who cancels a job or drops a
-// graph hears that it is done and does not last, also the second time, until it is written; where
-// that is known before, no graph is loaded or dropped. A graph that is dropped while it is loaded
-// is gone for the next master at once.
+// TestChangesThatCannotBeWritten: while the state cannot be written, cancelling a job or dropping a
+// graph returns an error: the change is done but not durable. This is repeated until the state is
+// written. If the problem is already known, no graph is loaded. A graph dropped during its load
+// does not exist for the next master.
 func TestChangesThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	s, err := New(Config{Options: Options{Data: dir}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.data = nil // so that nobody looks
+	s.data = nil // so that nothing checks the directory
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

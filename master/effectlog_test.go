@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// TestAFailureIsLoggedAsAnError: a job that has failed, and no other.
+// TestAFailureIsLoggedAsAnError: only a failed job is logged as an error.
 func TestAFailureIsLoggedAsAnError(t *testing.T) {
 	for state, want := range map[control.JobState]string{
 		control.JobState_JOB_STATE_FAILED:  "level=ERROR",

@@ -2,7 +2,7 @@ package master
 
 import "fmt"
 
-// What scripts say of effects.
+// The text of effects in scripts.
 
 func (e startJob) String() string { return fmt.Sprintf("start %s on %v", e.job.id, e.job.workers()) }
 func (e stopJob) String() string  { return fmt.Sprintf("stop %s: %s", e.id, e.reason) }

@@ -38,7 +38,7 @@ func (Hops) Compute(v *pregel.Vertex[int64, int64], hops int64) {
 	v.VoteToHalt()
 }
 
-// A cluster of a master and two workers, all in one process, runs a program of its own.
+// This example runs a cluster of a master and two workers in one process, with its own program.
 func ExampleRun() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// TestNewsOnASlowDisk: while the disk does not take that a job runs, what its workers tell is taken
-// all the same, sooner than a session would be given up; a job that is cancelled does not wait.
+// TestNewsOnASlowDisk: while the disk delays the record that a job is running, reports of its
+// workers are accepted before the session times out. A cancelled job does not wait.
 func TestNewsOnASlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
@@ -49,8 +49,7 @@ func TestNewsOnASlowDisk(t *testing.T) {
 	})
 }
 
-// TestListsParseNothing: a list is made of what the master has of its jobs, whose texts are made
-// once.
+// TestListsParseNothing: lists use the jobs in memory. A job's text is not parsed again.
 func TestListsParseNothing(t *testing.T) {
 	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
@@ -74,7 +73,8 @@ func TestListsParseNothing(t *testing.T) {
 	}
 }
 
-// TestNewsToldAgain: a worker that has lost its session tells again what stands, which is heard once.
+// TestNewsToldAgain: after a broken session a worker repeats its reports. The master handles them
+// once.
 func TestNewsToldAgain(t *testing.T) {
 	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
@@ -110,8 +110,8 @@ func TestNewsToldAgain(t *testing.T) {
 	}
 }
 
-// TestNumbersOfAnotherAttempt: a worker whose numbers are not of the attempt fails it. Else all that
-// later attempts tell would seem to be heard.
+// TestNumbersOfAnotherAttempt: a report with a serial number of another attempt fails the attempt.
+// Otherwise all reports of later attempts would be taken for repeated ones.
 func TestNumbersOfAnotherAttempt(t *testing.T) {
 	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
@@ -131,7 +131,7 @@ func TestNumbersOfAnotherAttempt(t *testing.T) {
 	}
 }
 
-// TestToldWhileJobsCome: what is told of a job is passed on while others are submitted.
+// TestToldWhileJobsCome: events of a job are passed on while other jobs are submitted.
 func TestToldWhileJobsCome(t *testing.T) {
 	passed := atomic.Int64{}
 	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}, Watch: func(string, *control.JobEvent) { passed.Add(1) }}})

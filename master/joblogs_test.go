@@ -18,7 +18,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// logged is an event with a line.
+// logged returns an event with a log line.
 func logged(sequence int, text string) *control.JobEvent {
 	e := said(text)
 	e.Sequence, e.Time = uint64(sequence),
@@ -26,7 +26,7 @@ func logged(sequence int, text string) *control.JobEvent {
 	return e
 }
 
-// openLogs opens the logs of jobs, as a master that begins does.
+// openLogs opens the job logs as a starting master does.
 func openLogs(t *testing.T, dir string) *jobLogs {
 	t.Helper()
 	l, err := openJobLogs(dir, slog.New(slog.DiscardHandler))
@@ -37,7 +37,7 @@ func openLogs(t *testing.T, dir string) *jobLogs {
 	return l
 }
 
-// linesOf are the texts of what is read of a job.
+// linesOf returns the texts in a job's log.
 func linesOf(l *jobLogs, id string) (lines []string) {
 	last := uint64(0)
 	for _, e := range l.before(id, false, 1<<32, timestamppb.New(noon)) {
@@ -56,9 +56,8 @@ func linesOf(l *jobLogs, id string) (lines []string) {
 
 const startedAnew = "the master was started anew: lines of just before, and of the time without a master, may be missing here"
 
-// TestJobLogs: the next master reads what the ones before have written, in order, and a line says
-// where another one began; of a job that has ended the journal has the end; that of a job that is
-// forgotten is removed.
+// TestJobLogs: a master reads the logs of its predecessors in order. A line marks where each master
+// began. For an ended job, the log includes its end. The log of a forgotten job is removed.
 func TestJobLogs(t *testing.T) {
 	dir := t.TempDir()
 	for run := range 2 {
@@ -66,7 +65,8 @@ func TestJobLogs(t *testing.T) {
 		l.add("00aa-1", logged(10*run+1, fmt.Sprint("one of run ", run)))
 		l.add("00aa-1", logged(10*run+3, fmt.Sprint("three of run ", run)))
 		l.add("00aa-1", logged(10*run+2, fmt.Sprint("two of run ", run)))
-		l.add("00aa-1", &control.JobEvent{Body: &control.JobEvent_Record{}}) // is none of a log
+		// records are not logged
+		l.add("00aa-1", &control.JobEvent{Body: &control.JobEvent_Record{}})
 		l.add("00aa-2", logged(1, "gone"))
 		l.add("00aa-3", logged(1, "it ends"))
 		l.add("00aa-3",
@@ -84,7 +84,7 @@ func TestJobLogs(t *testing.T) {
 	if found := linesOf(l, "00aa-2"); found != nil {
 		t.Errorf("of a job that is forgotten: found %q", found)
 	}
-	// the second run began with the same numbers
+	// the second run used the same sequence numbers
 	if found := strings.Join(linesOf(l, "00aa-3"), "|"); found != "it ends|it ends|done " {
 		t.Errorf("of a job that has ended: found %s", found)
 	}
@@ -94,8 +94,8 @@ func TestJobLogs(t *testing.T) {
 	}
 }
 
-// TestJobLogsAreBounded: the newest lines of a job stay, within so many bytes, and a line says that
-// others were removed.
+// TestJobLogsAreBounded: the newest lines of a job are kept within a size limit. A line reports
+// that others were removed.
 func TestJobLogsAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	const rounds, lines = 6, 2000
@@ -131,8 +131,7 @@ func TestJobLogsAreBounded(t *testing.T) {
 	}
 }
 
-// TestJobLogsOfADiskThatHangs: a master ends although its disk takes nothing, and says what is
-// missing.
+// TestJobLogsOfADiskThatHangs: a master stops even if its disk hangs, and reports what is missing.
 func TestJobLogsOfADiskThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said strings.Builder
@@ -150,8 +149,8 @@ func TestJobLogsOfADiskThatHangs(t *testing.T) {
 	})
 }
 
-// TestJobLogsThatAreCut: what can be read of a log that is cut off or damaged is shown, and a line
-// says where something is missing.
+// TestJobLogsThatAreCut: the readable part of a truncated or damaged log is shown. A line reports
+// where lines are missing.
 func TestJobLogsThatAreCut(t *testing.T) {
 	dir := t.TempDir()
 	l := openLogs(t, dir)
@@ -179,8 +178,8 @@ func TestJobLogsThatAreCut(t *testing.T) {
 			t.Errorf("found %s, expected %s", found, want)
 		}
 	}
-	// Of a job that has ended, that the end is missing is damage, too: also between two records,
-	// and without the file.
+	// For an ended job a missing end is also damage, even if the log is cut between two records or
+	// missing.
 	endless := "lines are missing here: logs/00aa-1 is damaged, cut off or gone"
 	for want, data := range map[string][]byte{"line 0|line 1|line 2|" + endless: whole, endless + "|": {}, endless + "||": nil} {
 		if err := errors.Join(os.WriteFile(name, data, 0o600), os.Remove(name)); err != nil {
@@ -202,7 +201,8 @@ func TestJobLogsThatAreCut(t *testing.T) {
 	}
 }
 
-// FuzzJobLog: any bytes are read without a panic, and what is read is what would be written.
+// FuzzJobLog: any bytes are decoded without a panic. Decoded events are encoded and decoded
+// unchanged.
 func FuzzJobLog(f *testing.F) {
 	f.Add([]byte("\n"))
 	f.Add(encodeLogged(logged(1, "a line")))
@@ -212,7 +212,7 @@ func FuzzJobLog(f *testing.F) {
 		events := decodeLog(data, "damage")
 		for _, e := range events {
 			if e.GetJob() != nil || len(e.GetLog().Text) > maxLogged {
-				return // is shortened when it is written
+				return // it is shortened when it is written
 			}
 			again = append(again, encodeLogged(e)...)
 		}
@@ -228,8 +228,8 @@ func FuzzJobLog(f *testing.F) {
 	})
 }
 
-// TestLogsOutliveMasters: a log within its bounds stays whole when another master writes to it, and
-// damage that it finds is told for as long as it runs.
+// TestLogsOutliveMasters: a log within its bounds stays complete when another master appends to it.
+// Damage that a master finds is reported as long as it runs.
 func TestLogsOutliveMasters(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, logsName, "00aa-1")
@@ -258,8 +258,8 @@ func TestLogsOutliveMasters(t *testing.T) {
 	}
 }
 
-// TestDamageStaysKnown: the next masters add to a log that was cut off, and what is missing stays
-// known. What is no log is removed.
+// TestDamageStaysKnown: after later masters have appended to a truncated log, the missing part is
+// still reported. Files that are not logs are removed.
 func TestDamageStaysKnown(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, logsName, "00aa-1")
@@ -276,7 +276,7 @@ func TestDamageStaysKnown(t *testing.T) {
 			}
 		}
 	}
-	// Also once this master has written to the log itself.
+	// Also after this master has written to the log.
 	l := openLogs(t, dir)
 	l.forget(func(id string) bool { return true })
 	first := linesOf(l, "00aa-1")

@@ -14,7 +14,7 @@ func eventOf(bytes int) *control.JobEvent {
 	return &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Text: strings.Repeat("x", bytes)}}}
 }
 
-// counted checks the journal's account of itself, and returns its bytes.
+// counted checks the journal's counters, and returns its size in bytes.
 func counted(t *testing.T, j *journal) int {
 	t.Helper()
 	all, bytes := 0, 0
@@ -32,8 +32,8 @@ func counted(t *testing.T, j *journal) int {
 	return bytes
 }
 
-// TestJournalKeepsWithinItsBounds writes large and small events: the newest are there, within the
-// bytes and the number.
+// TestJournalKeepsWithinItsBounds writes large and small events. The newest are kept within the
+// limits of bytes and number.
 func TestJournalKeepsWithinItsBounds(t *testing.T) {
 	j := newJournal(0)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -71,8 +71,8 @@ func TestJournalKeepsWithinItsBounds(t *testing.T) {
 	}
 }
 
-// TestJournalKeepsStates: who is slow hears of what became of the job, also when its supersteps
-// have displaced each other.
+// TestJournalKeepsStates: a slow reader gets the job's state changes, even if so many supersteps
+// followed that old records were dropped.
 func TestJournalKeepsStates(t *testing.T) {
 	j := newJournal(0)
 	state := func(s control.JobState) {
@@ -103,8 +103,8 @@ func TestJournalKeepsStates(t *testing.T) {
 	}
 }
 
-// TestJournalOfOneLargeEvent keeps the last event however large it is: who comes late learns how
-// the job ended.
+// TestJournalOfOneLargeEvent: the last event is kept however large it is, so a late reader learns
+// how the job ended.
 func TestJournalOfOneLargeEvent(t *testing.T) {
 	j := newJournal(0)
 	j.append(eventOf(1), false)
@@ -115,8 +115,8 @@ func TestJournalOfOneLargeEvent(t *testing.T) {
 	}
 }
 
-// TestLogLinesDisplaceNoRecords: a program that logs a lot is still told of by all its supersteps,
-// to those who watch it or come soon after its end.
+// TestLogLinesDisplaceNoRecords: if a program logs many lines, all superstep records are still kept
+// for readers during the run and soon after its end.
 func TestLogLinesDisplaceNoRecords(t *testing.T) {
 	j := newJournal(0)
 	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: []byte{1}}}
@@ -162,8 +162,8 @@ func TestLogLinesDisplaceNoRecords(t *testing.T) {
 	check("afterwards", keepAfter-1, keepAfter)
 }
 
-// TestJournalsOfEndedJobs keeps many jobs' events: the oldest jobs' go first, but for the last of
-// each.
+// TestJournalsOfEndedJobs: the events of the oldest ended jobs are removed first, except the last
+// event of each job.
 func TestJournalsOfEndedJobs(t *testing.T) {
 	var all []*journal
 	for range 10 {

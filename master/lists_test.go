@@ -14,8 +14,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// TestListsFit: whatever jobs, graphs and workers say, each list fits into 1 MiB and a status into
-// 3, with the newest jobs, and says how many it leaves out.
+// TestListsFit: whatever texts jobs, graphs and workers contain, each list fits into 1 MiB and a
+// status into 3. Lists have the newest jobs and the number of those left out.
 func TestListsFit(t *testing.T) {
 	s, err := New(Config{Options: Options{Data: t.TempDir()}, Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
@@ -88,8 +88,9 @@ func TestListsFit(t *testing.T) {
 	}
 }
 
-// TestBoundsOfTheMaster: of an owner 4 MiB of descriptions wait, the catalog has 1,000 graphs, and
-// 4,096 names of workers are known: those that are gone for longest make room.
+// TestBoundsOfTheMaster: at most 4 MiB of descriptions per owner wait, the catalog has at most
+// 1,000 graphs, and at most 4,096 worker names are known. A new name replaces the one that has been
+// lost for the longest time.
 func TestBoundsOfTheMaster(t *testing.T) {
 	c := newCluster(rules{queue: 10000, ended: 10, lease: 1})
 	spec := func() *jobspec.Spec {

@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 )
 
-// TestABlinkIsNoLoss: a worker that had another session since the run began is not lost. When the
-// connection of two others breaks later, the reason is that.
+// TestABlinkIsNoLoss: a worker that has only changed its session during the run is not lost. If the
+// connection of two other workers breaks later, the error names these.
 func TestABlinkIsNoLoss(t *testing.T) {
 	s, err := New(Config{
 		Master:  daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}},
@@ -54,7 +54,7 @@ func TestABlinkIsNoLoss(t *testing.T) {
 				switch {
 				case c.GetRejoin() != nil:
 					close(rejoined)
-				case c.GetRun() == nil: // a probe, which finds nothing
+				case c.GetRun() == nil: // a probe, which succeeds
 					w.answered(&control.Report{Id: c.Id, Body: &control.Report_Probe{Probe: &control.ProbeReport{}}})
 				case name == "w2":
 					s.detach(w, errSessionBroke)

@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// TestMergeLines deals random lines to parts and compares what comes back with the lines sorted.
+// TestMergeLines distributes random lines to parts. Merging returns the sorted lines.
 func TestMergeLines(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -24,7 +24,7 @@ func TestMergeLines(t *testing.T) {
 		for id := range n {
 			line := fmt.Sprintf("%d %s\n", id*id, strings.Repeat("x", random.IntN(3)))
 			if id == 7 {
-				// more than a buffer
+				// larger than a buffer
 				line = fmt.Sprintf("%d %s\n", id*id, strings.Repeat("long", 50_000))
 			}
 			all = append(all, line)
@@ -55,8 +55,8 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
-// TestDamageIsNamed: a part that changes after it was checked is damaged, whatever line it then
-// has.
+// TestDamageIsNamed: if a part changes after it was checked, the error reports damage, whatever the
+// changed line is.
 func TestDamageIsNamed(t *testing.T) {
 	good, bad := "1 0.5\n3 0.5\n", "1 0.5\n3!0.5\n"
 	var sum store.Sum
@@ -69,7 +69,7 @@ func TestDamageIsNamed(t *testing.T) {
 	}
 }
 
-// TestResultOffset reads a result from every byte on.
+// TestResultOffset reads a result from every offset.
 func TestResultOffset(t *testing.T) {
 	r, err := newResults(t.TempDir(), nil)
 	if err != nil {
@@ -105,7 +105,7 @@ func TestResultOffset(t *testing.T) {
 	}
 }
 
-// TestResultOfNames: the ids before names order the lines, and are left out.
+// TestResultOfNames: lines are sorted by the ids before the names. The ids are removed.
 func TestResultOfNames(t *testing.T) {
 	r, err := newResults(t.TempDir(), nil)
 	if err != nil {

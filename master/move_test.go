@@ -7,8 +7,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// TestAMoveThatFailsIsTakenBack: a job whose worker cannot be told to move does not move when it
-// takes its next checkpoint for another reason, and may be told again.
+// TestAMoveThatFailsIsTakenBack: a move fails because the worker cannot be told. The job then does
+// not move at its next checkpoint, and can be moved again.
 func TestAMoveThatFailsIsTakenBack(t *testing.T) {
 	s, end := served(t, t.TempDir())
 	defer end()
@@ -22,7 +22,7 @@ func TestAMoveThatFailsIsTakenBack(t *testing.T) {
 	s.cluster.jobs[j.id], s.runs[j.id] = j, r
 	s.stops[j.id] = func(err error) { t.Errorf("it moves: %v", err) }
 	s.cluster.move(j, "worker gone leaves")
-	s.cluster.take() // the effect, which comes here
+	s.cluster.take() // the effect, which the test performs
 	s.mu.Unlock()
 	for range 2 {
 		r.keepAndEnd(&movedError{"worker gone leaves"})

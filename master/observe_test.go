@@ -2,8 +2,7 @@ package master
 
 import "testing"
 
-// TestMetricsAreOfTheWorkersHost: Prometheus is told of the host alone that a worker registers
-// from.
+// TestMetricsAreOfTheWorkersHost: Prometheus gets only the host from which a worker registered.
 func TestMetricsAreOfTheWorkersHost(t *testing.T) {
 	for _, c := range []struct{ peer, said, want string }{
 		{"10.0.0.2:5000", "10.0.0.2:7710", "10.0.0.2:7710"},

@@ -16,8 +16,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// TestOwners: what is someone's is that one's and operators'; with a token alone, and without any,
-// all are one.
+// TestOwners: only the owner of an object and operators may use it. With only a token, or without
+// any, all callers are the same.
 func TestOwners(t *testing.T) {
 	dir := t.TempDir()
 	s, end := served(t, dir)
@@ -55,14 +55,14 @@ func TestOwners(t *testing.T) {
 			&control.ConfirmJobRequest{Id: job})), c.want)
 		wanted := c.want
 		if wanted == done {
-			wanted = connect.CodeFailedPrecondition // it has none yet
+			wanted = connect.CodeFailedPrecondition // it has no result yet
 		}
 		code(c.what+" reads", s.Result(c.ctx, job, 0, func([]byte) error { return nil }), wanted)
 	}
 	code("bob cancels",
 		second(s.CancelJob(bob, &control.CancelJobRequest{Id: job})), no)
 	end()
-	s, end = served(t, dir) // the next one knows, too
+	s, end = served(t, dir) // the next master knows the owners, too
 	defer end()
 	code("bob cancels later",
 		second(s.CancelJob(bob, &control.CancelJobRequest{Id: job})), no)
@@ -84,7 +84,7 @@ func TestOwners(t *testing.T) {
 		&control.CancelJobRequest{Id: job})), done)
 }
 
-// TestKeysOfAnother: a key is its owner's, also under the next master.
+// TestKeysOfAnother: a submission key belongs to its owner, also in the next master.
 func TestKeysOfAnother(t *testing.T) {
 	dir := t.TempDir()
 	s, end := served(t, dir)
@@ -116,9 +116,9 @@ func TestKeysOfAnother(t *testing.T) {
 	}
 }
 
-// TestCheckpointsOfAnother: by no spelling of their place does anyone go on from another's
-// checkpoints, also when their job is forgotten and kept for the one that goes on from it, and when
-// the next master names the place in another way.
+// TestCheckpointsOfAnother: no user can resume from another user's checkpoints, whatever the
+// spelling of their place. This holds after the job was forgotten, and if the next master names the
+// place differently.
 func TestCheckpointsOfAnother(t *testing.T) {
 	dir := t.TempDir()
 	s, end := served(t, dir)
@@ -168,7 +168,7 @@ func TestCheckpointsOfAnother(t *testing.T) {
 	defer end()
 	check("by another master", filepath.Join(dir, "checkpoints")+"/", name)
 	s.mu.Lock()
-	s.cluster.ended = 0 // as after many others
+	s.cluster.ended = 0 // as after many other jobs
 	s.mu.Unlock()
 	if _, err := s.CancelJob(as("alice"),
 		&control.CancelJobRequest{Id: first.Id}); err != nil {

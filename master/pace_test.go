@@ -10,11 +10,11 @@ import (
 	supersteps "github.com/superstep-go/superstep/record"
 )
 
-// did is what a partition of a worker did in a superstep.
+// did is a worker's share of a superstep.
 type did struct {
 	worker string
 	busy   float64 // seconds
-	units  int     // of work
+	units  int     // units of work
 }
 
 func recordOf(seconds float64, all ...did) *supersteps.Superstep {
@@ -22,15 +22,15 @@ func recordOf(seconds float64, all ...did) *supersteps.Superstep {
 	for i, d := range all {
 		r.Partitions = append(r.Partitions, supersteps.Partition{
 			Partition: i, Worker: d.worker, Computed: d.units / 4, Walked: d.units - d.units/4,
-			// which are no work of its own
+			// not the worker's own work
 			Times: supersteps.Seconds{Traverse: d.busy / 2, Compute: d.busy - d.busy/2, Expand: 3, Fold: 2, Wait: 9, Total: seconds},
 		})
 	}
 	return r
 }
 
-// TestStraggler looks for a slow worker in so many supersteps of a kind, and one of another kind at
-// last.
+// TestStraggler detects a slow worker in a number of supersteps of the same kind. The last
+// superstep may be of another kind.
 func TestStraggler(t *testing.T) {
 	even := []did{{"a", .1, 100}, {"b", .11, 110}, {"c", .09, 90}}
 	slow := []did{{"a", .1, 100}, {"b", .11, 110}, {"c", .4, 100}}
@@ -78,8 +78,8 @@ func TestStraggler(t *testing.T) {
 	}
 }
 
-// TestStragglerAgainstTwin compares, over random supersteps, with a twin that looks at all of them
-// anew.
+// TestStragglerAgainstTwin compares with a simple function that examines all supersteps again, on
+// random supersteps.
 func TestStragglerAgainstTwin(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -102,7 +102,7 @@ func TestStragglerAgainstTwin(t *testing.T) {
 		want, most := "", 0.0
 		for w := range workers {
 			n, busy, expected := 0, 0.0, 0.0
-			for i := len(all) - 1; i >= 0; i-- { // back from the last one
+			for i := len(all) - 1; i >= 0; i-- { // from the last one backwards
 				var rates []float64
 				for x, d := range all[i] {
 					if x != w {
@@ -132,8 +132,8 @@ func TestStragglerAgainstTwin(t *testing.T) {
 	}
 }
 
-// TestSaved compares what a move is expected to save with what a superstep takes before and after
-// it: the slow worker's time, and the work of all on the others.
+// TestSaved: the expected saving of a move is the difference of a superstep's time before and after
+// it. Before, it is the slow worker's time. After, the other workers do all the work.
 func TestSaved(t *testing.T) {
 	p := newPace(nil)
 	for range slowSteps {

@@ -15,8 +15,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// crowded is a master with 600 jobs, of which the first runs, and 600 graphs, whose lists have no
-// room for all.
+// crowded returns a master with 600 jobs, of which the first is running, and 600 graphs. They
+// exceed the size of a list.
 func crowded(t *testing.T) *server {
 	t.Helper()
 	s, err := New(Config{Options: Options{Data: t.TempDir()}, Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
@@ -44,8 +44,8 @@ func crowded(t *testing.T) *server {
 	return s
 }
 
-// TestRunningJobsAreListed: a status has the jobs that run, however many wait, and metrics count
-// all.
+// TestRunningJobsAreListed: a status contains the running jobs however many others wait. Metrics
+// count all jobs.
 func TestRunningJobsAreListed(t *testing.T) {
 	s := crowded(t)
 	status := s.status()
@@ -58,8 +58,8 @@ func TestRunningJobsAreListed(t *testing.T) {
 	}
 }
 
-// TestPagesOfLists: page by page, lists have all jobs and graphs once, and say of each that it is
-// cut.
+// TestPagesOfLists: the pages of a list contain all jobs and graphs exactly once. Each page reports
+// whether more follow.
 func TestPagesOfLists(t *testing.T) {
 	s := crowded(t)
 	var jobs []string
@@ -107,7 +107,7 @@ func TestPagesOfLists(t *testing.T) {
 	}
 }
 
-// TestWordsOfWorkersAreBounded: what a worker says of itself and of the network has bounds.
+// TestWordsOfWorkersAreBounded: texts from workers about themselves and the network are limited.
 func TestWordsOfWorkersAreBounded(t *testing.T) {
 	c := newCluster(rules{lease: 1})
 	long := strings.Repeat("x", 257)
@@ -134,8 +134,8 @@ func TestWordsOfWorkersAreBounded(t *testing.T) {
 	}
 }
 
-// TestReasonsOfExitsAreBounded: why a worker's process ended is one line of at most 4 KiB, of the
-// incarnation that ended alone.
+// TestReasonsOfExitsAreBounded: the reason for a worker's exit is one line of at most 4 KiB. Only
+// the incarnation that ended has it.
 func TestReasonsOfExitsAreBounded(t *testing.T) {
 	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
@@ -163,8 +163,8 @@ func TestReasonsOfExitsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNamesOfACertificate: one certificate registers half of the workers that there may be, and
-// makes room by its own that are gone, so that others find some.
+// TestNamesOfACertificate: one certificate can register at most half of all worker names. When it
+// needs room, its own lost workers are removed, not those of others.
 func TestNamesOfACertificate(t *testing.T) {
 	c := newCluster(rules{lease: 1})
 	register := func(by, name string) error {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// fullDisk is a file on a disk that is full: it says so when it is written, or only when it is
-// closed.
+// fullDisk is a file on a full disk. It fails at a write, or only when it is closed.
 type fullDisk struct {
 	io.WriteCloser
 	late bool
@@ -24,7 +23,8 @@ func (d fullDisk) Write(data []byte) (int, error) {
 
 func (d fullDisk) Close() error { return errors.Join(d.WriteCloser.Close(), errFull) }
 
-// TestFullDisk: a part that is not in its file, whatever the file says it by, is no result.
+// TestFullDisk: a part that was not written completely is not used as a result, whether writing or
+// closing the file failed.
 func TestFullDisk(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		r, err := newResults(t.TempDir(), func(f io.WriteCloser) io.WriteCloser { return fullDisk{f, late} })

@@ -6,7 +6,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// TestProgressOfWorkers adds up how far the workers are, stage by stage, until the job turns.
+// TestProgressOfWorkers sums the workers' progress for each stage, until the job changes its state.
 func TestProgressOfWorkers(t *testing.T) {
 	j := newJournal(0)
 	found := func(since uint64, stage string, done, total uint64) uint64 {
@@ -27,13 +27,13 @@ func TestProgressOfWorkers(t *testing.T) {
 	tell("b", "read", 2, 20)
 	version = found(version, "read", 3, 30)
 	found(version, "", 0, 0)
-	tell("a", "sort", 4, 5) // ahead: the stage is b's, and a has done its part of it
+	tell("a", "sort", 4, 5) // a is ahead: the stage is b's, and a has completed it
 	version = found(version, "read", 12, 30)
 	tell("a", "link", 1, 8)
 	version = found(version, "read", 12, 30)
 	tell("b", "read", 19, 20)
 	version = found(version, "read", 29, 30)
-	tell("b", "sort", 0, 5) // now a is ahead by a stage
+	tell("b", "sort", 0, 5) // now a is one stage ahead
 	version = found(version, "sort", 0, 5)
 	tell("b", "link", 2, 8)
 	version = found(version, "link", 3, 16)
@@ -44,7 +44,7 @@ func TestProgressOfWorkers(t *testing.T) {
 	found(version, "", 0, 0)
 }
 
-// TestProgressOfALoad is told with the graph until the load has ended.
+// TestProgressOfALoad: a graph's progress is reported until the load ends.
 func TestProgressOfALoad(t *testing.T) {
 	s, err := New(Config{})
 	if err != nil {

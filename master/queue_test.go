@@ -17,7 +17,7 @@ import (
 	_ "github.com/superstep-go/superstep/internal/laxgc"
 )
 
-// waiting is a job of the slow twin of the queue.
+// waiting is a job in the simple counterpart of the queue.
 type waiting struct {
 	id        string
 	number    int
@@ -26,8 +26,8 @@ type waiting struct {
 	submitted time.Duration
 }
 
-// nextOf is the twin: the place of the job whose turn it is among those that wait, found step by
-// step; -1 if none waits.
+// nextOf is the simple counterpart of the queue: it returns the index of the job that is next, -1
+// if none waits. It simulates aging step by step.
 func nextOf(all []waiting, now time.Duration) int {
 	level := func(j waiting) int {
 		n := j.level
@@ -36,7 +36,7 @@ func nextOf(all []waiting, now time.Duration) int {
 		}
 		return n
 	}
-	first := func(a, b waiting) bool { // a before b
+	first := func(a, b waiting) bool { // whether a is before b
 		if a.began != b.began {
 			return a.began
 		}
@@ -53,13 +53,13 @@ func nextOf(all []waiting, now time.Duration) int {
 	return -1
 }
 
-// queueTrial is a cluster of one worker and its twin.
+// queueTrial is a cluster of one worker and its simple counterpart.
 type queueTrial struct {
 	t       *testing.T
 	seed    uint64
 	c       *cluster
 	now     time.Duration
-	worker  uint64 // its incarnation
+	worker  uint64 // the worker's incarnation
 	started int    // workers
 	queue   []waiting
 	running waiting
@@ -83,7 +83,7 @@ func (q *queueTrial) join() {
 	q.worker = n
 }
 
-// check compares what runs, after something happened, and once more after a tick.
+// check compares the running jobs, immediately and after a tick.
 func (q *queueTrial) check(what string) {
 	q.t.Helper()
 	if i := nextOf(q.queue, q.now); q.running.id == "" && i >= 0 {
@@ -104,7 +104,7 @@ func (q *queueTrial) check(what string) {
 	q.c.takeChanged()
 }
 
-// over is the end of the run, which err has ended; a job that lost its worker waits again.
+// over ends the run with err. A job that lost its worker waits again.
 func (q *queueTrial) over(err error) {
 	j := q.running
 	if q.running = (waiting{}); err != nil {
@@ -114,7 +114,7 @@ func (q *queueTrial) over(err error) {
 	q.c.runEnded(q.now, j.id, q.c.jobs[j.id].epoch, err, 1)
 }
 
-// restart has another master go on with the jobs' records: its clock begins anew.
+// restart starts another master from the jobs' records. Its clock begins at 0.
 func (q *queueTrial) restart() {
 	old := q.c
 	q.begin()
@@ -137,8 +137,8 @@ func (q *queueTrial) restart() {
 	q.join()
 }
 
-// TestQueueAgainstTwin: whatever is submitted, ends, loses its worker, is cancelled or waits, and
-// when the master is started anew, the job that runs is the twin's.
+// TestQueueAgainstTwin: jobs are submitted, end, lose their worker, are cancelled or wait, and the
+// master restarts. The running job is always the one that nextOf returns.
 func TestQueueAgainstTwin(t *testing.T) {
 	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -183,9 +183,8 @@ func TestQueueAgainstTwin(t *testing.T) {
 	}
 }
 
-// TestNoPriorityStarves: with jobs of the highest priority coming for ever, each taking as long as
-// it takes for the next to come, a low one begins when it has risen to theirs and those before it
-// have ended.
+// TestNoPriorityStarves: jobs of the highest priority arrive as fast as they run. A job of low
+// priority starts after it has aged to the highest priority and all jobs before it have ended.
 func TestNoPriorityStarves(t *testing.T) {
 	q := &queueTrial{t: t}
 	q.begin()
@@ -214,8 +213,8 @@ func TestNoPriorityStarves(t *testing.T) {
 	}
 }
 
-// TestPrioritiesOfAMaster: the highest is for operators, one that there is not is for nobody, and
-// the next master has the order of this one.
+// TestPrioritiesOfAMaster: only operators may use the highest priority, unknown priorities are
+// refused, and the next master keeps the order.
 func TestPrioritiesOfAMaster(t *testing.T) {
 	dir := t.TempDir()
 	s, end := served(t, dir)

@@ -15,8 +15,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// TestResultsByQuota: of each owner the newest results stay that its quota has room for, against a
-// twin that looks at each owner alone.
+// TestResultsByQuota: each owner keeps the newest results that fit into the quota. A simple
+// function that handles each owner separately gets the same results.
 func TestResultsByQuota(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 7))
@@ -37,7 +37,7 @@ func TestResultsByQuota(t *testing.T) {
 		}
 		var want []string
 		for owner, all := range byOwner {
-			for from := range all { // as many of the oldest go as have to
+			for from := range all { // remove as many of the oldest as necessary
 				room := bounds.of(owner).ResultBytes
 				gone := func(i int) bool { return i < from && all[i].readers == 0 }
 				total := int64(0)
@@ -72,8 +72,8 @@ func TestResultsByQuota(t *testing.T) {
 	}
 }
 
-// TestQuotasOfAMaster: who may have no more is told so at once, with the numbers; others are not;
-// and the next master counts on.
+// TestQuotasOfAMaster: an owner over quota is refused at once, with the numbers. Others are not
+// refused. The next master continues the counts.
 func TestQuotasOfAMaster(t *testing.T) {
 	dir := t.TempDir()
 	bounded := func() (*server, func()) {
@@ -123,7 +123,7 @@ func TestQuotasOfAMaster(t *testing.T) {
 	}
 }
 
-// TestQuotasThatMakeNoSense are refused when the master is made.
+// TestQuotasThatMakeNoSense: invalid quotas are refused when the master is created.
 func TestQuotasThatMakeNoSense(t *testing.T) {
 	for _, q := range []Quota{{Queued: -1}, {Running: -1}, {Time: -1}, {ResultBytes: -1}} {
 		if _, err := New(Config{Options: Options{Quotas: map[string]Quota{"alice": q}}}); err == nil || !strings.Contains(err.Error(), `the quota of "alice" is negative`) {

@@ -14,9 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/standby"
 )
 
-// TestReasonAfterARestart: a job that waits for its turn does not say any more that it waits for a
-// worker to come back, when that is given up or there; nor does one of which an earlier master has
-// said so.
+// TestReasonAfterARestart: when a lost worker is given up or back, waiting jobs no longer have the
+// reason that they wait for it. This includes reasons recorded by an earlier master.
 func TestReasonAfterARestart(t *testing.T) {
 	c := newCluster(rules{lease: time.Second, settle: 4 * time.Second, running: 1, queue: 9, ended: 9, retries: 2})
 	spec := &jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}}
@@ -49,7 +48,7 @@ func TestReasonAfterARestart(t *testing.T) {
 	}
 }
 
-// TestHealthOfAStandby: a master that stands by lives, and says in words why it gets no work.
+// TestHealthOfAStandby: a standby master is healthy, and explains why it is not ready.
 func TestHealthOfAStandby(t *testing.T) {
 	for page, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable, "/other": http.StatusServiceUnavailable} {
 		w := httptest.NewRecorder()
@@ -62,8 +61,8 @@ func TestHealthOfAStandby(t *testing.T) {
 	}
 }
 
-// TestCancelledBeforeARestart: a job whose cancellation an earlier master has only begun is cancelled
-// in the journal, too.
+// TestCancelledBeforeARestart: a cancellation that an earlier master began also appears in the
+// journal.
 func TestCancelledBeforeARestart(t *testing.T) {
 	s := &server{
 		options: &Config{Master: daemon.Master{Process: daemon.Process{Now: time.Now}}}, log: slog.New(slog.DiscardHandler),

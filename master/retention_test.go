@@ -22,7 +22,8 @@ import (
 
 var noon = time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// retaining is a master at a time, that keeps so much in a directory.
+// retaining returns a master at a given time. It keeps results of the given age and size in a
+// directory.
 func retaining(t *testing.T, data string, at time.Time, age time.Duration, size int64) (*server, *bytes.Buffer) {
 	t.Helper()
 	said := &bytes.Buffer{}
@@ -33,7 +34,7 @@ func retaining(t *testing.T, data string, at time.Time, age time.Duration, size 
 	return s, said
 }
 
-// result makes a result of so many bytes of a job that ended at a time, as runs do.
+// result stores a result of this size, as runs do. The job ended at the given time.
 func (s *server) result(t *testing.T, id string, ended time.Time, size int) {
 	t.Helper()
 	p := s.results.create(id, 1)[0]
@@ -51,13 +52,13 @@ func (s *server) result(t *testing.T, id string, ended time.Time, size int) {
 	s.results.atDisk.Wait()
 }
 
-// gone ends a master, so that another may use its directory.
+// gone stops a master, so that another one can use its directory.
 func (s *server) gone() {
 	s.results.close()
 	s.unlock()
 }
 
-// on are the directories of results on the disk.
+// on returns the result directories on disk.
 func on(t *testing.T, data string) string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(data, "results"))
@@ -77,8 +78,8 @@ func (s *server) fetched(id string) (string, error) {
 	return text.String(), err
 }
 
-// TestResultsByAge keeps results of earlier masters until they are too old, and touches nothing
-// else.
+// TestResultsByAge keeps results of earlier masters until they are too old. Other files stay
+// unchanged.
 func TestResultsByAge(t *testing.T) {
 	data := t.TempDir()
 	for _, name := range []string{"mine", "aaaa-1x"} {
@@ -118,8 +119,8 @@ func TestResultsByAge(t *testing.T) {
 	s.gone()
 }
 
-// TestResultsBySize removes the oldest when a job has ended, but neither what is being read nor the
-// newest.
+// TestResultsBySize removes the oldest results when a job has ended, except results being read and
+// the newest one.
 func TestResultsBySize(t *testing.T) {
 	data := t.TempDir()
 	s, _ := retaining(t, data, noon, time.Hour, 100)
@@ -142,7 +143,7 @@ func TestResultsBySize(t *testing.T) {
 	s.gone()
 }
 
-// TestResultsByNumber bounds how many there are.
+// TestResultsByNumber limits the number of results.
 func TestResultsByNumber(t *testing.T) {
 	s, _ := retaining(t, t.TempDir(), noon, time.Hour, 1<<40)
 	defer s.gone()
@@ -160,7 +161,8 @@ func TestResultsByNumber(t *testing.T) {
 	}
 }
 
-// TestBrokenManifests: a result whose manifest is none is no job, and goes as others do.
+// TestBrokenManifests: a result with an invalid manifest belongs to no job, and is removed like
+// others.
 func TestBrokenManifests(t *testing.T) {
 	for what, text := range map[string]string{
 		"none": "", "no JSON": "{",

@@ -26,9 +26,9 @@ func jsonOf(v any) string {
 	return string(data)
 }
 
-// TestManyJobsOutliveTheirMaster: the next master shows 300 jobs as the one before did, but for the
-// supersteps of one whose record is damaged, and says so once. A directory that takes no records
-// costs a line for each job, and nothing else.
+// TestManyJobsOutliveTheirMaster: the next master shows the same 300 jobs. Only the supersteps of a
+// job with a damaged record are missing, which is logged once. If records cannot be written, each
+// job costs a log line and nothing else.
 func TestManyJobsOutliveTheirMaster(t *testing.T) {
 	const jobs, supersteps = 300, 20
 	dir := t.TempDir()
@@ -64,7 +64,7 @@ func TestManyJobsOutliveTheirMaster(t *testing.T) {
 		}
 		_, _ = first.Record(e), second.Record(e)
 		next.past = append(next.past, j)
-		s.keepRun(j) // forgotten: it writes nothing
+		s.keepRun(j) // a forgotten job is not written
 		s.cluster.jobs[j.id] = j
 		s.keepRun(j)
 	}
@@ -122,8 +122,8 @@ func (h *hanging) List(context.Context, string) iter.Seq2[store.Object, error] {
 	return func(yield func(store.Object, error) bool) { yield(store.Object{}, errors.New("it hangs")) }
 }
 
-// TestRestoreFromAStoreThatHangs: a store that does not answer is asked for three records, not for
-// those of all jobs.
+// TestRestoreFromAStoreThatHangs: if a store does not answer, the master stops after three records
+// instead of reading those of all jobs.
 func TestRestoreFromAStoreThatHangs(t *testing.T) {
 	at := &hanging{}
 	s := &server{

@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 )
 
-// TestNewsFasterThanTaken: a worker that tells more than is taken has to wait for room, and its
-// reports come in their order.
+// TestNewsFasterThanTaken: a worker that reports faster than the master reads has to wait. Its
+// reports keep their order.
 func TestNewsFasterThanTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancelCause(t.Context())
@@ -48,7 +48,7 @@ func TestNewsFasterThanTaken(t *testing.T) {
 				roomWait)
 		}
 		over := make(chan bool)
-		for range 2 { // taken before is no room later
+		for range 2 { // an earlier receive makes no room later
 			go func() { over <- tell() }()
 			synctest.Wait()
 			take()
@@ -72,8 +72,8 @@ func TestNewsFasterThanTaken(t *testing.T) {
 	})
 }
 
-// TestNewsThatNobodyTakes: a worker that has to wait keeps its lease, and is given up when nobody
-// takes what it tells for long.
+// TestNewsThatNobodyTakes: a waiting worker keeps its lease. It is given up if nobody reads its
+// reports for long.
 func TestNewsThatNobodyTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
@@ -105,9 +105,9 @@ func TestNewsThatNobodyTakes(t *testing.T) {
 	})
 }
 
-// TestReportBeforeTheEnd: a report that has come is taken, though the session has ended since.
+// TestReportBeforeTheEnd: a report that arrived before the session ended is received.
 func TestReportBeforeTheEnd(t *testing.T) {
-	for range 64 { // of what is ready together, any may come first
+	for range 64 { // if several channels are ready, select chooses any
 		ctx, end := context.WithCancelCause(t.Context())
 		s := &session{name: "w", ctx: ctx, end: end, calls: map[uint64]*call{}}
 		c := &control.Command{}
@@ -128,8 +128,8 @@ func TestReportBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// TestReportBeforeItIsCancelled: what has come before a command was cancelled is heard, and nothing
-// that comes after: it may never end.
+// TestReportBeforeItIsCancelled: reports that arrived before a command was cancelled are received.
+// Later ones are not, because they might never end.
 func TestReportBeforeItIsCancelled(t *testing.T) {
 	s := &session{name: "w", ctx: t.Context(), calls: map[uint64]*call{}}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -153,8 +153,8 @@ func TestReportBeforeItIsCancelled(t *testing.T) {
 	}
 }
 
-// TestAnotherSessionOfAWorker: a session that ends because its worker has begun another one has
-// broken, and no more: runs that it told of go on.
+// TestAnotherSessionOfAWorker: a worker's new session ends its old one with errSessionBroke. Runs
+// of the worker continue.
 func TestAnotherSessionOfAWorker(t *testing.T) {
 	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store/storetest"
 )
 
-// sharing is the files of a run of a master that shares a place.
+// sharing returns the results of one run of a master. Masters share a place.
 func sharing(t *testing.T, view *storetest.View, run uint64) *results {
 	t.Helper()
 	r, err := newResults(t.TempDir(), nil)
@@ -40,7 +40,8 @@ func sharing(t *testing.T, view *storetest.View, run uint64) *results {
 	return r
 }
 
-// made makes a job's result of parts, and stores it where masters share. It returns their sums.
+// made creates a job's result from parts, and stores it in the shared place. It returns their
+// checksums.
 func made(t *testing.T, r *results, job string, texts ...string) (sums []*control.Sum) {
 	t.Helper()
 	parts := r.create(job, len(texts))
@@ -57,7 +58,7 @@ func made(t *testing.T, r *results, job string, texts ...string) (sums []*contro
 	return sums
 }
 
-// readAs is the result of a job as a client gets it.
+// readAs returns a job's result as a client gets it.
 func readAs(t *testing.T, r *results, job string, sums []*control.Sum) string {
 	t.Helper()
 	f, done, err := r.open(t.Context(), job)
@@ -75,14 +76,14 @@ func readAs(t *testing.T, r *results, job string, sums []*control.Sum) string {
 	return string(got)
 }
 
-// TestNextMasterHasResults: what a master has stored the next one has, as a whole, of the attempt
-// that was the last, until it is removed.
+// TestNextMasterHasResults: the next master has the complete results that an earlier one stored,
+// from the last attempt, until they are removed.
 func TestNextMasterHasResults(t *testing.T) {
 	memory := &storetest.Memory{}
 	view := &storetest.View{Memory: memory}
 	first := sharing(t, view, 7)
 	const job, text = "abcd-1", "1 a\n2 b\n3 c\n4 d\n"
-	// by a master whose successor had another attempt
+	// stored by a master whose successor ran another attempt
 	made(t, first, job, "1 x\n", "9 y\n", "10 z\n")
 	second := sharing(t, view, 8)
 	sums := made(t, second, job, "1 a\n4 d\n", "2 b\n3 c\n")
@@ -96,7 +97,7 @@ func TestNextMasterHasResults(t *testing.T) {
 	if k, _ := next.retention.find(job); k.GetOwner() != "alice" {
 		t.Errorf("the next master takes the job for %v", k)
 	}
-	for part := range sums { // a part that is damaged in the place is no result of the next master
+	for part := range sums { // the next master does not use a damaged part
 		for _, damage := range []func(string) string{func(s string) string { return s[:4] }, func(s string) string { return strings.Replace(s, "3", "4", 1) }} {
 			term := fmt.Sprintf("%020d", 8)
 			name, text := "results/"+job+"/"+term+fmt.Sprintf("/part-%05d", part),
@@ -139,8 +140,8 @@ func TestNextMasterHasResults(t *testing.T) {
 	}
 }
 
-// TestResultIsRemovedEverywhere: with the job, and of an attempt that failed only its own; not by a
-// master that may lead no more.
+// TestResultIsRemovedEverywhere: removing a job removes its result from the shared place. A failed
+// attempt removes only its own parts. A master that may have lost its lease removes nothing.
 func TestResultIsRemovedEverywhere(t *testing.T) {
 	memory := &storetest.Memory{}
 	view := &storetest.View{Memory: memory}
@@ -169,13 +170,13 @@ func TestResultIsRemovedEverywhere(t *testing.T) {
 	}
 }
 
-// TestAskedForAResultThatIsGone: who asks for a result that another master has removed does not
-// keep what is known of it.
+// TestAskedForAResultThatIsGone: reading a result that another master removed does not refresh what
+// this master knows of it.
 func TestAskedForAResultThatIsGone(t *testing.T) {
 	view := &storetest.View{Memory: new(storetest.Memory)}
 	r := sharing(t, view, 7)
 	var sums []*control.Sum
-	for _, job := range []string{"abcd-1", "abcd-2"} { // of the same text
+	for _, job := range []string{"abcd-1", "abcd-2"} { // with the same content
 		sums = made(t, r, job, "1 a\n")
 		r.store(&control.Job{
 			Id: job, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc"}),
@@ -204,8 +205,8 @@ func TestAskedForAResultThatIsGone(t *testing.T) {
 	}
 }
 
-// TestResultThatIsBeingRemoved is none, and is not counted again; nor is one of which nobody knows
-// whose it is, as the place does not say it.
+// TestResultThatIsBeingRemoved: a result that is being removed is not readable and not counted
+// again. The same holds for a result whose owner is unknown because the place does not answer.
 func TestResultThatIsBeingRemoved(t *testing.T) {
 	memory := &storetest.Memory{}
 	down := false
@@ -240,10 +241,10 @@ func TestResultThatIsBeingRemoved(t *testing.T) {
 	}
 }
 
-// TestSharedPlaceThatIsDown when a result is stored: this master has it alone, also after a
-// restart, and the place has nothing that is taken for it.
+// TestSharedPlaceThatIsDown: the shared place is down when a result is stored. Only this master has
+// the result, also after a restart. No incomplete result remains in the place.
 func TestSharedPlaceThatIsDown(t *testing.T) {
-	for _, part := range []bool{false, true} { // parts alone fail
+	for _, part := range []bool{false, true} { // only parts fail
 		memory := &storetest.Memory{}
 		down := true
 		view := &storetest.View{Memory: memory, Trouble: func(_ context.Context, _, name string, _ bool) error {
@@ -285,7 +286,8 @@ func TestSharedPlaceThatIsDown(t *testing.T) {
 	}
 }
 
-// TestResultThatIsRemovedWhileItIsRead by another master is said to be gone, and not damaged.
+// TestResultThatIsRemovedWhileItIsRead: a result that another master removes during reading is
+// reported as gone, not as damaged.
 func TestResultThatIsRemovedWhileItIsRead(t *testing.T) {
 	var removes func()
 	view := &storetest.View{Memory: &storetest.Memory{}, Trouble: func(_ context.Context, call, name string, done bool) error {
@@ -328,7 +330,7 @@ func TestResultThatIsRemovedWhileItIsRead(t *testing.T) {
 	}
 }
 
-// TestErrorsOfReadingAResult: clients ask again where the place does not answer, and only there.
+// TestErrorsOfReadingAResult: clients retry only if the place does not answer.
 func TestErrorsOfReadingAResult(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -343,7 +345,7 @@ func TestErrorsOfReadingAResult(t *testing.T) {
 		{t.Context(), store.Missing("x"), connect.CodeDataLoss},
 		{t.Context(), malformed{errors.New("no line")}, connect.CodeUnknown},
 		{t.Context(), absent("gone"), connect.CodeNotFound},
-		{ended, context.Canceled, connect.CodeUnknown}, // connect makes it CodeCanceled
+		{ended, context.Canceled, connect.CodeUnknown}, // connect turns it into CodeCanceled
 	} {
 		if got := connect.CodeOf(s.damaged(c.ctx, "abcd-1", c.err)); got != c.want {
 			t.Errorf("%v: found %v, expected %v", c.err, got, c.want)
@@ -351,8 +353,7 @@ func TestErrorsOfReadingAResult(t *testing.T) {
 	}
 }
 
-// TestSharedPlaceThatHangs: nobody waits for it without an end, and what comes late changes
-// nothing.
+// TestSharedPlaceThatHangs: waiting for the place is limited, and late answers change nothing.
 func TestSharedPlaceThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := &storetest.Memory{}
@@ -382,8 +383,8 @@ func TestSharedPlaceThatHangs(t *testing.T) {
 	})
 }
 
-// TestNextMasterHasColumns: what a client has sent to a master as a whole the next one has, for
-// jobs that it knows of and for those submitted to it.
+// TestNextMasterHasColumns: the next master has every column that a client sent completely, for
+// known jobs and for new ones.
 func TestNextMasterHasColumns(t *testing.T) {
 	memory := &storetest.Memory{}
 	view := &storetest.View{Memory: memory}

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestClearStale removes what a master that was killed left, and nothing of one that lives, nor
-// what is no master's.
+// TestClearStale removes files of a killed master. Files of a live master and other files stay.
 func TestClearStale(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	living, err := newResults("", nil)
@@ -25,7 +24,7 @@ func TestClearStale(t *testing.T) {
 	if err := killed.create("j-1", 1)[0].finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = killed.root.Close(), killed.lock.Close() // as the end of a process does
+	_, _ = killed.root.Close(), killed.lock.Close() // as when a process ends
 	other := filepath.Join(os.TempDir(), temporaryName+"of-another")
 	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)

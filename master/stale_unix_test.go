@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// TestStalePipe: whoever may write to the temporary directory can make anything in it. A pipe where
-// a lock is expected does not stop a master from starting, and is left alone, as are a link and a
-// directory.
+// TestStalePipe: any user can create files in the temporary directory. A pipe, link or directory in
+// place of a lock does not block a starting master, and stays unchanged.
 func TestStalePipe(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var left []string

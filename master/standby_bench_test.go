@@ -14,8 +14,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// BenchmarkRecords submits jobs and cancels them, each of which is on record before it is answered:
-// in a database, and in a place that masters share ($PLACE, or a directory).
+// BenchmarkRecords submits and cancels jobs. Each is recorded before the answer: in a database, and
+// in a place that masters share ($PLACE, or a directory).
 func BenchmarkRecords(b *testing.B) {
 	for _, shared := range []bool{false, true} {
 		for _, clients := range []int{1, 32} {

@@ -34,7 +34,7 @@ type pipes struct {
 	waiting chan net.Conn
 
 	mu   sync.Mutex
-	told chan struct{} // closed: it is told to stop
+	told chan struct{} // closed when it is told to stop
 }
 
 func newPipes(port int) *pipes {
@@ -73,7 +73,7 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-// piped is an end of a connection, of an address as TCP has it.
+// piped is an end of a connection with a TCP address.
 type piped struct{ net.Conn }
 
 func (piped) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
@@ -88,7 +88,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// asked is what a client does with the job of a key, and told what it hears.
+// asked is a client's request about the job with a key. told is the answer.
 type asked struct {
 	what, key, id string
 }
@@ -98,14 +98,14 @@ type told struct {
 	id                       string
 }
 
-// entered is the job of a key.
+// entered is the state of a key: its job.
 type entered struct {
-	id        string // "" if there is none, "?" if that of nobody who heard it
+	id        string // "" if there is none, "?" if nobody has received its id
 	cancelled bool
 }
 
-// jobTable says what a master may answer: there is one job of a key, from when it was submitted on,
-// and once cancelled it stays so.
+// jobTable is the model: a key has one job after it was submitted. Once cancelled, the job stays
+// cancelled.
 var jobTable = porcupine.Model{
 	Partition: func(history []porcupine.Operation) (all [][]porcupine.Operation) {
 		at := map[string]int{}
@@ -133,7 +133,7 @@ var jobTable = porcupine.Model{
 			}
 			return s.id == a.id && s.cancelled == a.cancelled, s
 		}
-		// Others name a job whose id was heard.
+		// Other requests name a job whose id was received.
 		switch {
 		case a.none:
 			return s.id == "", s
@@ -144,8 +144,8 @@ var jobTable = porcupine.Model{
 	},
 }
 
-// table runs three masters over one store that is slow, and fails before and after it has done what
-// was asked, and clients of all three. It returns what they heard.
+// table runs three masters with clients over one store. The store is slow, and fails before or
+// after it performed a request. It returns the clients' history.
 func table(t *testing.T, seed uint64, memory *storetest.Memory) (history []porcupine.Operation) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithTimeout(t.Context(), time.Minute)
@@ -171,7 +171,7 @@ func table(t *testing.T, seed uint64, memory *storetest.Memory) (history []porcu
 					p, d := chance()
 					switch {
 					case p < 0.04 && call == "put if absent" && !done:
-						// longer than a lease: another has written it since
+						// longer than a lease: meanwhile another master has written
 						d *= 10
 					case p > 0.05:
 						d /= 50
@@ -238,7 +238,7 @@ func table(t *testing.T, seed uint64, memory *storetest.Memory) (history []porcu
 			})
 		}
 		work.Wait()
-		<-time.After(5 * time.Minute) // what hangs comes to its end
+		<-time.After(5 * time.Minute) // wait until hanging requests end
 	})
 	return history
 }
@@ -267,8 +267,8 @@ func ask(ctx context.Context, c control.ClusterClient, q asked) (told, error) {
 	return told{id: r.Id, cancelled: r.State == control.JobState_JOB_STATE_CANCELLED}, nil
 }
 
-// TestJobTableIsLinearizable: whichever of several masters answers, there is one table of jobs. A
-// store that overwrites is found out.
+// TestJobTableIsLinearizable: several masters together behave like one table of jobs. The checker
+// must detect a store that overwrites.
 func TestJobTableIsLinearizable(t *testing.T) {
 	heard, terms := 0, uint64(0)
 	for seed := range uint64(2) {

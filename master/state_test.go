@@ -12,7 +12,7 @@ import (
 	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 )
 
-// given starts a master and ends it, and returns the incarnation that it gave a new worker.
+// given starts and stops a master. It returns the incarnation of a new worker.
 func given(t *testing.T, o Config) uint64 {
 	t.Helper()
 	o.Registry = engine.Registry{}
@@ -30,9 +30,9 @@ func given(t *testing.T, o Config) uint64 {
 	return incarnation
 }
 
-// TestIncarnationsRiseWhateverTheClockSays: of masters that start one after the other, in the same
-// moment or with a clock that was set back by an hour or ten years, each gives larger incarnations
-// than the one before.
+// TestIncarnationsRiseWhateverTheClockSays: masters start one after the other, at the same time or
+// with a clock set back by an hour or ten years. Each one assigns higher incarnations than its
+// predecessor.
 func TestIncarnationsRiseWhateverTheClockSays(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, o := range map[string]Config{"data": {Options: Options{Data: t.TempDir()}}, "state": {Master: daemon.Master{State: t.TempDir()}}, "neither": {}} {
@@ -49,7 +49,7 @@ func TestIncarnationsRiseWhateverTheClockSays(t *testing.T) {
 	}
 }
 
-// TestOneMasterForItsData: while one lives no other may have its directory.
+// TestOneMasterForItsData: a running master locks its directory.
 func TestOneMasterForItsData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	first, err := New(Config{Options: Options{Data: dir}, Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
@@ -64,7 +64,7 @@ func TestOneMasterForItsData(t *testing.T) {
 	given(t, Config{Options: Options{Data: dir}})
 }
 
-// register is registerBy of a worker without a certificate.
+// register is registerBy without a certificate.
 func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint64, error) {
 	return c.registerBy(now, "", r)
 }

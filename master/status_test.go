@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 )
 
-// TestWorkersGoneLast lists those that are there first, and soon no more those that left. Of one
-// that is lost it says when it was heard of.
+// TestWorkersGoneLast: connected workers are listed first. Workers that left disappear soon. A lost
+// worker has the time when it was last heard.
 func TestWorkersGoneLast(t *testing.T) {
 	s, err := New(Config{Options: Options{Data: t.TempDir()}, Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
@@ -47,7 +47,7 @@ func TestWorkersGoneLast(t *testing.T) {
 	if got := names(); got != "b d a c" {
 		t.Errorf("found %s", got)
 	}
-	for _, name := range []string{"b", "d"} { // they are heard of
+	for _, name := range []string{"b", "d"} { // they send heartbeats
 		c.heard(keepLeft+time.Second, name, c.workers[name].incarnation)
 	}
 	c.tick(keepLeft + time.Second)

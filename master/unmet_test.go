@@ -13,11 +13,11 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// newLane makes a side of a session.
+// newLane returns one side of a session.
 func newLane(conn net.Conn) *control.Lane { return control.NewLane(conn, bufio.NewReader(conn)) }
 
-// TestATeamMeetsAgain: a worker that attached anew between a meeting and the load is not connected
-// to the others: the team meets again, but not for ever.
+// TestATeamMeetsAgain: a worker attaches again between connecting the peers and the load, so it is
+// no longer connected to the others. The workers connect again, but only a limited number of times.
 func TestATeamMeetsAgain(t *testing.T) {
 	for _, unmet := range []int{0, 1, 2, meetings} {
 		s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
@@ -43,7 +43,7 @@ func TestATeamMeetsAgain(t *testing.T) {
 				if meet := c.GetMeet(); meet != nil {
 					r.Body = nil
 					attempts[meet.Attempt] = true
-				} else if c.GetCancel() != nil { // of the load before
+				} else if c.GetCancel() != nil { // of the previous load
 					r.Body = nil
 				} else if loads++; loads <= unmet {
 					r.Failure, r.Body = &control.Failure{Unmet: true, Message: "is not connected to others"}, nil
@@ -66,8 +66,8 @@ func TestATeamMeetsAgain(t *testing.T) {
 	}
 }
 
-// TestATeamMeetsAgainAtOnce: when a load is to begin again with another meeting, the workers that
-// are still at it are told to stop: the meeting would wait for them.
+// TestATeamMeetsAgainAtOnce: before the workers connect again, those that still work on the failed
+// load are told to stop. Otherwise connecting would wait for them.
 func TestATeamMeetsAgainAtOnce(t *testing.T) {
 	for _, job := range []string{"", "j"} {
 		s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
@@ -98,7 +98,7 @@ func TestATeamMeetsAgainAtOnce(t *testing.T) {
 						if loads++; loads == 1 && name == "a" {
 							r.Failure, r.Body = &control.Failure{Unmet: true, Message: "is not connected to others"}, nil
 						} else if loads == 1 {
-							held = true // at work on it
+							held = true // it works on the load
 							continue
 						}
 					case c.GetCancel() != nil:
@@ -128,13 +128,14 @@ func TestATeamMeetsAgainAtOnce(t *testing.T) {
 	}
 }
 
-// TestARunThatDidNotArrive: a worker may lose its session before it has the command to run a job.
-// Then it is sent again, and the attempt goes on. Of a worker that has told of the run and knows of
-// none any more the attempt is lost.
+// TestARunThatDidNotArrive: a worker may lose its session before the command to run a job arrives.
+// Then the command is sent again, and the attempt continues. If the worker has already reported,
+// but no longer knows the run, the attempt is lost.
 func TestARunThatDidNotArrive(t *testing.T) {
 	for _, c := range []struct {
-		name        string
-		late, told  bool // the session is there only later; a report comes before it breaks
+		name string
+		// late: the session exists only later; told: a report arrives before it breaks
+		late, told  bool
 		words, want string
 	}{
 		{"on its way", false, false, "run, rejoin, run", ""},

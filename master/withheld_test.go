@@ -13,8 +13,8 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
-// TestReadersDoNotSeeFiles: what an error quotes of a file is shown to the owner and to operators
-// alone, in every answer that has a reason.
+// TestReadersDoNotSeeFiles: an error may quote a file. Only the owner and operators see the
+// quotation, in every answer with a reason.
 func TestReadersDoNotSeeFiles(t *testing.T) {
 	var watched []string
 	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}, Watch: func(_ string, e *control.JobEvent) { watched = append(watched, e.String()) }}})

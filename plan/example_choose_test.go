@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Rounds runs a phase twice, then another if that found something, and has who was counted.
+// Rounds runs a phase twice, and another one if that found something. Its value is whether a vertex
+// was counted.
 type Rounds struct{}
 
 var (
@@ -51,7 +52,7 @@ func (Rounds) Compute(v *pregel.Vertex[int, bool], _ bool) {
 	v.VoteToHalt()
 }
 
-// Conditions choose what runs next.
+// Conditions determine which phase runs next.
 func ExampleChoose() {
 	ctx := context.Background()
 	g, err := superstep.FromEdges(ctx, []superstep.Edge{{From: 1, To: 2}})

@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Peel finds the k-core: it removes vertices with fewer than K neighbours left, round after round,
-// until none is.
+// Peel finds the k-core: in each round it removes vertices with fewer than K neighbours left, until
+// no vertex is removed.
 type Peel struct{ K int }
 
 var (
@@ -31,7 +31,7 @@ func (Peel) Compute(v *pregel.Vertex[bool, bool], _ bool) {
 	v.VoteToHalt()
 }
 
-// peeling counts the neighbours that are left, and removes who has too few.
+// peeling counts the remaining neighbours, and removes vertices with too few.
 type peeling struct{ k int }
 
 func (peeling) Combiner() pregel.Combiner[int] { return combiners.Count[int]() }
@@ -44,7 +44,7 @@ func (p peeling) Compute(v *pregel.Vertex[struct{}, int], left int) {
 	case removed.Of(v):
 	case v.Superstep() == 0:
 		v.SendToAllNeighbors(1)
-		return // awake: who has no neighbours left gets no message
+		return // stay awake: a vertex without remaining neighbours gets no message
 	case left < p.k:
 		removed.Set(v, true)
 		gone.Add(v, 1)
@@ -52,7 +52,7 @@ func (p peeling) Compute(v *pregel.Vertex[struct{}, int], left int) {
 	v.VoteToHalt()
 }
 
-// Repeat runs a phase until its aggregator says that nothing changes any more.
+// Repeat runs a phase until its aggregator reports that nothing changed.
 func ExampleRepeat() {
 	ctx := context.Background()
 	edges := []superstep.Edge{{From: 1, To: 2}, {From: 2, To: 3}, {From: 3, To: 1}, {From: 3, To: 4}, {From: 4, To: 5}}

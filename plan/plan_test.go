@@ -31,7 +31,7 @@ var layouts = []superstep.LoadOptions{
 	{Partitions: 1}, {Partitions: 3}, {Grid: superstep.Grid{Rows: 2, Columns: 2}},
 }
 
-// TestPhases: records, times and reports of progress go through all phases of a plan.
+// TestPhases: records, times and progress cover all phases of a plan.
 func TestPhases(t *testing.T) {
 	for _, o := range layouts {
 		g, err := superstep.Load(t.Context(), "rmat:scale=6", o)
@@ -61,8 +61,8 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// wantPhases wants records of a run of algorithms.Betweenness from so many sources that say of
-// which phase each is, in order, and all of them.
+// wantPhases checks the records of a run of algorithms.Betweenness with this number of sources.
+// Each record names its phase, in order, and all phases occur.
 func wantPhases(t *testing.T, records []record.Superstep, sources int) {
 	t.Helper()
 	phase := 1
@@ -87,7 +87,7 @@ func wantPhases(t *testing.T, records []record.Superstep, sources int) {
 	}
 }
 
-// TestOnACluster runs plans there, twice, and wants the same.
+// TestOnACluster runs plans on a cluster, twice, and wants the same results.
 func TestOnACluster(t *testing.T) {
 	registered := []pregel.Registered{pregel.Register("halving",
 		halving{}), pregel.Register("adding", adding{})}
@@ -124,7 +124,7 @@ func TestOnACluster(t *testing.T) {
 	}
 }
 
-// goOn runs a plan, and once more from what it found, which doubles that.
+// goOn runs a plan, and again with the first result as initial values, which doubles it.
 func goOn(t *testing.T, g *superstep.Graph) {
 	t.Helper()
 	first, err := superstep.Run(t.Context(), g, adding{})
@@ -192,8 +192,8 @@ func compare[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Prog
 	}
 }
 
-// halving divides a column by two, in one phase a time, until all are below 1; then it adds 100 or,
-// if odd, 200 to it.
+// halving halves a column once per phase until all values are below 1. Then it adds 100, or 200 if
+// Odd.
 type halving struct {
 	Start int  `param:"start" default:"10"`
 	Odd   bool `param:"odd" default:"false"`
@@ -250,7 +250,7 @@ func (divide) Compute(v *pregel.Vertex[struct{}, int], _ int) {
 	v.VoteToHalt()
 }
 
-// pause tells the most.
+// pause only aggregates the maximum.
 func (pause) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
 
 func (pause) Traits() pregel.Traits {
@@ -280,7 +280,8 @@ func TestRepeatAndChoose(t *testing.T) {
 		{halving{1, false}, 0, 1 + 2*1 + 1 + 1, "halted", 100},
 		{halving{40, false}, 5, 5, "limit", 0},
 		{halving{40, false}, 15, 15, "halted", 100},
-		{halving{40, false}, 14, 14, "limit", 0}, // the program itself has none left
+		// the limit leaves no superstep for the program itself
+		{halving{40, false}, 14, 14, "limit", 0},
 	} {
 		for range 2 {
 			r, err := superstep.Run(t.Context(), g, c.p, superstep.Options{MaxSupersteps: c.limit})
@@ -296,7 +297,7 @@ func TestRepeatAndChoose(t *testing.T) {
 	}
 }
 
-// waiting runs for some supersteps, and then notes how many vertices it sees.
+// waiting runs a number of supersteps. Then its value is the number of vertices.
 type waiting struct {
 	Supersteps int `param:"supersteps" default:"3"`
 }
@@ -314,7 +315,7 @@ func (w waiting) Compute(v *pregel.Vertex[int, int], _ int) {
 	}
 }
 
-// planned is a program with any plan before it.
+// planned is a program with any plan.
 type planned struct {
 	waiting
 	plan pregel.Plan
@@ -322,7 +323,7 @@ type planned struct {
 
 func (p planned) Plan() pregel.Plan { return p.plan }
 
-// TestLimitWithinALaterPhase: the limit of supersteps is of all phases together.
+// TestLimitWithinALaterPhase: the limit of supersteps applies to all phases together.
 func TestLimitWithinALaterPhase(t *testing.T) {
 	g, err := superstep.Load(t.Context(), "star:vertices=9", superstep.LoadOptions{Partitions: 2})
 	g = open(t, g, err)
@@ -335,7 +336,7 @@ func TestLimitWithinALaterPhase(t *testing.T) {
 	}
 }
 
-// removing removes vertex 3, and reviving makes it anew by a message, and changes nothing else.
+// removing removes vertex 3. reviving creates it again with a message. Both change nothing else.
 type (
 	removing struct{ waiting }
 	reviving struct{ waiting }
@@ -363,7 +364,7 @@ func (reviving) Compute(v *pregel.Vertex[int, int], _ int) {
 	v.VoteToHalt()
 }
 
-// telling tells how many vertices its Coordinate sees at first.
+// telling records the number of vertices in its Coordinator at the beginning.
 type telling struct {
 	waiting
 	numbers *[]uint64
@@ -375,7 +376,8 @@ func (p telling) Coordinate(c *pregel.Coordinator) {
 	}
 }
 
-// TestPhasesAfterVerticesThatMessagesMake: the phases after see and run them, the second time too.
+// TestPhasesAfterVerticesThatMessagesMake: later phases run vertices that a message created, also
+// in a second run.
 func TestPhasesAfterVerticesThatMessagesMake(t *testing.T) {
 	for _, o := range layouts {
 		g, err := superstep.Load(t.Context(), "star:vertices=9", o)

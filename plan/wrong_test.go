@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// wrongPlan has a plan that cannot run.
+// wrongPlan has an invalid plan.
 type wrongPlan struct {
 	halving
 	plan pregel.Plan
@@ -25,7 +25,7 @@ type failing struct{ add }
 
 func (failing) Compute(v *pregel.Vertex[int, bool], _ bool) { panic(fmt.Sprint("no ", v.ID())) }
 
-// other has a combiner of another type than its messages.
+// other has a combiner for another type than its messages.
 type other struct{}
 
 func (other) Compute(*pregel.Vertex[int, bool], bool) {}
@@ -37,7 +37,7 @@ var (
 
 type costly struct{ direction pregel.Direction }
 
-// halfOfEdges has the name of a column of vertices, and is another.
+// halfOfEdges is an edge column with the name of a vertex column.
 var halfOfEdges = pregel.NewEdgeColumn[int]("half")
 
 type both struct{ add }
@@ -66,7 +66,7 @@ type twice struct{ add }
 func (twice) Traits() pregel.Traits                       { return pregel.Traits{Columns: []pregel.Column{halfAs}} }
 func (twice) Compute(v *pregel.Vertex[int, bool], _ bool) { halfAs.Set(v, 1) }
 
-// selfish has a plan of which it is a phase.
+// selfish contains itself as a phase of its plan.
 type selfish struct{ add }
 
 func (s selfish) Plan() pregel.Plan { return plan.Phase(s) }
@@ -127,7 +127,7 @@ func TestWrongPlans(t *testing.T) {
 	}
 }
 
-// throwing has a method Plan that panics.
+// throwing panics in Plan.
 type throwing struct{ halving }
 
 func (throwing) Plan() pregel.Plan { panic("no plan") }

@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// row makes the lists of a partition, 1 of 3, with one row, of vertex 2, from rising ids below 300:
-// a multiple of 3 plus 1 is owned, others are ghosts.
+// row makes the lists of partition 1 of 3 with one row, for vertex 2. ids are sorted and below 300.
+// Ids of the form 3n+1 are owned, others are ghosts.
 func row(ids []VertexID) *kernel.EdgeLists {
 	l := &kernel.EdgeLists{Slots: kernel.Slots{First: 1, Stride: 3, Ghost: 128}}
 	for id := range uint64(300) {
@@ -31,7 +31,7 @@ func row(ids []VertexID) *kernel.EdgeLists {
 	return l
 }
 
-// checkCommon compares both ways to intersect with a look at every pair.
+// checkCommon compares both methods of intersection with a comparison of all pairs.
 func checkCommon(t *testing.T, ids, list []VertexID) {
 	t.Helper()
 	var want, got []string
@@ -85,7 +85,7 @@ func TestCommonIsWhatEveryPairSays(t *testing.T) {
 	}
 }
 
-// FuzzCommon makes a row and a list of the differences of ids.
+// FuzzCommon derives a row and a list from differences of ids.
 func FuzzCommon(f *testing.F) {
 	f.Add([]byte{1, 2, 3}, []byte{3, 0, 3})
 	f.Add([]byte{9}, slices.Repeat([]byte{1}, 90))
@@ -104,8 +104,8 @@ func FuzzCommon(f *testing.F) {
 	})
 }
 
-// BenchmarkCommon intersects rows of 1,000 with lists that are as long and shorter, and reports the
-// time for an element of both, by Common, CountCommon and by looking every element of the list up
+// BenchmarkCommon intersects rows of 1,000 with lists of the same length and shorter. It reports
+// the time per element of both, for Common, for CountCommon, and for a search of each list element
 // in the row.
 func BenchmarkCommon(b *testing.B) {
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -124,7 +124,7 @@ func BenchmarkCommon(b *testing.B) {
 	}
 	l.Bits, l.Rank, l.Starts = []uint64{1}, []uint32{0, 1}, []uint32{0, 1000}
 	for _, n := range []int{1000, 100, 10} {
-		var lists [256][]VertexID // so many that no processor learns which of two is less
+		var lists [256][]VertexID // many lists, so that the processor cannot learn the branches
 		for i := range lists {
 			lists[i] = draw(n)
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Share has each vertex but one give 1 in equal parts to its neighbours, and keep what it is given.
+// Share lets each vertex except one give 1 in equal parts to its neighbours. A vertex's value is
+// what it receives.
 type Share struct{ Except pregel.VertexID }
 
 var given = pregel.SumOf[int]("given")
@@ -19,10 +20,10 @@ func (Share) Traits() pregel.Traits {
 	return pregel.Traits{Aggregators: []pregel.Aggregate{given}, Columns: []pregel.Column{visits}}
 }
 
-// visits is how many messages a vertex has had.
+// visits counts the messages to each vertex.
 var visits = pregel.NewVertexColumn[int]("visits").Private()
 
-// started is called for a vertex and for a block alike.
+// started is called for a vertex or a block.
 func (Share) started(c pregel.Context, n int) { given.Add(c, n) }
 
 func (p Share) Init(v *pregel.Vertex[float64, float64]) {
@@ -41,7 +42,7 @@ func (Share) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 	v.VoteToHalt()
 }
 
-// InitBlock is Init for the vertices of b.Run, which are all awake.
+// InitBlock is Init for the vertices in b.Run, which are all awake.
 func (p Share) InitBlock(b *pregel.Block[float64, float64]) {
 	for run := b.Run & b.Awake; run != 0; run &= run - 1 {
 		i := bits.TrailingZeros64(run)
@@ -57,7 +58,7 @@ func (p Share) InitBlock(b *pregel.Block[float64, float64]) {
 	p.started(b, bits.OnesCount64(b.Sent))
 }
 
-// ComputeBlock is Compute for the vertices of b.Run.
+// ComputeBlock is Compute for the vertices in b.Run.
 func (Share) ComputeBlock(b *pregel.Block[float64, float64]) {
 	pregel.Take(b.Values, b.In, b.Received)
 	for i, n := range visits.Slice(b) {
@@ -66,7 +67,7 @@ func (Share) ComputeBlock(b *pregel.Block[float64, float64]) {
 	b.Halt = b.Run
 }
 
-// A program whose vertices do little does it for 64 at a time.
+// A program with little work per vertex can process 64 vertices at a time.
 func ExampleBlock() {
 	res := run(Share{Except: pregel.None},
 		[]superstep.Edge{{From: 1, To: 2}, {From: 1, To: 3}, {From: 2, To: 3}})
@@ -74,7 +75,7 @@ func ExampleBlock() {
 	// Output: [0 0.5 1.5]
 }
 
-// Cheapest finds the least weight of a path from a source.
+// Cheapest computes the least weight of a path from a source.
 type Cheapest[W combiners.Weight] struct{ Source pregel.VertexID }
 
 func (Cheapest[W]) Combiner() pregel.Combiner[W] { return combiners.MinPlus[W]() }
@@ -107,7 +108,7 @@ func (p Cheapest[W]) Compute(v *pregel.Vertex[W, W], w W) {
 	v.VoteToHalt()
 }
 
-// Traits tell the engine what it may do, and Report tells reports what to show.
+// Traits tell the engine which optimizations are allowed. Report determines the content of reports.
 func ExampleTraits() {
 	res := run(Cheapest[float64]{Source: 0},
 		[]superstep.Edge{{From: 1, To: 2, Weight: 1.5}, {From: 1, To: 3, Weight: 4}, {From: 2, To: 3, Weight: 2}})
@@ -115,7 +116,7 @@ func ExampleTraits() {
 	// Output: [0 1.5 3.5] converged
 }
 
-// Farthest has for each vertex the greatest input id of those in its component.
+// Farthest computes, for each vertex, the greatest input id in its component.
 type Farthest struct{}
 
 func (Farthest) Combiner() pregel.Combiner[uint64] { return combiners.Max[uint64]() }
@@ -138,7 +139,7 @@ func (Farthest) Compute(v *pregel.Vertex[uint64, uint64], id uint64) {
 	v.VoteToHalt()
 }
 
-// Nearest is Farthest by handles: groups are named by a vertex.
+// Nearest is like Farthest with VertexIDs: a group is named by its lowest VertexID.
 type Nearest struct{}
 
 func (Nearest) Combiner() pregel.Combiner[pregel.VertexID] { return combiners.Min[pregel.VertexID]() }
@@ -162,13 +163,13 @@ func (Nearest) Compute(v *pregel.Vertex[pregel.VertexID, pregel.VertexID], id pr
 	v.VoteToHalt()
 }
 
-// Reports count the groups that a program's values name.
+// Reports count the groups in a program's values.
 func ExampleReport() {
 	list := []superstep.Edge{{From: 1, To: 2}, {From: 4, To: 3}}
 	fmt.Println(values(run(Farthest{}, list)))
 	all := []pregel.Registered{pregel.Register("farthest", Farthest{}), pregel.Register("nearest",
 		Nearest{})}
-	for _, p := range all { // what command.Main takes
+	for _, p := range all { // as for command.Main
 		fmt.Println(p.ProgramName())
 	}
 	// Output:

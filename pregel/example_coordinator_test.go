@@ -12,14 +12,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Median finds the median of the out-degrees by bisection: vertices count how many of them are
-// below a guess, and the coordinator makes the next. A vertex's value is whether its degree is
-// less.
+// Median finds the median of the out-degrees by bisection. Vertices count how many degrees are
+// below a guess, and the coordinator makes the next guess. A vertex's value is whether its degree
+// is below the guess.
 type Median struct {
 	Guesses int `param:"guesses" default:"50" help:"give up after so many guesses"`
 }
 
-// bounds are what the median lies between.
+// bounds are the current bounds of the median.
 type bounds struct{ Low, High int }
 
 func (b bounds) middle() int { return (b.Low + b.High + 1) / 2 }
@@ -111,7 +111,7 @@ func ExampleCoordinator() {
 	// the median is 3 and the run converged
 }
 
-// Rumour has every vertex that knows of it tell a neighbour at random in each superstep.
+// Rumour spreads a rumour: in each superstep, every vertex that knows it tells a random neighbour.
 type Rumour struct {
 	Source pregel.VertexID
 	Rounds int
@@ -138,7 +138,8 @@ func (p Rumour) Start() (bool, []pregel.VertexID) { return false, []pregel.Verte
 func (Rumour) Compute(v *pregel.Vertex[bool, bool], _ bool) {
 	if !v.Value() {
 		v.Set(true)
-		(*heard.Cell(v))[v.Superstep()]++ // in place: a map is not to be copied for each vertex
+		// modify the map in place, which avoids a copy for each vertex
+		(*heard.Cell(v))[v.Superstep()]++
 		known.Add(v, true)
 	}
 	quiet.Add(v, v.OutDegree() == 0)
@@ -147,7 +148,8 @@ func (Rumour) Compute(v *pregel.Vertex[bool, bool], _ bool) {
 	}
 }
 
-// Coordinate ends the run. Active is how many know, Messages how many were told again.
+// Coordinate ends the run. Active is the number of vertices that know the rumour, Messages the
+// number of repeated messages.
 func (p Rumour) Coordinate(c *pregel.Coordinator) {
 	switch {
 	case c.NumEdges == 0:
@@ -186,7 +188,8 @@ func ExampleCoordinator_HaltAtIterations() {
 	// program Rumour, superstep 0: nobody has anybody to tell
 }
 
-// Bowtie has for each vertex whether the source reaches it, and whether it reaches the source.
+// Bowtie computes, for each vertex, whether the source reaches it, and whether it reaches the
+// source.
 type Bowtie struct{ Source pregel.VertexID }
 
 type sides struct{ Reached, Reaches bool }
@@ -201,7 +204,7 @@ func (p Bowtie) Init(v *pregel.Vertex[sides, uint8]) {
 	}
 }
 
-// Compute: bit 0 travels along the edges, bit 1 against them.
+// Compute propagates bit 0 along out-edges and bit 1 along in-edges.
 func (Bowtie) Compute(v *pregel.Vertex[sides, uint8], bits uint8) {
 	v.VoteToHalt()
 	x := v.Ref()
@@ -235,7 +238,7 @@ func ExampleVertex_SendAlong() {
 	// Output: [{false true} {true true} {true true} {true false}]
 }
 
-// Careless fails at one vertex.
+// Careless panics at one vertex.
 type Careless struct{}
 
 func (Careless) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }

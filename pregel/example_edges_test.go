@@ -28,7 +28,7 @@ func run[V, M any](p pregel.Program[V,
 	return res
 }
 
-// values returns the values of all vertices by rising input ids.
+// values returns the values of all vertices, sorted by input id.
 func values[V any](res *superstep.Result[V]) (list []V) {
 	all := maps.Collect(res.All())
 	for _, label := range slices.Sorted(maps.Keys(all)) {
@@ -39,16 +39,16 @@ func values[V any](res *superstep.Result[V]) (list []V) {
 
 var undirected = superstep.LoadOptions{Undirected: true}
 
-// Friends counts for how many vertices a vertex is the best friend: the neighbour with whom they
-// have the most neighbours in common.
+// Friends counts, for each vertex, the vertices whose best friend it is: the neighbour with whom
+// they have the most neighbours in common.
 type Friends struct{}
 
-// shared is how many triangles an edge is in.
+// shared is the number of triangles that contain an edge.
 var shared = pregel.NewEdgeColumn[int]("shared").Private()
 
 func (Friends) Traits() pregel.Traits { return pregel.Traits{Columns: []pregel.Column{shared}} }
 
-// Compute gets lists: the neighbours of each neighbour first, then an empty one of each friend.
+// Compute first gets the lists of the neighbours' neighbours, then an empty list from each friend.
 func (Friends) Compute(v *pregel.Vertex[int, []pregel.VertexID], lists [][]pregel.VertexID) {
 	switch v.Superstep() {
 	case 0:
@@ -77,7 +77,7 @@ func (Friends) Compute(v *pregel.Vertex[int, []pregel.VertexID], lists [][]prege
 	v.VoteToHalt()
 }
 
-// A program that wants every message by itself, and looks at edges.
+// This program receives each message separately, and reads edges.
 func ExampleList() {
 	list := []superstep.Edge{{From: 1, To: 2}, {From: 1, To: 3}, {From: 2, To: 3}, {From: 3, To: 4}, {From: 2, To: 4}, {From: 4, To: 5}}
 	var p pregel.ListProgram[int, []pregel.VertexID] = Friends{}
@@ -85,7 +85,7 @@ func ExampleList() {
 	// Output: [0 3 1 1 0]
 }
 
-// Triangles counts the triangles that a vertex is in.
+// Triangles counts the triangles that contain a vertex.
 type Triangles struct{}
 
 func (Triangles) Compute(v *pregel.Vertex[int, []pregel.VertexID], lists [][]pregel.VertexID) {
@@ -99,7 +99,7 @@ func (Triangles) Compute(v *pregel.Vertex[int, []pregel.VertexID], lists [][]pre
 	for _, list := range lists {
 		*v.Ref() += v.CountCommon(list)
 	}
-	v.Set(v.Value() / 2) // one is found from each of its other corners
+	v.Set(v.Value() / 2) // each of the other two corners finds it
 	v.VoteToHalt()
 }
 
@@ -107,7 +107,7 @@ func ExampleVertex_CountCommon() {
 	list := []superstep.Edge{{From: 1, To: 2}, {From: 1, To: 3}, {From: 2, To: 3}, {From: 3, To: 4}, {From: 2, To: 4}}
 	fmt.Println(values(run(pregel.List(Triangles{}), list, undirected)))
 
-	// In a grid with both sides above 1 no partition has all edges of a vertex.
+	// In a 2D grid, no partition has all edges of a vertex.
 	ctx := context.Background()
 	g, err := superstep.FromEdges(ctx, list,
 		superstep.LoadOptions{Grid: superstep.Grid{Rows: 2, Columns: 2}})
@@ -121,7 +121,8 @@ func ExampleVertex_CountCommon() {
 	// true
 }
 
-// Flow tells how much more weight comes to a vertex than goes from it, and where most of it goes.
+// Flow computes how much more weight enters a vertex than leaves it, and the target of its heaviest
+// out-edge.
 type Flow struct{}
 
 type flow struct {
@@ -131,7 +132,7 @@ type flow struct {
 
 func (Flow) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 
-// Validate refuses graphs in which nothing flows.
+// Validate refuses graphs without direction or weights.
 func (Flow) Validate(g *pregel.GraphInfo) error {
 	if g != nil && !(g.Directed && g.Weighted) {
 		return fmt.Errorf("%d edges in %d partitions: expected them directed, with weights",
@@ -170,8 +171,8 @@ func ExampleVertex_OutEdges() {
 	// 3.5 and it ends here
 }
 
-// Split halves vertices of more than Most out-edges: the rest of these goes to a new vertex.
-// Vertices without edges are removed.
+// Split moves the out-edges of a vertex beyond the first Most to a new vertex. It removes vertices
+// without edges.
 type Split struct{ Most int }
 
 func (Split) Combiner() pregel.Combiner[bool] { return combiners.Or() }
@@ -199,7 +200,7 @@ func (p Split) Compute(v *pregel.Vertex[string, bool], _ bool) {
 	}
 }
 
-// Resolve has one new vertex for all that ask for one in a superstep.
+// Resolve creates one new vertex for all requests with the same id in a superstep.
 func (Split) Resolve(r pregel.Resolution[string]) (string, bool) {
 	switch {
 	case r.Exists:

@@ -15,7 +15,7 @@ type Hops struct {
 	Source pregel.VertexID `param:"source" help:"vertex to count from"`
 }
 
-// farthest is the greatest value that a superstep sets; it lasts to the end of the run.
+// farthest is the greatest value set in any superstep of the run.
 var farthest = pregel.MaxOf("farthest", int64(0)).Persistent()
 
 func (Hops) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
@@ -40,7 +40,7 @@ func (Hops) Compute(v *pregel.Vertex[int64, int64], hops int64) {
 	v.VoteToHalt()
 }
 
-// A program with a combiner and an aggregator, and its run.
+// This program uses a combiner and an aggregator.
 func Example() {
 	ctx := context.Background()
 	g, err := superstep.Load(ctx, "path:vertices=5")

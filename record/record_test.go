@@ -2,7 +2,7 @@ package record
 
 import "testing"
 
-// TestEndCountsWaiting: who is done before the others waits for them.
+// TestEndCountsWaiting: the time after a partition has finished counts as waiting.
 func TestEndCountsWaiting(t *testing.T) {
 	s := &Superstep{Partitions: []Partition{{Times: Seconds{Wait: 1, Total: 2}}, {Times: Seconds{Total: 5}}}}
 	s.End(5)

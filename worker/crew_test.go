@@ -18,8 +18,9 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// TestReportsThatCannotBe: a report of a partition that its worker does not have, that does not
-// exist or has come, or that cannot be read, ends the run, and the error says whose it is.
+// TestReportsThatCannotBe: a report ends the run with an error that names the worker if its
+// partition does not belong to the worker, does not exist, or has already reported, or if the
+// report cannot be decoded.
 func TestReportsThatCannotBe(t *testing.T) {
 	grid := graph.Of(2)
 	facts := &bsp.Facts{Partitions: 2, Load: delivery.Load{Partitions: 2, Grid: grid, Vertices: 4}}
@@ -68,8 +69,8 @@ func TestReportsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestDriveWithoutAgreement: facts that are of another graph, or none, end the run before its first
-// superstep; it is the run's fault.
+// TestDriveWithoutAgreement: facts of another graph, or no facts, end the run before its first
+// superstep. This is a failure of the run, not of a worker.
 func TestDriveWithoutAgreement(t *testing.T) {
 	h := newHolding(t, nil)
 	defer h.close()
@@ -105,8 +106,7 @@ func TestDriveWithoutAgreement(t *testing.T) {
 	h.check(job, 1)
 }
 
-// TestNewsOfARun: the master hears of every superstep once, in order, and of what the run ended
-// with last.
+// TestNewsOfARun: the master receives each superstep once, in order, and the result last.
 func TestNewsOfARun(t *testing.T) {
 	h := newHolding(t, nil)
 	defer h.close()
@@ -134,8 +134,8 @@ func TestNewsOfARun(t *testing.T) {
 	}
 }
 
-// TestReportsTellEverything: the driver has of another worker's partition what that reported, and
-// its aggregates.
+// TestReportsTellEverything: a report of another worker's partition arrives in the driver
+// completely.
 func TestReportsTellEverything(t *testing.T) {
 	reached := 3
 	want := &bsp.Report{

@@ -6,7 +6,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// does does the worker's part in a job to its end, as a command does.
+// does executes the worker's part of a job, as a command does.
 func (x *executor) does(ctx context.Context, t task, c *control.Run, tell func(*control.Report) error) (*control.DriveReport, error) {
 	a, err := x.together(ctx, t)
 	if err != nil {

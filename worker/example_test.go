@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/worker"
 )
 
-// A worker registers with a master, and leaves when its context ends.
+// This worker registers with a master, and leaves when its context ends.
 func ExampleRun() {
 	ctx, stop := context.WithCancel(context.Background())
 	var processes sync.WaitGroup

@@ -30,8 +30,8 @@ func listen(t *testing.T) *net.TCPListener {
 	return l.(*net.TCPListener)
 }
 
-// TestExecutorUnderAnotherIncarnation registers a worker anew: others reach it at the same address,
-// under the new incarnation alone.
+// TestExecutorUnderAnotherIncarnation: a worker registers again. Other workers reach it at the same
+// address, but only with the new incarnation.
 func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 	l := listen(t)
 	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Process: daemon.Process{Token: clusterToken}, Listener: l}})
@@ -65,8 +65,8 @@ func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 	}
 }
 
-// TestAMeetingOutlivesASession: a worker that attaches anew while a job is about to run stays
-// connected to the others of the job, until the master wants it no more.
+// TestAMeetingOutlivesASession: a worker attaches again while a job is about to run. It stays
+// connected to the job's other workers until the master no longer wants the job.
 func TestAMeetingOutlivesASession(t *testing.T) {
 	l := listen(t)
 	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Process: daemon.Process{Token: clusterToken}, Listener: l}})
@@ -86,7 +86,7 @@ func TestAMeetingOutlivesASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Release()
-	for _, job := range []string{"j", "k"} { // it began; it is not wanted
+	for _, job := range []string{"j", "k"} { // j has begun, k is not wanted
 		if _, err := x.together(t.Context(), task{job: job, epoch: 1}); !errors.Is(err, errUnmet) {
 			t.Errorf("job %s: %v", job, err)
 		}
@@ -96,8 +96,8 @@ func TestAMeetingOutlivesASession(t *testing.T) {
 	}
 }
 
-// TestAMeetingEndsTheRunBefore: where the workers of an attempt meet again, the run of the meeting
-// before is over: nobody takes it for the one that follows.
+// TestAMeetingEndsTheRunBefore: when the workers of an attempt connect again, their previous run
+// ends. It is not mistaken for the next one.
 func TestAMeetingEndsTheRunBefore(t *testing.T) {
 	l := listen(t)
 	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Process: daemon.Process{Token: clusterToken}, Listener: l}})
@@ -130,7 +130,7 @@ func TestAMeetingEndsTheRunBefore(t *testing.T) {
 	}
 }
 
-// TestExecutorRefuses asks for what was not prepared, or is not there.
+// TestExecutorRefuses has commands for jobs and graphs that do not exist or are not prepared.
 func TestExecutorRefuses(t *testing.T) {
 	x := newExecutor(&Config{Options: Options{Name: "x"}, Worker: daemon.Worker{Process: daemon.Process{Token: clusterToken}, Listener: listen(t)}})
 	defer x.close()

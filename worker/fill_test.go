@@ -8,8 +8,8 @@ import (
 	"connectrpc.com/connect"
 )
 
-// TestUnread: where the master is away, or cannot read now, the job begins again, and the reason
-// says which; what the master refuses is final.
+// TestUnread: if the master is away, or cannot read an input now, the job is tried again with that
+// reason. A refusal by the master is final.
 func TestUnread(t *testing.T) {
 	q := &queue{session: &session{worker: &worker{}}}
 	for _, c := range []struct {

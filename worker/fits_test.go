@@ -7,7 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// TestReportsThatAreNoMessage are refused, so that the master does not wait for them.
+// TestReportsThatAreNoMessage: a report that is too large for a message becomes an error, so the
+// master does not wait for it.
 func TestReportsThatAreNoMessage(t *testing.T) {
 	m := commanded(t, Config{})
 	for bytes, want := range map[int]string{

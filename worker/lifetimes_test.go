@@ -21,14 +21,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// gated gives every vertex Value plus its input id. If it has a gate, each vertex waits there
-// first.
+// gated gives every vertex Value plus its input id. If Value has a gate, each vertex first waits
+// there.
 type gated struct {
 	Value uint64           `param:"value"`
 	gates map[uint64]*gate // by value
 }
 
-// gate is where Compute waits until a test opens it.
+// gate blocks Compute until the test opens it.
 type gate struct{ reached, open chan struct{} }
 
 func newGate() *gate { return &gate{make(chan struct{}, 1), make(chan struct{})} }
@@ -49,12 +49,12 @@ func (p gated) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) {
 	}
 	sum := uint64(0)
 	for e := range v.Edges() {
-		sum += uint64(e.To) // whatever it is: that the edges are there to be read
+		sum += uint64(e.To) // reads the edges
 	}
 	v.Set(p.Value + v.Label() + sum - sum)
 }
 
-// holding is an executor that tests command as a master does.
+// holding is an executor that receives commands from a test, as from a master.
 type holding struct {
 	*executor
 	t          *testing.T
@@ -62,7 +62,8 @@ type holding struct {
 	meetings   uint64
 }
 
-// vertices is how many the tests' graph has: enough for its arrays, and a job's, to be mappings.
+// vertices is the number of vertices of the tests' graph. Its arrays and those of a job are large
+// enough to be mappings.
 const vertices = 40_000
 
 func newHolding(t *testing.T, gates map[uint64]*gate) *holding {
@@ -104,20 +105,20 @@ func (h *holding) load(ctx context.Context, graph string) error {
 	return err
 }
 
-// meet readies the worker to do something with the others.
+// meet connects the worker to its peers, for a graph or job.
 func (h *holding) meet(ctx context.Context, what string) error {
 	h.meetings++
 	return h.connectPeers(ctx, task{},
 		&control.Meet{Attempt: h.meetings, Graph: what, Placements: h.placements})
 }
 
-// run runs the one superstep that a job has.
+// run runs a job of one superstep.
 func (h *holding) run(ctx context.Context, t task, graph string, value uint64) error {
 	_, err := h.tells(ctx, t, graph, value, func(*control.Report) error { return nil })
 	return err
 }
 
-// tells is run, and passes on what the master hears.
+// tells is run, and passes reports to tell.
 func (h *holding) tells(
 	ctx context.Context, t task, graph string, value uint64, tell func(*control.Report) error,
 ) (*control.DriveReport, error) {
@@ -139,7 +140,7 @@ func (h *holding) must(err error) {
 	}
 }
 
-// check compares a job's values with those it must have.
+// check compares a job's values with the expected ones.
 func (h *holding) check(t task, value uint64) {
 	h.t.Helper()
 	var text bytes.Buffer
@@ -157,8 +158,8 @@ func (h *holding) check(t task, value uint64) {
 	}
 }
 
-// TestALoadWhoseMeetingIsOver: a worker that attaches anew ends the connections that it had for a
-// load. The load fails, and the master hears that what the worker had is gone.
+// TestALoadWhoseMeetingIsOver: a worker that attaches again closes the connections for a load. The
+// load fails with errUnmet, and the report to the master says so.
 func TestALoadWhoseMeetingIsOver(t *testing.T) {
 	h := newHolding(t, nil)
 	defer h.close()
@@ -171,13 +172,12 @@ func TestALoadWhoseMeetingIsOver(t *testing.T) {
 		t.Errorf("error %v, failure %v", err,
 			(&queue{session: &session{worker: &worker{}}}).failure(err))
 	}
-	h.must(h.load(t.Context(), "g")) // after another meeting
+	h.must(h.load(t.Context(), "g")) // after connecting again
 }
 
-// TestCommandsOutliveWhatTheyUse forgets a job and its graph in each way there is while a superstep
-// of the job runs. The next job gets memory and writes its values; then the superstep of the first
-// goes on and writes its own. Built with -tags invariants, a write into memory that was freed ends
-// the process.
+// TestCommandsOutliveWhatTheyUse: a job and its graph are removed in each possible way during a
+// superstep. Another job allocates memory and writes its values. Then the first superstep continues
+// to write. Built with -tags invariants, a write to freed memory ends the process.
 func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 	const first, next = 1 << 40, 2 << 40
 	for _, way := range []struct {
@@ -234,8 +234,7 @@ func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 	}
 }
 
-// labelledBound counts how often the input id of a vertex is asked for, and stops a command after a
-// thousand times.
+// labelledBound counts the calls of Label, and cancels a command after a thousand.
 type labelledBound struct {
 	engine.Bound
 	stop  context.CancelCauseFunc
@@ -251,8 +250,8 @@ func (b *labelledBound) Label(v pregel.VertexID) uint64 {
 
 var errStopped = errors.New("stopped")
 
-// TestSortingStops cancels a command while it sorts the vertices of a result: it returns soon, and
-// the worker does not end itself.
+// TestSortingStops: a command is cancelled while it sorts the vertices of a result. It returns
+// soon, and the worker continues.
 func TestSortingStops(t *testing.T) {
 	h := newHolding(t, nil)
 	defer h.close()

@@ -16,9 +16,9 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// TestWorkersMeasureWhenTheFirstHasNot: workers of two sites measure what messages between them take at
-// their first load, not at the next one, but again when the first of them has forgotten or it was
-// long ago; what they choose by and what jobs are told is what was measured.
+// TestWorkersMeasureWhenTheFirstHasNot: workers at two sites measure the network at their first
+// load, but not at the next one. They measure again if the first worker has forgotten the results,
+// or after a long time. The measurements determine the algorithms, and are reported to jobs.
 func TestWorkersMeasureWhenTheFirstHasNot(t *testing.T) {
 	near := memlink.Cost{Alpha: 1e-9, Beta: 40e-6, Gap: 10e-6}
 	far := memlink.Cost{Alpha: 1e-8, Beta: 10e-3, Gap: 20e-6}
@@ -101,7 +101,7 @@ func TestWorkersMeasureWhenTheFirstHasNot(t *testing.T) {
 			}
 		}
 		at := placesOf(placements)
-		// To one near and two far.
+		// To one near and two far workers.
 		got := executors[0].network.cost("w0", at.layout.Workers, unseen)
 		if math.Abs(got.Beta/far.Beta-1) > .05 ||
 			math.Abs(got.Alpha/((near.Alpha+2*far.Alpha)/3)-1) > .1 {

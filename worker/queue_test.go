@@ -13,10 +13,10 @@ import (
 	"github.com/superstep-go/superstep/internal/daemon"
 )
 
-// newLane makes a side of a session.
+// newLane returns one side of a session.
 func newLane(conn net.Conn) *control.Lane { return control.NewLane(conn, bufio.NewReader(conn)) }
 
-// masterEnd is the master's end of a session, by which a test commands.
+// masterEnd is the master's end of a session. The test sends commands through it.
 type masterEnd struct {
 	t       *testing.T
 	w       *worker
@@ -25,7 +25,7 @@ type masterEnd struct {
 	id      uint64
 }
 
-// commanded is a worker that is registered, and the end to command it by.
+// commanded returns a registered worker and the end to command it.
 func commanded(t *testing.T, o Config) *masterEnd {
 	t.Helper()
 	o.Name, o.Token, o.Listener = "x", clusterToken, listen(t)
@@ -47,14 +47,14 @@ func commanded(t *testing.T, o Config) *masterEnd {
 	return m
 }
 
-// add gives the worker a command for a job.
+// add sends the worker a command for a job.
 func (m *masterEnd) add(c *control.Command) {
 	m.id++
 	c.Id, c.Job, c.Epoch = m.id, "j", 1
 	m.session.queue.add(m.t.Context(), c)
 }
 
-// report returns the next report of the worker.
+// report returns the worker's next report.
 func (m *masterEnd) report() *control.Report {
 	m.t.Helper()
 	watch := time.AfterFunc(time.Minute, func() { m.lane.Close() })
@@ -66,15 +66,15 @@ func (m *masterEnd) report() *control.Report {
 	return answer.GetReport()
 }
 
-// connecting is a command to connect to another worker.
+// connecting returns a command to connect to another worker.
 func connecting(to, address string) *control.Command {
 	return &control.Command{Body: &control.Command_Meet{Meet: &control.Meet{Graph: "g", Placements: []*control.Placement{
 		{Worker: "x", Incarnation: 1}, {Partition: 1, Worker: to, Address: address, Incarnation: 2},
 	}}}}
 }
 
-// TestCancelStopsWhatWaits cancels a job with a command under way and others waiting: neither goes
-// on, what frees is done, each is answered, and nothing is kept.
+// TestCancelStopsWhatWaits cancels a job while one command runs and others wait. Neither continues,
+// commands that free memory are executed, each command is answered, and nothing remains.
 func TestCancelStopsWhatWaits(t *testing.T) {
 	began := make(chan struct{})
 	m := commanded(t,
@@ -110,8 +110,8 @@ func TestCancelStopsWhatWaits(t *testing.T) {
 	}
 }
 
-// TestEveryCommandIsAnswered: a command in which there is a bug, or whose answer cannot be encoded,
-// is answered all the same.
+// TestEveryCommandIsAnswered: a command is answered even if it panics, or if its answer cannot be
+// encoded.
 func TestEveryCommandIsAnswered(t *testing.T) {
 	m := commanded(t, Config{Worker: daemon.Worker{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no way") }}})
 	for want, c := range map[string]*control.Command{
@@ -127,8 +127,8 @@ func TestEveryCommandIsAnswered(t *testing.T) {
 	}
 }
 
-// TestCommandThatDoesNotStop tells a command to stop that does not: the worker gives up, and says
-// why. One that stops in time is no reason to.
+// TestCommandThatDoesNotStop: a cancelled command does not stop. The worker exits with this reason.
+// If it stops in time, the worker continues.
 func TestCommandThatDoesNotStop(t *testing.T) {
 	for _, stops := range []bool{false, true} {
 		o := Config{Options: Options{StopTimeout: 20 * time.Millisecond}, Worker: daemon.Worker{Process: daemon.Process{Token: clusterToken}}}
@@ -161,9 +161,9 @@ func TestCommandThatDoesNotStop(t *testing.T) {
 	}
 }
 
-// TestASessionKeepsItsRegistration lets a worker register again while a command of the session
-// before still answers: it answers under what that session was registered with. Under the race
-// detector it shows that nothing is shared.
+// TestASessionKeepsItsRegistration: a worker registers again while a command of the previous
+// session still answers. The answer has the previous registration. The race detector finds no
+// shared access.
 func TestASessionKeepsItsRegistration(t *testing.T) {
 	m := commanded(t, Config{})
 	m.session.incarnation = 1

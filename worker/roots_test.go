@@ -10,8 +10,8 @@ import (
 	files "github.com/superstep-go/superstep/internal/store"
 )
 
-// TestNamesWithCommas: the names of objects may have commas, also in a list, and each is checked as
-// it will be opened.
+// TestNamesWithCommas: object names may contain commas, even in a list. Each name is checked in the
+// form in which it is opened.
 func TestNamesWithCommas(t *testing.T) {
 	base, dir := t.TempDir(), t.TempDir()
 	files.Register(files.S3, func(place string) (files.Store, error) {

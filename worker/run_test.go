@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// reports is what a master hears of a run that it follows until it has all before a serial, and has
-// acknowledged some.
+// reports returns the reports that a master receives from a run until it has all before serial
+// until. It acknowledges some.
 func reports(t *testing.T, r *run, wanted, until uint64, acknowledged ...uint64) (heard []*control.DriveReport, text []string) {
 	t.Helper()
 	enough := errors.New("enough")
@@ -35,9 +35,9 @@ func reports(t *testing.T, r *run, wanted, until uint64, acknowledged ...uint64)
 	return heard, text
 }
 
-// TestRunWithoutAMaster: a run does not wait for a master that has gone. The next session hears all
-// that the one before has not, the next master also what that may not have told others yet, and both
-// hear of the newest checkpoint. What was too much to be kept is counted.
+// TestRunWithoutAMaster: a run does not wait for a lost master. The worker's next session gets all
+// reports that the previous session did not receive. A new master also gets reports that the old
+// one may not have passed on. Both get the newest checkpoint. Dropped reports are counted.
 func TestRunWithoutAMaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRun(task{epoch: 2})
@@ -71,12 +71,12 @@ func TestRunWithoutAMaster(t *testing.T) {
 			}
 		}
 		check(0, 10, 0, 9, "", first+8) // nothing was acknowledged before
-		check(0, 10, 0, 9, "", first+2) // nor to the next master
-		check(first+2, 8, 2, 9, "")     // whose session broke
+		check(0, 10, 0, 9, "", first+2) // a new master, without an acknowledgement either
+		check(first+2, 8, 2, 9, "")     // its session broke
 		check(0, 10, 0, 9, "", first+5, first+8)
 		check(first+8, 2, 8, 9, "")
 		check(0, 5, 5, 9, "")
-		for range 12 { // 4 of these are too many, and 5 of before
+		for range 12 { // 4 of these, and 5 earlier ones, exceed the limit
 			tell(0, mostNews)
 		}
 		check(first+9, 7, 15, 9, "6 records of supersteps, lines and stages are missing here: "+
@@ -86,8 +86,8 @@ func TestRunWithoutAMaster(t *testing.T) {
 	})
 }
 
-// TestRunWaitsForWhoFollows: while somebody follows who is slow, the run waits, and drops nothing; a
-// session that follows after another takes its place.
+// TestRunWaitsForWhoFollows: a run waits for a slow follower and drops nothing. A new follower
+// replaces the old one.
 func TestRunWaitsForWhoFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRun(task{})
@@ -134,8 +134,8 @@ func TestRunWaitsForWhoFollows(t *testing.T) {
 	})
 }
 
-// TestWhatStandsIsToldAgain: what was lost with a session is told over the next, but for what passed
-// with its superstep.
+// TestWhatStandsIsToldAgain: facts lost with a session are sent again in the next one, except those
+// of a superstep, which are outdated.
 func TestWhatStandsIsToldAgain(t *testing.T) {
 	r := newRun(task{})
 	defer r.stop(nil)
@@ -175,7 +175,8 @@ func TestWhatStandsIsToldAgain(t *testing.T) {
 	}
 }
 
-// TestFiguresAreNotOlderAgain: what is told again of Graph500 is no older than what the master has.
+// TestFiguresAreNotOlderAgain: repeated Graph500 results are never older than those that the master
+// has.
 func TestFiguresAreNotOlderAgain(t *testing.T) {
 	r := newRun(task{})
 	defer r.stop(nil)
@@ -188,7 +189,7 @@ func TestFiguresAreNotOlderAgain(t *testing.T) {
 		r.mu.Unlock()
 	}
 	r.mu.Lock()
-	r.drop() // the first is heard, and the others are not known to be
+	r.drop() // the first report is received, the others may not be
 	r.mu.Unlock()
 	for _, wanted := range []uint64{0, 3, r.serial} {
 		lost, roots := errors.New("the session broke"), []int(nil)
@@ -207,8 +208,8 @@ func TestFiguresAreNotOlderAgain(t *testing.T) {
 	}
 }
 
-// TestTheEndIsToldLast: a session that broke before it had told all is followed by one that tells
-// why the run fails, which ends it, and the newest checkpoint, after what was before them.
+// TestTheEndIsToldLast: if a session breaks too early, the next one gets the remaining reports,
+// then the newest checkpoint and the reason for the run's failure.
 func TestTheEndIsToldLast(t *testing.T) {
 	r := newRun(task{epoch: 1})
 	defer r.stop(nil)

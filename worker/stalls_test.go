@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestStallsAreTold: a heartbeat says by how much one came late in the last minute, at most.
+// TestStallsAreTold: a heartbeat contains the greatest delay of a heartbeat in the last minute.
 func TestStallsAreTold(t *testing.T) {
 	const every = 500 * time.Millisecond
 	now := time.Now()

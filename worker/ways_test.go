@@ -10,7 +10,8 @@ import (
 
 func unseen(string) mesh.Seen { return mesh.Seen{} }
 
-// TestTrafficRefreshesWhatWasMeasured, within bounds, and never below what sending takes.
+// TestTrafficRefreshesWhatWasMeasured: real traffic updates a measurement within bounds, and never
+// below the cost of sending.
 func TestTrafficRefreshesWhatWasMeasured(t *testing.T) {
 	measured := collective.Pair{Alpha: 1e-8, Beta: 1e-3, Gap: 1e-5}
 	w := way{Pair: measured, roundTrip: 2 * time.Millisecond}
@@ -34,7 +35,8 @@ func TestTrafficRefreshesWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// TestTableHasTheNewestOfAWorker: one that was started again was measured under two incarnations.
+// TestTableHasTheNewestOfAWorker: a restarted worker was measured under two incarnations. The table
+// has the newer one.
 func TestTableHasTheNewestOfAWorker(t *testing.T) {
 	now := time.Now()
 	n := &network{ways: map[string]way{

@@ -17,7 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memgroup"
 )
 
-// holder is a master that holds a name for a while, and then refuses it for good.
+// holder is a master that holds a name for a while, and then refuses it permanently.
 type holder struct {
 	control.UnimplementedWorkersHandler
 	mu    sync.Mutex
@@ -38,7 +38,7 @@ func (h *holder) Register(context.Context, *control.RegisterRequest) (*control.R
 	return nil, control.Wire(r)
 }
 
-// TestHeldName: a worker whose name is held waits for as long as it is told, and says so once.
+// TestHeldName: a worker whose name is held waits as long as the master asks, and logs this once.
 func TestHeldName(t *testing.T) {
 	h := &holder{}
 	mux := http.NewServeMux()
@@ -65,7 +65,7 @@ func TestHeldName(t *testing.T) {
 	}
 }
 
-// run is the end of a worker that ends by itself.
+// runWorker runs a worker until it ends by itself.
 func runWorker(t *testing.T, o Config) error {
 	t.Helper()
 	w, err := New(o)
@@ -75,8 +75,8 @@ func runWorker(t *testing.T, o Config) error {
 	return w.Run(t.Context())
 }
 
-// TestNoTokenForWhatGossipFinds: a process that poses as the master by gossip gets no token from a
-// worker, and cannot end it.
+// TestNoTokenForWhatGossipFinds: a process poses as the master by gossip. It gets no token from a
+// worker, and cannot stop the worker.
 func TestNoTokenForWhatGossipFinds(t *testing.T) {
 	const secret = "the-token-of-a-cluster"
 	token, err := control.NewToken(secret, "test")

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// example is a graph of the Graphalytics suite, its vertices numbered in the order of the .v file.
+// example is a graph of Graphalytics. Its vertices are numbered in the order of the .v file.
 type example struct {
 	Graph
 	name   string
@@ -45,7 +45,7 @@ func read(t *testing.T, name string) example {
 	return e
 }
 
-// want returns the expected output of an algorithm by vertex.
+// want returns the expected output of an algorithm, by vertex.
 func (e example) want(t *testing.T, algorithm string) []string {
 	values := make([]string, e.N)
 	for _, f := range lines(t, e.name+"-"+algorithm) {
@@ -135,8 +135,7 @@ func TestUnweightedSSSPCountsArcs(t *testing.T) {
 	}
 }
 
-// TestShortestPathsAgainstBellmanFord compares with a twin of the twin that has nothing to get
-// wrong.
+// TestShortestPathsAgainstBellmanFord compares the reference with an even simpler implementation.
 func TestShortestPathsAgainstBellmanFord(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 2))

@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// TestAdjacency compares all kinds with lists made arc by arc.
+// TestAdjacency compares all kinds of lists with lists built arc by arc.
 func TestAdjacency(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()

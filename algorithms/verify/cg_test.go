@@ -2,7 +2,7 @@ package verify
 
 import "testing"
 
-// TestSolution: of 4x - 2y = 6, -2x + 4y = 0.
+// TestSolution checks solutions of 4x - 2y = 6, -2x + 4y = 0.
 func TestSolution(t *testing.T) {
 	g := graph(t, 2, false, [][2]uint64{{0, 0}, {1, 1}, {1, 0}}, []float64{4, 4, -2})
 	b := []float64{6, 0}

@@ -9,7 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// TestCentralitiesAgainstReference: scores of the reference pass, changed ones do not.
+// TestCentralitiesAgainstReference: the certificate accepts the reference's scores and rejects
+// changed ones.
 func TestCentralitiesAgainstReference(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
@@ -45,7 +46,7 @@ func TestCentralitiesAgainstReference(t *testing.T) {
 	}
 }
 
-// joins says which vertices an arc joins, either way.
+// joins returns which pairs of vertices an arc joins, in either direction.
 func joins(r reference.Graph) [][]bool {
 	all := make([][]bool, r.N)
 	for v := range all {
@@ -57,8 +58,8 @@ func joins(r reference.Graph) [][]bool {
 	return all
 }
 
-// TestIndependentSetsAtRandom compares the certificates with the definitions, on right and on
-// random values.
+// TestIndependentSetsAtRandom compares the certificates with the definitions, for right and random
+// values.
 func TestIndependentSetsAtRandom(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()

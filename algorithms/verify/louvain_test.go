@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// TestLouvainAtRandom compares the certificate with its rules, by definition, on random
+// TestLouvainAtRandom compares the certificate with the definitions of its rules, on random
 // communities.
 func TestLouvainAtRandom(t *testing.T) {
 	team := parallel.NewTeam(2, false)
@@ -25,7 +25,7 @@ func TestLouvainAtRandom(t *testing.T) {
 			u, v, w := rng.IntN(n), rng.IntN(n), []float64{0, 1, 2, 10, 1000}[rng.IntN(5)]
 			tuples, weights = append(tuples, [2]uint64{uint64(u), uint64(v)}), append(weights, w)
 			a[u*n+v] += w
-			a[v*n+u] += w // a loop twice
+			a[v*n+u] += w // a loop counts twice
 		}
 		for i, w := range a {
 			degree[i/n] += w
@@ -118,8 +118,8 @@ func TestLouvainAtRandom(t *testing.T) {
 	}
 }
 
-// TestLouvainOfGreatWeights: a modularity that is no number is not one of at least that of every
-// vertex by itself.
+// TestLouvainOfGreatWeights: with overflowing weights, modularity is NaN. The certificate rejects
+// it, because it is not at least the modularity of single vertices.
 func TestLouvainOfGreatWeights(t *testing.T) {
 	for w, want := range map[float64]string{1e200: "", 1e308: "move"} {
 		g := graph(t, 4, false, [][2]uint64{{0, 1}, {2, 3}}, []float64{w, w})
@@ -127,7 +127,7 @@ func TestLouvainOfGreatWeights(t *testing.T) {
 	}
 }
 
-// TestLouvainOfPairs: none of four vertices gains by moving, and their two pairs gain by a merge.
+// TestLouvainOfPairs: no vertex gains by moving, but a merge of two pairs gains.
 func TestLouvainOfPairs(t *testing.T) {
 	g := graph(t, 6, false, [][2]uint64{{0, 1}, {2, 3}, {1, 2}, {4, 5}}, []float64{10, 10, 1, 1000})
 	q := func(inside float64, totals ...float64) (q float64) {

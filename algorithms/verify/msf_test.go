@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// TestMSFAgainstReference: a forest of the reference passes, and changed ones do not.
+// TestMSFAgainstReference: the certificate accepts the reference's forest and rejects changed ones.
 func TestMSFAgainstReference(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
@@ -49,7 +49,7 @@ func TestMSFAgainstReference(t *testing.T) {
 			tree[u] = uint64((int(tree[u]) + 1) % r.N)
 			wantRule(t, MSF(g, tree, branches), "tree")
 		}
-		for i, a := range r.Arcs { // an edge more, and one in the place of a lighter one
+		for i, a := range r.Arcs { // one edge too many, and a heavier edge in place of another
 			if a[0] == a[1] || slices.Contains(forest, i) {
 				continue
 			}
@@ -72,7 +72,7 @@ func TestMSFAgainstReference(t *testing.T) {
 	}
 }
 
-// TestMSFOfLoops: neither a loop of the graph nor an edge that is listed again is part of a forest.
+// TestMSFOfLoops: a forest contains neither a loop nor an edge twice.
 func TestMSFOfLoops(t *testing.T) {
 	r := reference.Graph{N: 3, Arcs: [][2]int{{0, 0}, {0, 1}, {1, 2}}, Weights: []float64{1, 1, 2}}
 	list := edges.Pack(3, [][2]uint64{{0, 0}, {0, 1}, {1, 2}}, r.Weights)
@@ -95,7 +95,7 @@ func TestMSFOfLoops(t *testing.T) {
 	}
 }
 
-// spans reports whether edges make no cycle.
+// spans reports whether the chosen edges are free of cycles.
 func spans(r reference.Graph, chosen []int) bool {
 	sets := newUnion(r.N)
 	for _, i := range chosen {

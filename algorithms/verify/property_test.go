@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// sample is a random graph in both forms.
+// sample returns a random graph in both representations.
 func sample(rng *rand.Rand, team *parallel.Team) (reference.Graph, Graph, *edges.Packed) {
 	n := 1 + rng.IntN(30)
 	r := reference.Graph{N: n, Directed: rng.IntN(2) == 0}
@@ -19,17 +19,17 @@ func sample(rng *rand.Rand, team *parallel.Team) (reference.Graph, Graph, *edges
 	for range rng.IntN(3 * n) {
 		u, v := rng.IntN(n), rng.IntN(n)
 		r.Arcs = append(r.Arcs, [2]int{u, v})
-		r.Weights = append(r.Weights, float64(rng.IntN(4))*rng.Float64()) // zero for one in four
+		r.Weights = append(r.Weights, float64(rng.IntN(4))*rng.Float64()) // one in four is zero
 		tuples = append(tuples, [2]uint64{uint64(u), uint64(v)})
 	}
 	list := edges.Pack(uint64(n), tuples, r.Weights)
-	if rng.IntN(10) > 0 { // most by one goroutine, which is faster
+	if rng.IntN(10) > 0 { // most with one goroutine, which is faster
 		team = nil
 	}
 	return r, Graph{Edges: list, Vertices: n, Directed: r.Directed, Team: team}, list
 }
 
-// inCore counts the neighbours that each vertex of a k-core has in it.
+// inCore counts, for each vertex of a k-core, its neighbours in the core.
 func inCore(g Graph, k int64, cores []int64) []int64 {
 	near, _ := g.adjacency(bothWays, multigraph)
 	neighbours := make([]int64, g.Vertices)
@@ -43,8 +43,8 @@ func inCore(g Graph, k int64, cores []int64) []int64 {
 	return neighbours
 }
 
-// TestAgainstReference: results of the reference pass, and results with a change pass only if it
-// makes no difference.
+// TestAgainstReference: certificates accept the reference's results. They reject changed results,
+// unless these are right, too.
 func TestAgainstReference(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
@@ -74,7 +74,7 @@ func TestAgainstReference(t *testing.T) {
 		dist := reference.SSSP(r, source)
 		expect("distances", true, SSSP(g, source, dist))
 		lengths := slices.Clone(dist)
-		for v := range lengths { // several at once: vertices that support each other wrongly
+		for v := range lengths { // change several, so that vertices wrongly support each other
 			if v != source && rng.IntN(3) == 0 {
 				lengths[v] = []float64{dist[y], dist[v] / 2, math.Inf(1), dist[v]}[rng.IntN(4)]
 			}
@@ -143,7 +143,7 @@ func TestAgainstReference(t *testing.T) {
 	}
 }
 
-// parents returns a random tree of the levels.
+// parents returns a random tree that matches the levels.
 func parents(rng *rand.Rand, r reference.Graph, source int, level []int64) []int64 {
 	parent := slices.Repeat([]int64{-1}, r.N)
 	parent[source] = int64(source)
@@ -164,7 +164,8 @@ func ways(r reference.Graph, a [2]int) [][2]int {
 	return [][2]int{a, {a[1], a[0]}}
 }
 
-// treeIsRight says whether every vertex has a parent at the level before that an arc leads from.
+// treeIsRight reports whether every reached vertex has a parent on the level above, from which an
+// arc leads to it.
 func treeIsRight(r reference.Graph, source int, level, parent []int64) bool {
 	for v, p := range parent {
 		switch {

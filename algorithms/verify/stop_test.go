@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestStop ends every certificate.
+// TestStop cancels every certificate.
 func TestStop(t *testing.T) {
 	g := diamond(t, true)
 	why := errors.New("enough")
@@ -23,7 +23,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestProgress: a check tells of every tuple as often as it looks at it.
+// TestProgress: a check reports progress for every tuple, once for each pass.
 func TestProgress(t *testing.T) {
 	for name, check := range map[string]func(g Graph) error{
 		"BFS": func(g Graph) error { return BFS(g, 0, []int64{0, 0, 0, 1, 3, never}) },

@@ -18,7 +18,7 @@ const (
 
 var inf = math.Inf(1)
 
-// graph packs arcs for a test.
+// graph makes a Graph from tuples.
 func graph(t *testing.T, n int, directed bool, tuples [][2]uint64, weights []float64) Graph {
 	t.Helper()
 	list := edges.Pack(uint64(n), tuples, weights)
@@ -27,8 +27,7 @@ func graph(t *testing.T, n int, directed bool, tuples [][2]uint64, weights []flo
 	return Graph{Edges: list, Vertices: n, Directed: directed, Team: team}
 }
 
-// diamond is 0 -> 1 -> 3 -> 4, 0 -> 2 -> 3, 5 -> 4 and a loop at 3, with the arc 0 -> 1 there
-// twice.
+// diamond is 0 -> 1 -> 3 -> 4, 0 -> 2 -> 3, 5 -> 4 and a loop at 3. The arc 0 -> 1 exists twice.
 func diamond(t *testing.T, directed bool) Graph {
 	return graph(t, 6, directed,
 		[][2]uint64{{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}, {5, 4}, {3, 3}, {0, 1}},
@@ -68,7 +67,8 @@ func TestBFSRules(t *testing.T) {
 		{true, "tree", []int64{0, 0, 0, 4, 3, never}, []string{"cycle"}},
 		{true, "tree", []int64{0, 0, 0, 1, 3, 5}, []string{"cycle, vertex 5"}},
 		{true, "tree", []int64{0, 0, 0, 1, 5, never}, []string{"vertex 4 is reached", "5 is not"}},
-		{true, "parent", []int64{0, 0, 0, 1, 3, 4}, []string{"4 to 5"}}, // against the arc
+		// against the direction of the arc
+		{true, "parent", []int64{0, 0, 0, 1, 3, 4}, []string{"4 to 5"}},
 		{false, "parent", []int64{0, 0, 0, 1, 3, 3}, []string{"3 to 5"}},
 		{true, "reach", []int64{0, 0, 0, 1, never, never}, []string{"from 3", "to 4"}},
 		{false, "reach", []int64{0, 0, 0, 1, 3, never}, []string{"from 4", "to 5"}},
@@ -128,14 +128,14 @@ func TestSSSPRules(t *testing.T) {
 }
 
 func TestSSSPOfAlmostWeightlessEdge(t *testing.T) {
-	// As far as the slack goes, 1 makes up the distance of 2 and 2 that of 1.
+	// Within the tolerance, 1 supports the distance of 2, and 2 that of 1.
 	g := graph(t, 3, false, [][2]uint64{{0, 1}, {1, 2}}, []float64{5, 1e-12})
 	wantRule(t, SSSP(g, 0, []float64{0, 5, 5 + 1e-12}), "")
 	wantRule(t, SSSP(g, 0, []float64{0, 1, 1 + 1e-12}), "tight", "vertex 1")
 }
 
 func TestSSSPOfWeightlessRing(t *testing.T) {
-	// A ring of arcs that weigh nothing, in the order that is worst for a scan, and one way to it.
+	// A ring of weightless arcs in the worst order for a scan, and one arc to it.
 	n := 3000
 	tuples, weights := [][2]uint64{{0, uint64(n - 1)}}, []float64{1}
 	for v := 1; v < n; v++ {
@@ -202,8 +202,8 @@ func TestArgumentsAndReading(t *testing.T) {
 	}
 }
 
-// TestSSSPOfLongPaths: a length that overflows is not one of an unreached vertex, and an edge of 1
-// counts after 2e9, too.
+// TestSSSPOfLongPaths: a distance that overflows is different from that of an unreached vertex, and
+// an edge of weight 1 still counts after a distance of 2e9.
 func TestSSSPOfLongPaths(t *testing.T) {
 	g := graph(t, 4, true, [][2]uint64{{0, 1}, {1, 2}, {2, 3}}, []float64{1e308, 1e308, 1e308})
 	wantRule(t, SSSP(g, 0, []float64{0, 1e308, inf, inf}), "reach", "from 1", "to 2")

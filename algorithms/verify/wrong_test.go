@@ -14,16 +14,16 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// number is what most results are made of.
+// number is the type of most results.
 type number interface{ ~int64 | ~float64 | ~uint64 }
 
-// mistake is a way in which results are wrong.
+// mistake is a way to corrupt a result.
 type mistake[T number] struct {
 	name string
 	make func(rng *rand.Rand, r reference.Graph, x []T)
 }
 
-// one changes the value of one vertex.
+// one is a mistake in the value of one vertex.
 func one[T number](name string, f func(x T) T) mistake[T] {
 	return mistake[T]{name, func(rng *rand.Rand, _ reference.Graph, x []T) {
 		v := rng.IntN(len(x))
@@ -31,7 +31,7 @@ func one[T number](name string, f func(x T) T) mistake[T] {
 	}}
 }
 
-// mistakes are those that all results can have.
+// mistakes returns the mistakes for all types of results.
 func mistakes[T number]() []mistake[T] {
 	return []mistake[T]{
 		one("one too many", func(x T) T { return x + 1 }),
@@ -60,7 +60,7 @@ func mistakes[T number]() []mistake[T] {
 	}
 }
 
-// floats are mistakes of numbers that are not whole.
+// floats returns the mistakes for floats.
 func floats() []mistake[float64] {
 	return append(mistakes[float64](),
 		one("no number", func(float64) float64 { return math.NaN() }),
@@ -72,7 +72,7 @@ func floats() []mistake[float64] {
 		one("a little more", func(x float64) float64 { return x * (1 + 1e-6) }))
 }
 
-// wholes are mistakes of whole numbers.
+// wholes returns the mistakes for integers.
 func wholes() []mistake[int64] {
 	return append(mistakes[int64](),
 		one("2^63 more", func(x int64) int64 { return x + math.MinInt64 }),
@@ -80,15 +80,14 @@ func wholes() []mistake[int64] {
 		one("truncated to 32 bits", func(x int64) int64 { return x + 1<<32 }))
 }
 
-// verdict is what a certificate says of a value of each vertex, and by how many mistakes it was
-// tried.
+// verdict counts a certificate's decisions: accepted results, and rejected ones by mistake.
 type verdict struct {
 	rejected map[string]int
 	accepted int
 }
 
-// rejects makes each mistake, and wants those rejected that make a difference, unless right says
-// that they are none.
+// rejects applies each mistake. The certificate must reject the result if it has changed, unless
+// right reports that it is still right.
 func rejects[T number](t *testing.T, all map[string]*verdict, what string, rng *rand.Rand, r reference.Graph, x []T,
 	check func(x []T) error, list []mistake[T], right func(x []T) bool,
 ) {
@@ -115,8 +114,7 @@ func rejects[T number](t *testing.T, all map[string]*verdict, what string, rng *
 	}
 }
 
-// roundedAlike reports whether numbers that are not whole differ by no more than they may by
-// rounding.
+// roundedAlike reports whether floats differ at most by rounding.
 func roundedAlike(x, y any) bool {
 	a, ok := x.([]float64)
 	b, _ := y.([]float64)
@@ -126,7 +124,7 @@ func roundedAlike(x, y any) bool {
 	return ok
 }
 
-// representativesOf names components by their representatives.
+// representativesOf returns the representative of each vertex's component.
 func representativesOf(r reference.Graph, components []int) []uint64 {
 	out, in := reference.Degrees(r)
 	best := map[int]int{}
@@ -148,8 +146,8 @@ func representativesOf(r reference.Graph, components []int) []uint64 {
 	return names
 }
 
-// TestWrongResults: mistakes that a program could make, of which each certificate rejects every one
-// on random graphs, and accepts what is right.
+// TestWrongResults applies mistakes that programs could make to results on random graphs. Each
+// certificate rejects them all and accepts right results.
 func TestWrongResults(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
@@ -317,7 +315,7 @@ func TestWrongResults(t *testing.T) {
 		}
 		b := apply(x)
 		rejects(t, all, "cg", rng, r, x, func(x []float64) error { _, err := Solution(g, b, x, 1e-9); return err }, exact, func(x []float64) bool {
-			// as far as rounding goes
+			// right within the tolerance
 			return apart(apply(x), b) <= 1e-8*apart(b, make([]float64, r.N))
 		})
 		list.Close()
@@ -338,8 +336,7 @@ func TestWrongResults(t *testing.T) {
 	}
 }
 
-// TestWrongForests: changes of a forest that make it another than a lightest one, or tell of it
-// otherwise, are rejected.
+// TestWrongForests: wrong forests, and wrong statements about a right one, are rejected.
 func TestWrongForests(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()

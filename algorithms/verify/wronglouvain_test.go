@@ -7,10 +7,11 @@ import (
 	"github.com/superstep-go/superstep/algorithms/reference"
 )
 
-// partition is the communities of an undirected graph, by the weights between all vertices.
+// partition is a partition of an undirected graph into communities, with the weights between all
+// vertices.
 type partition struct {
 	r         reference.Graph
-	weight    [][]float64 // of a loop twice
+	weight    [][]float64 // a loop counts twice
 	degree    []float64
 	total     float64
 	community []int
@@ -32,7 +33,7 @@ func alone(r reference.Graph) *partition {
 	return p
 }
 
-// modularity is the definition.
+// modularity computes modularity by its definition.
 func (p *partition) modularity() (q float64) {
 	for u, c := range p.community {
 		for v, d := range p.community {
@@ -44,7 +45,7 @@ func (p *partition) modularity() (q float64) {
 	return q
 }
 
-// gain is what two disjoint sets of vertices gain by being in one community.
+// gain returns the modularity gained by merging two disjoint sets of vertices.
 func (p *partition) gain(a, b []int) (gain float64) {
 	for _, u := range a {
 		for _, v := range b {
@@ -54,7 +55,7 @@ func (p *partition) gain(a, b []int) (gain float64) {
 	return gain
 }
 
-// members are the vertices for which is holds.
+// members returns the vertices for which is returns true.
 func (p *partition) members(is func(v int) bool) (all []int) {
 	for v := range p.r.N {
 		if is(v) {
@@ -64,23 +65,23 @@ func (p *partition) members(is func(v int) bool) (all []int) {
 	return all
 }
 
-// in are the members of a community but one vertex.
+// in returns the members of a community except one vertex.
 func (p *partition) in(community, but int) []int {
 	return p.members(func(v int) bool { return v != but && p.community[v] == community })
 }
 
-// enter puts vertices in a community.
+// enter puts vertices into a community.
 func (p *partition) enter(vertices []int, community int) {
 	for _, v := range vertices {
 		p.community[v] = community
 	}
 }
 
-// unused is a community of no vertex.
+// unused returns the number of an empty community.
 func (p *partition) unused() int { return slices.Max(p.community) + 1 }
 
-// part are the members of a vertex's community that paths of positive weight in it join to the
-// vertex.
+// part returns the members of a vertex's community that paths of positive weight inside it connect
+// to the vertex.
 func (p *partition) part(of int) []int {
 	joined := newUnion(p.r.N)
 	for u := range p.r.N {
@@ -93,9 +94,9 @@ func (p *partition) part(of int) []int {
 	return p.members(func(v int) bool { return joined.find(v) == joined.find(of) })
 }
 
-// improve makes the first change that gains: a vertex moves to a community or to one of its own,
-// two communities become one if merges says so, or a part that is not connected leaves. It reports
-// whether there was one.
+// improve makes the first change that increases modularity or repairs connectivity: it moves a
+// vertex to another or a new community, merges two communities if merges is true, or splits off a
+// disconnected part. It reports whether it made a change.
 func (p *partition) improve(merges bool) bool {
 	for v := range p.r.N {
 		own := p.community[v]
@@ -128,20 +129,20 @@ func (p *partition) improve(merges bool) bool {
 	return false
 }
 
-// settle improves until nothing gains.
+// settle improves until no change is left.
 func (p *partition) settle(merges bool) *partition {
 	for p.total > 0 && p.improve(merges) {
 	}
-	if p.total == 0 { // every vertex is a part
+	if p.total == 0 { // every vertex is separate
 		*p = *alone(p.r)
 	}
 	return p
 }
 
-// names are the communities by their representatives.
+// names returns the communities by their representatives.
 func (p *partition) names() []uint64 { return representativesOf(p.r, p.community) }
 
-// of is the partition with other communities, by any names.
+// of returns the partition with other communities, which may have any names.
 func (p *partition) of(names []uint64) *partition {
 	other := *p
 	other.community = make([]int, p.r.N)
@@ -151,15 +152,15 @@ func (p *partition) of(names []uint64) *partition {
 	return &other
 }
 
-// right reports whether names are those of communities that nothing improves.
+// right reports whether names has the representatives of communities that cannot be improved.
 func (p *partition) right(names []uint64) bool {
 	other := p.of(names)
 	return slices.Equal(other.names(), names) && (p.total > 0 && !other.improve(true) ||
 		p.total == 0 && slices.Equal(names, alone(p.r).names()))
 }
 
-// wrongCommunities are mistakes of Louvain in the communities that it finds. They are named by
-// their representatives as they should be.
+// wrongCommunities returns mistakes in Louvain's communities. The result still uses representatives
+// as names.
 func wrongCommunities(p *partition) (all []mistake[uint64]) {
 	mistaken := func(name string, change func(rng *rand.Rand, p *partition)) {
 		all = append(all,
@@ -202,7 +203,7 @@ func wrongCommunities(p *partition) (all []mistake[uint64]) {
 	return all
 }
 
-// wrongModularities are mistakes in the modularity that is reported.
+// wrongModularities returns mistakes in the reported modularity.
 func wrongModularities(p *partition) []mistake[float64] {
 	of := func(p *partition) func(float64) float64 { return func(float64) float64 { return p.modularity() } }
 	together := alone(p.r)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// town is a random graph of a circle, and arcs from each vertex to any; one more is parallel to
-// each third arc.
+// town makes a random graph: a circle, additional arcs from each vertex, and a parallel arc for
+// every third arc.
 func town(t *testing.T, rng *rand.Rand, n, arcs int) (Graph, adjacency) {
 	var tuples [][2]uint64
 	for v := range n {
@@ -26,8 +26,8 @@ func town(t *testing.T, rng *rand.Rand, n, arcs int) (Graph, adjacency) {
 	return g, out
 }
 
-// walk takes walks by weights of the vertex before, which is -1 at first, the one at hand, and the
-// arc.
+// walk makes random walks. weight returns the weight of arc i of vertex at; before is the previous
+// vertex, at first -1.
 func (a adjacency) walk(rng *rand.Rand, number, length int, weight func(before, at,
 	i int) float64,
 ) [][][]uint64 {
@@ -54,7 +54,7 @@ func (a adjacency) walk(rng *rand.Rand, number, length int, weight func(before, 
 	return all
 }
 
-// node2vec are the right weights.
+// node2vec returns the right weights.
 func (a adjacency) node2vec(p, q float64) func(before, at, i int) float64 {
 	return func(before, at, i int) float64 {
 		switch to := a.of(at)[i]; {
@@ -68,8 +68,8 @@ func (a adjacency) node2vec(p, q float64) func(before, at, i int) float64 {
 	}
 }
 
-// TestRightWalks: none is refused, and the likelihood ratio is no more often great than a number is
-// whose mean is 1.
+// TestRightWalks: right walks are accepted. Their likelihood ratio has mean 1, so by Markov's
+// inequality it is at least x in at most 1/x of the runs.
 func TestRightWalks(t *testing.T) {
 	const runs = 2000
 	beyond := map[float64]int{2: 0, 10: 0, 100: 0}
@@ -82,7 +82,7 @@ func TestRightWalks(t *testing.T) {
 			p, q = 1, 1
 		}
 		walks := out.walk(rng, number, length, out.node2vec(p, q))
-		if seed%8 == 0 { // it looks at the same ratio
+		if seed%8 == 0 { // the certificate uses the same ratio as below
 			wantRule(t, Walks(g, number, length, p, q, walks), "")
 		}
 		steps, err := out.steps(g, number, length, p != 1 || q != 1, walks)
@@ -104,7 +104,7 @@ func TestRightWalks(t *testing.T) {
 	}
 }
 
-// TestRightWalksEnd: a walk is shorter where it comes to a vertex without out-edges.
+// TestRightWalksEnd: a walk that reaches a vertex without out-edges ends early.
 func TestRightWalksEnd(t *testing.T) {
 	g := graph(t, 3, true, [][2]uint64{{0, 1}, {1, 2}}, nil)
 	walks := [][][]uint64{{{0, 1, 2}}, {{1, 2}}, {{2}}}
@@ -113,8 +113,8 @@ func TestRightWalksEnd(t *testing.T) {
 	wantRule(t, Walks(g, 1, 5, 1, 1, walks), "length")
 }
 
-// TestWalksThatAreSeldomWrong: what is wrong at one vertex of many is found from there alone, and
-// what is wrong by a little at each by its kind of arcs.
+// TestWalksThatAreSeldomWrong: a large error at a single vertex is found from this vertex's steps.
+// A small error at every vertex is found from the kinds of arcs.
 func TestWalksThatAreSeldomWrong(t *testing.T) {
 	for seed := range uint64(3) {
 		rng := rand.New(rand.NewPCG(seed, 49))
@@ -137,7 +137,7 @@ func TestWalksThatAreSeldomWrong(t *testing.T) {
 	}
 }
 
-// TestWrongWalks: walks that are no random ones, or those of other parameters, are rejected.
+// TestWrongWalks: walks that are not random, or have other parameters, are rejected.
 func TestWrongWalks(t *testing.T) {
 	const number, length = 40, 12
 	for seed := range uint64(5) {

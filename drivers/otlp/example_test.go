@@ -9,7 +9,7 @@ import (
 	_ "github.com/superstep-go/superstep/drivers/otlp"
 )
 
-// With OTEL_EXPORTER_OTLP_ENDPOINT in the environment this run is a trace in a collector.
+// If OTEL_EXPORTER_OTLP_ENDPOINT is set, this run sends a trace to a collector.
 func Example() {
 	ctx := context.Background()
 	g, err := superstep.Load(ctx, "path:vertices=3")

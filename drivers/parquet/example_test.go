@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio/parquet"
 )
 
-// A table of edges in a Parquet file.
+// This example loads a table of edges from a Parquet file.
 func Example() {
 	dir, err := os.MkdirTemp("", "parquet")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	_ "github.com/superstep-go/superstep/drivers/s3"
 )
 
-// A graph in a bucket. The example needs one, so it is compiled only.
+// This example loads a graph from a bucket. It needs one, so it is only compiled.
 func Example() {
 	g, err := superstep.Load(context.Background(), "s3://graphs/roads.el")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 var header = backup.Header{Format: 2, Created: time.Unix(1e9,
 	0).UTC(), Version: "v", Run: 7, Jobs: 1, Graphs: 2, Results: 3, Columns: 4}
 
-// archive makes a backup of two files.
+// archive returns a backup of two files.
 func archive(t testing.TB) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -37,7 +37,7 @@ func archive(t testing.TB) []byte {
 	return out.Bytes()
 }
 
-// TestRoundTrip: what was written is extracted.
+// TestRoundTrip extracts what was written.
 func TestRoundTrip(t *testing.T) {
 	data, dir := archive(t), t.TempDir()
 	root, err := os.OpenRoot(dir)
@@ -62,7 +62,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestWriterWantsAllBytes: a file that is shorter than it was said to be is an error.
+// TestWriterWantsAllBytes: a file with fewer bytes than announced is an error.
 func TestWriterWantsAllBytes(t *testing.T) {
 	w, err := backup.NewWriter(io.Discard, header)
 	if err == nil {
@@ -73,7 +73,7 @@ func TestWriterWantsAllBytes(t *testing.T) {
 	}
 }
 
-// TestDamageIsFound: a changed byte of what files hold, of names and of checksums, and a cut at any
+// TestDamageIsFound changes a byte of a file, a name or a checksum, and cuts the archive at any
 // block.
 func TestDamageIsFound(t *testing.T) {
 	data := archive(t)
@@ -99,7 +99,8 @@ func TestDamageIsFound(t *testing.T) {
 	}
 }
 
-// TestStrangers: entries that are no files of a directory are refused, whatever their checksums.
+// TestStrangers: entries other than files below the directory are refused, even with right
+// checksums.
 func TestStrangers(t *testing.T) {
 	for _, e := range []tar.Header{
 		{Typeflag: tar.TypeReg, Name: "../up"},
@@ -132,8 +133,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// FuzzVerify: whatever an archive holds, reading it ends, and one that counts as whole has what was
-// written.
+// FuzzVerify: for any bytes, verification ends, and a complete archive has the written files.
 func FuzzVerify(f *testing.F) {
 	f.Add(archive(f), uint16(3), byte(1))
 	f.Add([]byte("no archive"), uint16(0), byte(0))

@@ -30,7 +30,7 @@ func perWord(b *testing.B, name string, f func()) {
 	})
 }
 
-// BenchmarkWords passes over a bitmap, by its density.
+// BenchmarkWords iterates over bitmaps of different densities.
 func BenchmarkWords(b *testing.B) {
 	for _, density := range []float64{0.01, 0.5, 1} {
 		set, mask := dense(density), dense(0.5)
@@ -54,8 +54,8 @@ func BenchmarkWords(b *testing.B) {
 	}
 }
 
-// BenchmarkFrontier fills and clears a frontier of so many bits of 2^20: a small one costs what it
-// holds.
+// BenchmarkFrontier fills and clears frontiers of 2^20 bits with different numbers of set bits. The
+// cost of a small one depends only on its set bits.
 func BenchmarkFrontier(b *testing.B) {
 	for _, n := range []int{1, 1 << 10, 1 << 18} {
 		rng := rand.New(rand.NewPCG(2, 2))

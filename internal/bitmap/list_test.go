@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// falling is a set whose density falls from one to about one in rare, over so many words.
+// falling returns a set of the given number of words. Its density falls from 1 to about 1/rare.
 func falling(rng *rand.Rand, words int, rare float64) []uint64 {
 	set := make([]uint64, words)
 	for i := range uint32(64 * words) {
@@ -29,7 +29,7 @@ func TestListAgainstItsMembers(t *testing.T) {
 			sets = append(sets, falling(rng, words, rare))
 		}
 	}
-	far := make([]uint64, 5000) // words without members, before, between and behind
+	far := make([]uint64, 5000) // words without members are before, between and after the others
 	for _, i := range []uint32{70_000, 70_001, 70_100, 200_000} {
 		Set(far, i)
 	}
@@ -44,7 +44,7 @@ func TestListAgainstItsMembers(t *testing.T) {
 			t.Fatalf("set %d: members %v, count %d, want %v", k, got, l.Count(), members)
 		}
 		for _, density := range []float64{0, 0.0005, 0.05, 0.6, 1} {
-			f := NewFrontier(make([]uint64, len(set)+3)) // slots go on behind the owned
+			f := NewFrontier(make([]uint64, len(set)+3)) // slots continue after the owned ones
 			for i := range uint32(64 * len(f.Words)) {
 				if rng.Float64() < density {
 					f.Add(i)
@@ -74,7 +74,7 @@ func TestListAgainstItsMembers(t *testing.T) {
 	}
 }
 
-// compareShared checks what Shared gives, and that it rises, against the set.
+// compareShared compares Shared with the set, and checks that it goes in rising order.
 func compareShared(f *Frontier, set []uint64, l *List) (wrong string) {
 	ranks, shared, last := Rank(set, nil), make([]uint64, len(set)), -1
 	l.Shared(f, func(w int, word, mask uint64, rank uint32) {
@@ -94,13 +94,14 @@ func compareShared(f *Frontier, set []uint64, l *List) (wrong string) {
 	return wrong
 }
 
-// TestCut: behind no other border are as many words more than a half of the members.
+// TestCut: no other cut saves more than that of Cut. A cut saves two units for each word after it,
+// and costs one for each member after it.
 func TestCut(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 200 {
 		set := random(rng, rng.IntN(30))
 		for w := range set {
-			for range w / 4 { // falling
+			for range w / 4 { // falling density
 				set[w] &= rng.Uint64()
 			}
 		}
@@ -118,8 +119,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// BenchmarkList intersects a frontier with lists of a million vertices, in both forms, by the
-// list's members a word.
+// BenchmarkList intersects a frontier with lists of a million vertices, in both forms and with
+// different numbers of members per word.
 func BenchmarkList(b *testing.B) {
 	for _, members := range []float64{0.1, 1, 3, 6, 20} {
 		set := dense(members / 64)

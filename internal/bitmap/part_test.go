@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// compareParts cuts a list into parts, and compares what they share with a frontier with what the
-// list does.
+// compareParts cuts a list into parts. It compares their intersections with a frontier with that of
+// the whole list.
 func compareParts(f *Frontier, l *List, rng *rand.Rand) (wrong string) {
 	ranks := func(l *List, from uint32) (all []uint32) {
 		l.Shared(f, func(_ int, word, mask uint64, rank uint32) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestBuildID: the id is that of the go command, and what has none has none.
+// TestBuildID: the id equals the one of the go command. A file without an id has none.
 func TestBuildID(t *testing.T) {
 	path, err := os.Executable()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 )
 
-// TestTable: programs are in order, sound, and explained.
+// TestTable: programs are sorted, valid, and described.
 func TestTable(t *testing.T) {
 	all := builtin.Programs()
 	if !slices.IsSortedFunc(all, func(a, b engine.Registered) int { return cmp.Compare(a.Name, b.Name) }) {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// made makes a CA in a new directory and issues certificates.
+// made creates a CA in a new directory and issues certificates.
 func made(t testing.TB, requests ...Request) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -44,7 +44,8 @@ func load(t testing.TB, n Names) *Files {
 	return f
 }
 
-// shake makes a handshake, and returns whom the server sees and why the client ended it.
+// shake runs a TLS handshake. It returns the client's identity as the server sees it, and both
+// errors.
 func shake(t testing.TB, server *Files, client *tls.Config) (who Identity, serverErr, clientErr error) {
 	t.Helper()
 	a, b := net.Pipe()
@@ -70,8 +71,8 @@ func shake(t testing.TB, server *Files, client *tls.Config) (who Identity, serve
 	return who, serverErr, <-done
 }
 
-// TestWhoIsWho: a server knows whom it talks to by a good certificate alone, and a client goes on
-// with none but a master of its CA and host.
+// TestWhoIsWho: a server identifies a client only by a valid certificate. A client accepts only
+// servers with the right role, CA and host.
 func TestWhoIsWho(t *testing.T) {
 	dir := made(
 		t, Request{"m", Master, []string{"127.0.0.1", "localhost"}, 5},
@@ -138,7 +139,7 @@ func TestWhoIsWho(t *testing.T) {
 	}
 }
 
-// TestTime: a certificate that expires is refused from then on, also on a connection that there is.
+// TestTime: an expired certificate is refused, even on an existing connection.
 func TestTime(t *testing.T) {
 	dir := made(t, Request{"m", Master, []string{"h"}, 5}, Request{"w", Worker, nil, 2})
 	f := load(t, namesIn(dir, "m"))
@@ -172,8 +173,8 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestReload: files that change are used from the next look on, also the CA; what is wrong or half
-// written is not.
+// TestReload: changed files are used from the next check, including the CA. Invalid or incomplete
+// files are ignored.
 func TestReload(t *testing.T) {
 	dir := made(t, Request{"m", Master, []string{"h"}, 5})
 	next := made(t, Request{"m", Master, []string{"h"}, 5}, Request{"w", Worker, nil, 5})
@@ -232,9 +233,8 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestReplacedCA: a certificate of the CA before is refused as soon as another one is read, also on
-// a connection whose certificate was checked a moment ago, and is good again when the first is
-// back.
+// TestReplacedCA: after the CA is replaced, certificates of the old CA are refused, even on a
+// connection whose certificate was just checked. They are valid again when the old CA is restored.
 func TestReplacedCA(t *testing.T) {
 	dir := made(t, Request{"m", Master, []string{"h"}, 5}, Request{"w", Worker, nil, 5})
 	next := made(t, Request{"m", Master, []string{"h"}, 5})
@@ -254,7 +254,7 @@ func TestReplacedCA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Cert, f.Key = "", "" // what the process shows stays as it is
+	f.Cert, f.Key = "", "" // keep the process's own certificate
 	for i, ca := range [][]byte{first, second, first, second} {
 		now = now.Add(2 * time.Second)
 		if err := errors.Join(os.WriteFile(f.CA, ca, 0o600),
@@ -267,7 +267,7 @@ func TestReplacedCA(t *testing.T) {
 	}
 }
 
-// TestLoadRefuses names what is wrong with files.
+// TestLoadRefuses: errors describe the defects of files.
 func TestLoadRefuses(t *testing.T) {
 	dir := made(t, Request{"m", Master, []string{"h"}, 5}, Request{"w", Worker, nil, 5})
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -290,7 +290,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// FuzzRoles: whatever names a certificate has, roles are those of our own names alone.
+// FuzzRoles: only names in our own form give roles to a certificate.
 func FuzzRoles(f *testing.F) {
 	f.Add("superstep:role:worker")
 	f.Add("superstep:role:worker,client")

@@ -20,13 +20,13 @@ import (
 	"github.com/superstep-go/superstep/internal/store/storetest"
 )
 
-// part makes a part of so many vertices.
+// part returns a part of a checkpoint with this number of vertices.
 func part(superstep, partition, of, vertices int) *Part {
 	p := &Part{Partition: partition, Of: of, Superstep: superstep, Vertices: vertices, Print: uint64(partition + 1)}
 	rng := rand.New(rand.NewPCG(uint64(superstep), uint64(partition)))
 	values := make([]byte, 8*vertices)
 	for i := range values {
-		values[i] = byte(rng.Uint32() >> (i % 8 * 3)) // some of it can be compressed
+		values[i] = byte(rng.Uint32() >> (i % 8 * 3)) // some of it is compressible
 	}
 	p.Add("values", values)
 	p.Add("active", make([]byte, vertices/8))
@@ -34,7 +34,7 @@ func part(superstep, partition, of, vertices int) *Part {
 	return p
 }
 
-// TestSmallPartsMakeLittleGarbage: what is made for a part is in proportion to it.
+// TestSmallPartsMakeLittleGarbage: the memory allocated for a part is proportional to its size.
 func TestSmallPartsMakeLittleGarbage(t *testing.T) {
 	const parts = 20
 	var before, after runtime.MemStats
@@ -77,7 +77,7 @@ func TestAPartIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// TestFlushAfterClose: nobody waits for parts that were given up, nor for those that come later.
+// TestFlushAfterClose: Flush does not wait for parts that were given up, or that are added later.
 func TestFlushAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		place := &storetest.View{Memory: new(storetest.Memory), Trouble: func(ctx context.Context,
@@ -90,7 +90,7 @@ func TestFlushAfterClose(t *testing.T) {
 		for i := range 30 {
 			w.Write(part(i, 0, 1, 10))
 		}
-		synctest.Wait() // until it stores the first, for ever
+		synctest.Wait() // until it stores the first part, which never ends
 		w.Close()
 		began := time.Now()
 		if w.Flush(); time.Since(began) > 0 {
@@ -182,7 +182,7 @@ func TestOlderCheckpointsArePruned(t *testing.T) {
 	}
 }
 
-// Whatever byte of a checkpoint is another, it is found, and the one before is used.
+// A changed byte anywhere in a checkpoint is detected, and the previous checkpoint is used.
 func TestABrokenCheckpointIsFound(t *testing.T) {
 	s, dir := openDir(t)
 	k := NewKeeper(s, Policy{Every: 1}, 0, func(text string) { t.Error(text) }, func(Event) {})
@@ -239,7 +239,7 @@ func TestABrokenCheckpointIsFound(t *testing.T) {
 	t.Logf("%d broken checkpoints, all found", broke)
 }
 
-// full is a store that stores nothing while it is.
+// full is a store that fails to store while full is true.
 type full struct {
 	store.Store
 	full bool
@@ -288,7 +288,7 @@ func TestACheckpointThatFailsIsToldAndTheLastStays(t *testing.T) {
 func TestWhenACheckpointIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := Policy{MTBF: 1000 * time.Second}
-		k := NewKeeper(nil, p, 2*bytesASecond, nil, nil) // it is taken to cost 2 s
+		k := NewKeeper(nil, p, 2*bytesASecond, nil, nil) // a checkpoint is assumed to take 2 s
 		k.Begin(0)
 		<-time.After(63 * time.Second)
 		if k.Due(5) {
@@ -305,7 +305,8 @@ func TestWhenACheckpointIsDue(t *testing.T) {
 	})
 }
 
-// A store that does not answer holds neither the next checkpoint for ever nor the end of the run.
+// A store that does not answer delays the next checkpoint and the end of the run only for a limited
+// time.
 func TestAStoreThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		place := hanging{}
@@ -329,8 +330,8 @@ func (hanging) Put(ctx context.Context, _ string, _ io.ReaderAt, _ int64) error 
 	return ctx.Err()
 }
 
-// TestFailuresInARow: of checkpoints that cannot be stored, one after the other, the first and the
-// tenth are said, and that they are stored again.
+// TestFailuresInARow: when checkpoints fail one after the other, the first and the tenth failure
+// are reported, and the recovery.
 func TestFailuresInARow(t *testing.T) {
 	place, _ := openDir(t)
 	s := &full{Store: place, full: true}
@@ -363,7 +364,8 @@ func TestFailuresInARow(t *testing.T) {
 	}
 }
 
-// TestManifestThatIsNone: it is said that it is cut, and where, or which version has written it.
+// TestManifestThatIsNone: the error tells where a manifest is cut off, or which version has written
+// it.
 func TestManifestThatIsNone(t *testing.T) {
 	for data, want := range map[string]string{
 		"":                             "it is empty, or cut off after 0 bytes",
@@ -378,8 +380,8 @@ func TestManifestThatIsNone(t *testing.T) {
 	}
 }
 
-// TestCheckpointsOfAnEarlierVersion are refused as such, and stay whole beside newer ones that are
-// removed.
+// TestCheckpointsOfAnEarlierVersion: they are refused with this reason. Prune removes newer parts
+// without a manifest, but keeps these checkpoints.
 func TestCheckpointsOfAnEarlierVersion(t *testing.T) {
 	s, dir := openDir(t)
 	part := "part-000000007-abc-00000-of-00001"

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestPlaceOfTwoRuns has two runs keep checkpoints in one place: one of the same job may go on
-// there, and one of another is told.
+// TestPlaceOfTwoRuns: two runs store checkpoints in one place. A run of the same job may continue
+// there; a run of another job gets an error.
 func TestPlaceOfTwoRuns(t *testing.T) {
 	for name, c := range map[string]struct {
 		other func(m *Manifest)
@@ -57,8 +57,9 @@ func TestPlaceOfTwoRuns(t *testing.T) {
 	}
 }
 
-// TestCheckpointInThePlaceOfABrokenOne: a run that comes again to where another attempt had a
-// checkpoint, of which a part is gone or cut, has one there.
+// TestCheckpointInThePlaceOfABrokenOne: an earlier attempt left a checkpoint, maybe with a missing
+// or truncated part. When a run reaches the same superstep again, it replaces a broken checkpoint.
+// An intact one stays.
 func TestCheckpointInThePlaceOfABrokenOne(t *testing.T) {
 	for what, breaks := range map[string]func(file string) error{
 		"a part is gone": os.Remove,
@@ -91,7 +92,8 @@ func TestCheckpointInThePlaceOfABrokenOne(t *testing.T) {
 	}
 }
 
-// TestPruneCountsThoseInOrder breaks the newest of two checkpoints: it goes, and not the other.
+// TestPruneCountsThoseInOrder: the newer of two checkpoints is damaged. It is removed, and the
+// older one stays.
 func TestPruneCountsThoseInOrder(t *testing.T) {
 	for _, reads := range []bool{false, true} {
 		s, dir := openDir(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// TestTwoRunsInAnEmptyPlace: of two runs that both found a place empty one has it, whatever
-// supersteps they save, and the other changes nothing there.
+// TestTwoRunsInAnEmptyPlace: two runs found a place empty. Only one gets it, whatever supersteps
+// they store; the other changes nothing there.
 func TestTwoRunsInAnEmptyPlace(t *testing.T) {
 	for name, done := range map[string]bool{"the second is done first": true, "the second fails": false} {
 		t.Run(name, func(t *testing.T) {
@@ -56,8 +56,8 @@ func TestTwoRunsInAnEmptyPlace(t *testing.T) {
 	}
 }
 
-// TestOwnerGoesOn: a run that goes on from its checkpoint in the same place is the owner still, and
-// removes nothing if it cannot begin; one that stored none leaves nothing.
+// TestOwnerGoesOn: a run that resumes from its checkpoint in the same place remains the owner. If
+// it cannot start, it removes nothing. A run that stored no checkpoint leaves no files.
 func TestOwnerGoesOn(t *testing.T) {
 	s, dir := openDir(t)
 	k := NewKeeper(s, Policy{Every: 1}, 0, func(text string) { t.Error(text) }, func(Event) {})
@@ -72,7 +72,7 @@ func TestOwnerGoesOn(t *testing.T) {
 	there := names(t, dir)
 	failed := NewKeeper(s, Policy{Every: 1}, 0, func(text string) { t.Error(text) }, func(Event) {})
 	failed.Own(run, true)
-	failed.Close(false) // before it has begun: the checkpoint is of another program
+	failed.Close(false) // before it starts: the checkpoint is of another program
 	if got := names(t, dir); got != there {
 		t.Fatalf("found %s, expected %s", got, there)
 	}

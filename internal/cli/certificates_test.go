@@ -8,7 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/builtin"
 )
 
-// TestCertificates: there is one for each built-in program, and for no other.
+// TestCertificates: every built-in program has a certificate, and no other program has one.
 func TestCertificates(t *testing.T) {
 	var want []string
 	for _, p := range builtin.Programs() {

@@ -9,8 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/checkpoint"
 )
 
-// TestWhenOverBefore: of when checkpoints are taken a run that goes on keeps what it is not told
-// anew.
+// TestWhenOverBefore: a resumed run keeps those checkpoint settings that are not given again.
 func TestWhenOverBefore(t *testing.T) {
 	before := checkpoint.Policy{Every: 10, MTBF: time.Hour, Strict: true}
 	for _, c := range []struct {

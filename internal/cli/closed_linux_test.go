@@ -20,9 +20,8 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// TestAnotherUserGetsNothing: a cluster that was started without a flag for secrets serves its
-// user. Another one, who reaches all ports and has a state directory of another's, gets nothing
-// from any of them.
+// TestAnotherUserGetsNothing: a cluster started without a flag for secrets serves only its user.
+// Another user can reach all ports and may use another state directory, but gets no data.
 func TestAnotherUserGetsNothing(t *testing.T) {
 	t.Run("up", func(t *testing.T) {
 		p, address, _ := scripts.StartUp(t, "superstep", "--data-root", t.TempDir())
@@ -32,7 +31,7 @@ func TestAnotherUserGetsNothing(t *testing.T) {
 		if len(link) == 0 || strings.Count(p.Said.String(), link[1]) != 1 {
 			t.Errorf("it said %s", p.Said)
 		}
-		// The port was the system's choice, and with the master the token of its address goes.
+		// The system chose the port. The token for its address is removed when the master ends.
 		must(t, p.Process.Signal(os.Interrupt))
 		<-p.Ended
 		_, port, _ := strings.Cut(address, ":")
@@ -70,7 +69,7 @@ func TestAnotherUserGetsNothing(t *testing.T) {
 	})
 }
 
-// ownToken reads the token of this user's master at an address.
+// ownToken returns the token of this user's master at an address.
 func ownToken(t *testing.T, address string) string {
 	t.Helper()
 	_, port, _ := strings.Cut(address, ":")

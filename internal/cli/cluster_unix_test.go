@@ -15,19 +15,18 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// rest reads what a command says until it ends, and its exit status.
+// rest reads the output of a command until it ends, and returns its exit status.
 func (c *interrupted) rest() (string, int) {
 	var text strings.Builder
 	lines := bufio.NewScanner(c.stderr)
 	for lines.Scan() {
 		text.WriteString(lines.Text() + "\n")
 	}
-	_ = c.Wait() // the status is returned
+	_ = c.Wait() // the status is returned below
 	return text.String(), c.ProcessState.ExitCode()
 }
 
-// interruptedJob checks that a command that was interrupted has cancelled its job, and left
-// nothing.
+// interruptedJob checks that an interrupted command has cancelled its job and left no files.
 func interruptedJob(t *testing.T, c *scripts.Processes, run *interrupted, files ...string) {
 	t.Helper()
 	text, code := run.rest()
@@ -45,7 +44,7 @@ func interruptedJob(t *testing.T, c *scripts.Processes, run *interrupted, files 
 	}
 }
 
-// TestInterruptQueuedJob interrupts a run whose job waits for a worker.
+// TestInterruptQueuedJob interrupts a run while its job waits for a worker.
 func TestInterruptQueuedJob(t *testing.T) {
 	c := scripts.NewCluster(t, "superstep", 0)
 	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", c.Address,
@@ -57,8 +56,7 @@ func TestInterruptQueuedJob(t *testing.T) {
 	interruptedJob(t, c, run)
 }
 
-// TestQueuedJobIsTold: a run whose job waits for its turn says so after a while, and with -q it
-// does not.
+// TestQueuedJobIsTold: a run reports after a while that its job is queued. With -q it does not.
 func TestQueuedJobIsTold(t *testing.T) {
 	c := scripts.NewCluster(t, "superstep", 0)
 	quiet := start(t, nil, "superstep", "run", "wcc", "-q", "-g", "path:vertices=3", "--master",
@@ -72,7 +70,7 @@ func TestQueuedJobIsTold(t *testing.T) {
 	}
 }
 
-// TestInterruptLoadingJob interrupts a run whose graph takes seconds to load.
+// TestInterruptLoadingJob interrupts a run while its graph is loaded, which takes seconds.
 func TestInterruptLoadingJob(t *testing.T) {
 	c := scripts.NewCluster(t, "superstep", 1)
 	run := start(t, nil, "superstep", "run", "wcc", "-g", "kronecker:scale=20", "--master",
@@ -84,7 +82,7 @@ func TestInterruptLoadingJob(t *testing.T) {
 	interruptedJob(t, c, run)
 }
 
-// TestInterruptRunningJob interrupts a run in its supersteps, with two workers.
+// TestInterruptRunningJob interrupts a run during supersteps on two workers.
 func TestInterruptRunningJob(t *testing.T) {
 	c := scripts.NewCluster(t, "own", 2)
 	run := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el",
@@ -94,7 +92,7 @@ func TestInterruptRunningJob(t *testing.T) {
 	interruptedJob(t, c, run, "g.el")
 }
 
-// TestInterruptWatching ends the watching, and not the job.
+// TestInterruptWatching interrupts superstep watch. The job continues.
 func TestInterruptWatching(t *testing.T) {
 	m := newFakeMaster(t)
 	watch := start(t, nil, "superstep", "watch", "f00d-1", "--master", m.address)
@@ -108,9 +106,9 @@ func TestInterruptWatching(t *testing.T) {
 	}
 }
 
-// TestStoppedProcesses stops a worker for longer than its lease, and then all processes of the
-// cluster for several leases, as when a machine is suspended: a graph of the catalog is there
-// afterwards, and jobs on it compute what they did before.
+// TestStoppedProcesses stops a worker for longer than its lease. Then it stops all processes of the
+// cluster for several leases, as when a machine is suspended. Afterwards the catalog still has the
+// graph, and jobs on it give the same results.
 func TestStoppedProcesses(t *testing.T) {
 	const lease = time.Second
 	c := scripts.NewCluster(t, "superstep", 2, "--lease", lease.String())
@@ -155,8 +153,8 @@ func TestStoppedProcesses(t *testing.T) {
 	}
 }
 
-// TestMasterStaysAway loses the master while a job is watched, for longer than the client is
-// patient.
+// TestMasterStaysAway: the master is lost while a job is watched, for longer than the client
+// retries.
 func TestMasterStaysAway(t *testing.T) {
 	c := scripts.NewCluster(t, "own", 1)
 	run := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el",
@@ -177,8 +175,8 @@ func TestMasterStaysAway(t *testing.T) {
 	}
 }
 
-// TestInterruptSubmitting interrupts a run whose job the master has not taken yet: it is cancelled
-// as soon as it is.
+// TestInterruptSubmitting interrupts a run before the master has accepted its job. The job is
+// cancelled as soon as it is accepted.
 func TestInterruptSubmitting(t *testing.T) {
 	for _, detach := range []bool{false, true} {
 		m := newFakeMaster(t, "submit")
@@ -202,7 +200,7 @@ func TestInterruptSubmitting(t *testing.T) {
 	}
 }
 
-// TestInterruptTwiceSubmitting does not wait for a master that does not answer.
+// TestInterruptTwiceSubmitting: after two interrupts a command does not wait for a silent master.
 func TestInterruptTwiceSubmitting(t *testing.T) {
 	m := newFakeMaster(t, "submit")
 	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address)
@@ -221,8 +219,8 @@ func TestInterruptTwiceSubmitting(t *testing.T) {
 	}
 }
 
-// TestCancellationThatFails gives up a job whose cancellation the master has not answered yet, and
-// then refuses: it may go on.
+// TestCancellationThatFails: the master delays a cancellation and then refuses it. The command
+// gives up, and reports that the job may continue.
 func TestCancellationThatFails(t *testing.T) {
 	m := newFakeMaster(t, "cancel")
 	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address)
@@ -238,7 +236,7 @@ func TestCancellationThatFails(t *testing.T) {
 	}
 }
 
-// TestTraceOfAnInterruptedJob: the trace of a job that an interrupt cancels says how it ended.
+// TestTraceOfAnInterruptedJob: the trace of a job cancelled by an interrupt has its end.
 func TestTraceOfAnInterruptedJob(t *testing.T) {
 	m := newFakeMaster(t)
 	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address,
@@ -262,7 +260,7 @@ func TestTraceOfAnInterruptedJob(t *testing.T) {
 	}
 }
 
-// TestJobThatCannotBeWatched: its name is known all the same.
+// TestJobThatCannotBeWatched: the command still prints the job's id.
 func TestJobThatCannotBeWatched(t *testing.T) {
 	m := newFakeMaster(t, "watch")
 	args := []string{
@@ -278,8 +276,8 @@ func TestJobThatCannotBeWatched(t *testing.T) {
 	}
 }
 
-// TestInterruptFetching interrupts a run whose job is done: the result stays with the master, and
-// no file is half written.
+// TestInterruptFetching interrupts a run while it fetches the result of the finished job. The
+// result stays in the master, and no incomplete file is left.
 func TestInterruptFetching(t *testing.T) {
 	m := newFakeMaster(t, "result")
 	close(m.finish)
@@ -298,8 +296,8 @@ func TestInterruptFetching(t *testing.T) {
 	}
 }
 
-// TestInterruptGraphsLoad ends the loading of a graph: it is gone, and the worker is free for
-// others.
+// TestInterruptGraphsLoad interrupts the loading of a graph. The graph is removed, and the worker
+// can run other commands.
 func TestInterruptGraphsLoad(t *testing.T) {
 	c := scripts.NewCluster(t, "superstep", 1)
 	run := start(t, nil, "superstep", "graphs", "load", "g", "--graph", "kronecker:scale=20",
@@ -329,7 +327,7 @@ func TestInterruptGraphsLoad(t *testing.T) {
 	}
 }
 
-// TestNamesThatAreNoUTF8 are bad usage of a cluster, said at once.
+// TestNamesThatAreNoUTF8: for a cluster they are a usage error, reported at once.
 func TestNamesThatAreNoUTF8(t *testing.T) {
 	m := newFakeMaster(t)
 	bad := "\xff.el"

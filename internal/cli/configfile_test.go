@@ -99,8 +99,7 @@ func TestConfigFile(t *testing.T) {
 	}
 }
 
-// FuzzConfig: whatever a file has, it is settings of flags that there are, or an error; and never
-// the end.
+// FuzzConfig: any file gives settings of existing flags or an error, and never a panic.
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte("listen: 10.0.0.1:7700\nlease: 5s\nretries: 7\ninsecure-token: true\ndata-root: [a, b]\n"))
 	f.Add([]byte("listen: &x |\n  a\nlog: *x\n<<: {lease: 1s}\n"))

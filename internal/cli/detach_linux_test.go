@@ -15,7 +15,8 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// onTerminal is a command whose terminal a test sits at.
+// onTerminal is a command on a pseudo-terminal. The test reads the terminal's display and types on
+// it.
 type onTerminal struct {
 	*exec.Cmd
 	t       *testing.T
@@ -24,7 +25,7 @@ type onTerminal struct {
 	ended   chan struct{}
 }
 
-// terminalFor starts a command on a pseudo-terminal of its own, whose Ctrl-C is then its interrupt.
+// terminalFor starts a command on a new pseudo-terminal, whose Ctrl-C interrupts the command.
 func terminalFor(t *testing.T, name string, args ...string) *onTerminal {
 	t.Helper()
 	display, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -51,14 +52,14 @@ func terminalFor(t *testing.T, name string, args ...string) *onTerminal {
 	t.Cleanup(func() { _ = c.Process.Kill() })
 	go func() {
 		defer close(c.ended)
-		// it ends with an error when nobody has the terminal any more
+		// it ends with an error when nobody has the terminal open any more
 		_, _ = io.Copy(c.said, display)
-		_ = c.Wait() // the status is looked at
+		_ = c.Wait() // the status is checked elsewhere
 	}()
 	return c
 }
 
-// says waits until the terminal has shown a text so many times.
+// says waits until the terminal has shown a text this many times.
 func (c *onTerminal) says(text string, times int) {
 	c.t.Helper()
 	if !scripts.Soon(func() bool { return strings.Count(c.said.String(), text) >= times }) {
@@ -72,7 +73,7 @@ func (c *onTerminal) types(text string) {
 	must(c.t, err)
 }
 
-// ends checks the exit status, and what the terminal shows last.
+// ends checks the exit status and the last text on the terminal.
 func (c *onTerminal) ends(code int, text string) {
 	c.t.Helper()
 	if !scripts.Soon(func() bool {
@@ -100,7 +101,7 @@ func asked(t *testing.T, args ...string) (*fakeMaster, *onTerminal) {
 	m := newFakeMaster(t)
 	c := terminalFor(t, "superstep",
 		append([]string{"run", "wcc", "-g", "path:vertices=3", "--master", m.address}, args...)...)
-	c.says("running wcc", 1) // the display
+	c.says("running wcc", 1) // the progress display
 	c.types(ctrlC)
 	c.says(question, 1)
 	return m, c
@@ -137,7 +138,8 @@ func TestSecondInterruptCancels(t *testing.T) {
 	c.ends(1, "superstep: interrupted: job f00d-1 is cancelled\n")
 }
 
-// TestInterruptAsksAndGoesOn goes on waiting, is asked again, and the job is done meanwhile.
+// TestInterruptAsksAndGoesOn answers that waiting continues, and is asked again. Meanwhile the job
+// ends.
 func TestInterruptAsksAndGoesOn(t *testing.T) {
 	m, c := asked(t, "-o", "out")
 	shown := strings.Count(c.said.String(), "running wcc")
@@ -153,8 +155,7 @@ func TestInterruptAsksAndGoesOn(t *testing.T) {
 	}
 }
 
-// TestTerminateDoesNotAsk cancels the job without a question, as it does where there is no
-// terminal.
+// TestTerminateDoesNotAsk: SIGTERM cancels the job without a question, as without a terminal.
 func TestTerminateDoesNotAsk(t *testing.T) {
 	m := newFakeMaster(t)
 	c := terminalFor(t, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address)

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// RunSpoiled is Run with programs whose results are wrong at one vertex.
+// RunSpoiled is Run with programs whose result is wrong at one vertex.
 func RunSpoiled(args []string) int {
 	entries := builtin.Programs()
 	for i := range entries {
@@ -25,8 +25,8 @@ func RunSpoiled(args []string) int {
 	return (&app{name: "spoiled", programs: entries, out: os.Stdout, err: os.Stderr}).main(args)
 }
 
-// RunReplaced is Run with a program in the place of the built-in one of its name, which Run
-// refuses.
+// RunReplaced is Run with a program that replaces the built-in one of the same name. Run itself
+// refuses this.
 func RunReplaced(args []string, other engine.Registered) int {
 	entries := builtin.Programs()
 	for i := range entries {
@@ -37,7 +37,7 @@ func RunReplaced(args []string, other engine.Registered) int {
 	return (&app{name: "replaced", programs: entries, out: os.Stdout, err: os.Stderr, in: os.Stdin}).main(args)
 }
 
-// spoiled is a program whose last vertex has a wrong value.
+// spoiled is a program whose result is wrong at the last vertex.
 type spoiled struct{ engine.Program }
 
 func (s spoiled) Bind(ctx context.Context, g *graph.Graph, o engine.Options) (engine.Bound, error) {
@@ -53,7 +53,7 @@ type wrong struct {
 	graph *graph.Graph
 }
 
-// Append spoils the value of the last vertex.
+// Append corrupts the value of the last vertex.
 func (w wrong) Append(dst []byte, id pregel.VertexID) []byte {
 	if int(id) == w.graph.N-1 {
 		switch value := w.Any(id).(type) {
@@ -65,15 +65,15 @@ func (w wrong) Append(dst []byte, id pregel.VertexID) []byte {
 			return strconv.AppendInt(dst, value+1, 10)
 		case uint64:
 			return strconv.AppendUint(dst, value+1, 10)
-		default: // one whose text ends in a number
+		default: // a type whose text ends in a number
 			return append(w.Bound.Append(dst, id), '1')
 		}
 	}
 	return w.Bound.Append(dst, id)
 }
 
-// Asynchronous returns the standard error of a command that serves others, which ends up in w, and
-// what flushes it.
+// Asynchronous returns the standard error of a command that serves others. Its output goes to w;
+// flush writes the rest.
 func Asynchronous(w io.Writer) (stderr io.Writer, flush func()) {
 	a := &app{err: w}
 	a.writeAsync()

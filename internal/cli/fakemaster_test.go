@@ -21,25 +21,25 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// fakeMaster has one job that runs until it is cancelled or let go, and can be slow where a test
-// wants it to be.
+// fakeMaster is a master with one job, which runs until it is cancelled or the test ends it. Some
+// calls can be delayed.
 type fakeMaster struct {
 	control.UnimplementedClusterHandler
 	address string
 
-	called chan string   // the calls that come
-	submit chan struct{} // submissions wait for it, if there is one
-	result chan struct{} // results wait for it in the middle, if there is one
-	cancel chan struct{} // a cancellation waits for it, and is refused, if there is one
-	finish chan struct{} // the job is done
+	called chan string   // the received calls
+	submit chan struct{} // if not nil, submissions wait for it
+	result chan struct{} // if not nil, results wait for it in the middle
+	cancel chan struct{} // if not nil, a cancellation waits for it and is then refused
+	finish chan struct{} // closed when the job is done
 	once   sync.Once
-	// watches are refused
+	// refuse watches
 	unwatched bool
-	stopped   chan struct{} // the job is cancelled
+	stopped   chan struct{} // closed when the job is cancelled
 	heard     atomic.Bool   // a client has confirmed the job
 }
 
-// newFakeMaster starts one; slow are the calls that wait.
+// newFakeMaster starts a fake master. slow has the names of delayed calls.
 func newFakeMaster(t *testing.T, slow ...string) *fakeMaster {
 	t.Helper()
 	m := &fakeMaster{called: make(chan string,
@@ -110,7 +110,7 @@ func (m *fakeMaster) SubmitJob(ctx context.Context, _ *control.SubmitJobRequest)
 	return m.job(control.JobState_JOB_STATE_QUEUED, ""), nil
 }
 
-// state is how the job is now.
+// state returns the current state of the job.
 func (m *fakeMaster) state() *control.Job {
 	select {
 	case <-m.stopped:

@@ -14,7 +14,7 @@ import (
 
 var flagLine = regexp.MustCompile(`(?m)^ +(-\w, )?--[a-z]`)
 
-// TestHelpHasFewFlags: the help of a command shows at most 20 flags, --help-all all of them.
+// TestHelpHasFewFlags: the help of a command shows at most 20 flags. With --help-all it shows all.
 func TestHelpHasFewFlags(t *testing.T) {
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
@@ -41,7 +41,8 @@ func TestHelpHasFewFlags(t *testing.T) {
 		if shown["--help"] > 20 {
 			t.Errorf("%s --help shows %d flags", c.CommandPath(), shown["--help"])
 		}
-		if want := flagsOfCommand(c) + 3; shown["--help-all"] != want { // and those of all commands
+		// including those of all commands
+		if want := flagsOfCommand(c) + 3; shown["--help-all"] != want {
 			t.Errorf("%s --help-all shows %d flags, expected %d", c.CommandPath(),
 				shown["--help-all"], want)
 		}
@@ -49,13 +50,14 @@ func TestHelpHasFewFlags(t *testing.T) {
 	walk(Commands())
 }
 
-// flagsOfCommand counts the flags that only a command has, and --help.
+// flagsOfCommand counts the command's own flags, including --help.
 func flagsOfCommand(c *cobra.Command) int {
 	c.InitDefaultHelpFlag()
 	return len(flagLine.FindAllString(c.NonInheritedFlags().FlagUsages(), -1))
 }
 
-// TestCommandsHaveTheirNames: each command is made by its name, and alone if it is asked for.
+// TestCommandsHaveTheirNames: each command is created by its name, and no others are created with
+// it.
 func TestCommandsHaveTheirNames(t *testing.T) {
 	a := &app{name: "superstep", programs: builtin.Programs(), out: io.Discard, err: io.Discard}
 	for name, command := range a.commands() {
@@ -73,7 +75,7 @@ func TestCommandsHaveTheirNames(t *testing.T) {
 	}
 }
 
-// TestGroupsOfHelp: the help of run has its flags in groups.
+// TestGroupsOfHelp: the help of run shows its flags in groups.
 func TestGroupsOfHelp(t *testing.T) {
 	var out bytes.Buffer
 	Run("superstep", []string{"run", "--help"}, nil, &out, &out)
@@ -87,8 +89,8 @@ func TestGroupsOfHelp(t *testing.T) {
 	}
 }
 
-// TestMasterVariable: $SUPERSTEP_MASTER means a cluster to every command, and --master off this
-// process.
+// TestMasterVariable: every command uses the cluster in $SUPERSTEP_MASTER, and this process with
+// --master off.
 func TestMasterVariable(t *testing.T) {
 	t.Setenv(masterVariable, "127.0.0.1:1")
 	for _, args := range [][]string{

@@ -16,16 +16,17 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// pageJob is what the tests look at of a job as the API has it.
+// pageJob has the fields of a job in the API that the tests read.
 type pageJob struct {
 	ID, Program, State, Submitted, Finished string
 	Supersteps, Messages                    int
 }
 
-// noSteps is what the API says of a job whose supersteps are not kept.
+// noSteps is the API's answer for a job whose supersteps are not kept.
 const noSteps = `{"items":[]}`
 
-// history returns the jobs of a master's page, and by their ids all that the API says of them.
+// history returns the jobs on a master's page, and everything that the API returns about them, by
+// id.
 func history(t *testing.T, master string) (jobs []pageJob, all map[string]string) {
 	t.Helper()
 	get := func(path string) string {
@@ -33,7 +34,7 @@ func history(t *testing.T, master string) (jobs []pageJob, all map[string]string
 		return text
 	}
 	var list struct{ Items []pageJob }
-	_ = json.Unmarshal([]byte(get("")), &list) // a master that stands by has none
+	_ = json.Unmarshal([]byte(get("")), &list) // a standby master has none
 	all = map[string]string{}
 	for _, j := range list.Items {
 		for _, of := range []string{"", "/steps", "/partitions", "/report"} {
@@ -43,9 +44,9 @@ func history(t *testing.T, master string) (jobs []pageJob, all map[string]string
 	return list.Items, all
 }
 
-// TestRestartsKeepTheHistory: the page and the API of a master that is started again show the jobs
-// as before, and superstep jobs lists the same: also one that ran while the master was killed. Of
-// one whose record is damaged, or is another's, only the supersteps are missing.
+// TestRestartsKeepTheHistory: after restarts of the master, the page, the API and superstep jobs
+// show the same jobs, including one that ran while the master was killed. If a job's record is
+// damaged or belongs to another job, only its supersteps are missing.
 func TestRestartsKeepTheHistory(t *testing.T) {
 	t.Parallel()
 	token, _ := secrets(t)
@@ -73,7 +74,8 @@ func TestRestartsKeepTheHistory(t *testing.T) {
 		p.ended(status)
 		return p
 	}
-	// listed are the jobs as superstep jobs has them, and as the page does without searches.
+	// listed returns the jobs as superstep jobs prints them, and as the API lists them without
+	// searches.
 	listed := func() (terminal, api []string) {
 		p := launch(t, "jobs", "--all", "--json", "--master", at, "--token-file", token)
 		var all struct {
@@ -146,7 +148,7 @@ func TestRestartsKeepTheHistory(t *testing.T) {
 	record := func(number int) string { return filepath.Join(runs, fmt.Sprintf("%04d", number)) }
 	text, err := os.ReadFile(record(1))
 	must(t, err)
-	must(t, os.WriteFile(record(3), text, 0o600)) // of another job
+	must(t, os.WriteFile(record(3), text, 0o600)) // the record of another job
 	text[len(text)-1] ^= 1
 	must(t, os.WriteFile(record(1), text, 0o600))
 	start(at)
@@ -164,8 +166,8 @@ func TestRestartsKeepTheHistory(t *testing.T) {
 	}
 }
 
-// TestStandbysShowTheHistory: a master that takes over shows the job of the one before, which ended
-// just after it.
+// TestStandbysShowTheHistory: after a takeover, the new master shows the old master's job, which
+// ended just after the takeover.
 func TestStandbysShowTheHistory(t *testing.T) {
 	token, _ := secrets(t)
 	t.Setenv("SUPERSTEP_TOKEN_FILE", token)

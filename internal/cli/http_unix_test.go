@@ -19,8 +19,8 @@ import (
 
 var address = regexp.MustCompile(`(http://127\.0\.0\.1:[0-9]+/)(\?token=[0-9a-f]{64})?`)
 
-// saysAddress waits for a line with some text and an address, which it returns, and a client that
-// has opened the link, which was the only one with a token.
+// saysAddress waits for a line with the given text and an address. It returns the address, and a
+// client that has opened the link. Only this link has a token.
 func (c *interrupted) saysAddress(lines *bufio.Reader, text string) (string, *http.Client) {
 	c.t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -59,7 +59,7 @@ func get(t *testing.T, client *http.Client, url string) string {
 	return string(body)
 }
 
-// leaves interrupts a command that only serves, which ends it well.
+// leaves interrupts a command that serves until it is interrupted, and expects success.
 func (c *interrupted) leaves(lines *bufio.Reader) {
 	c.t.Helper()
 	must(c.t, c.Process.Signal(os.Interrupt))
@@ -117,7 +117,7 @@ func TestARunIsServedAndThenItsTrace(t *testing.T) {
 	}
 	ui.leaves(lines)
 
-	// A trace that takes long to read is shown as far as it is read.
+	// While a trace is being read, its beginning is already shown.
 	ui = start(t, map[string]string{"slow": "pipe"}, "sh", "-c",
 		"exec superstep ui /dev/stdin <slow")
 	slow, err := os.OpenFile(ui.Dir+"/slow", os.O_WRONLY, 0)
@@ -136,7 +136,7 @@ func TestARunIsServedAndThenItsTrace(t *testing.T) {
 	ui.leaves(lines)
 }
 
-// awaits asks a page until it has some text.
+// awaits requests a page until it contains a text.
 func awaits(t *testing.T, client *http.Client, url, want string) {
 	t.Helper()
 	body := ""

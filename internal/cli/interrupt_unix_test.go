@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// interrupted is a command that runs in a directory of its own until a signal ends it.
+// interrupted is a command that runs in its own directory until a signal ends it.
 type interrupted struct {
 	*exec.Cmd
 	t      *testing.T
@@ -54,21 +54,20 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// ends checks that the command, which has had its signal, ends as it should and leaves nothing but
-// the files given.
+// ends checks that the interrupted command ends correctly and leaves only the given files.
 func (c *interrupted) ends(files ...string) {
 	c.t.Helper()
 	begun := time.Now()
 	text, err := io.ReadAll(c.stderr)
 	must(c.t, err)
-	_ = c.Wait() // the status is looked at below
+	_ = c.Wait() // the status is checked below
 	if code := c.ProcessState.ExitCode(); code != 1 {
 		c.t.Errorf("exit status %d, want 1", code)
 	}
 	if !strings.HasSuffix(string(text), "superstep: interrupted\n") {
 		c.t.Errorf("said %q", text)
 	}
-	if took := time.Since(begun); took > time.Minute { // on a machine that does much else
+	if took := time.Since(begun); took > time.Minute { // the machine may be busy
 		c.t.Errorf("ended after %v", took)
 	}
 	var left []string
@@ -82,7 +81,7 @@ func (c *interrupted) ends(files ...string) {
 	}
 }
 
-// says waits for the command to say something.
+// says waits until the command has printed a text.
 func (c *interrupted) says(text string) {
 	c.t.Helper()
 	lines := bufio.NewReaderSize(c.stderr, 16)
@@ -106,7 +105,7 @@ func TestInterruptWhileReading(t *testing.T) {
 			args = append(args, "out")
 		}
 		c := start(t, map[string]string{"g.el": "pipe"}, "superstep", args...)
-		f, err := os.OpenFile(filepath.Join(c.Dir, "g.el"), os.O_WRONLY, 0) // waits for the reader
+		f, err := os.OpenFile(filepath.Join(c.Dir, "g.el"), os.O_WRONLY, 0) // waits for a reader
 		must(t, err)
 		_, err = f.WriteString(ring)
 		must(t, err)
@@ -138,7 +137,7 @@ func TestSecondInterruptKills(t *testing.T) {
 	go func() {
 		defer close(ended)
 		_, _ = io.Copy(io.Discard, c.stderr)
-		_ = c.Wait() // the status is looked at below
+		_ = c.Wait() // the status is checked below
 	}()
 	for {
 		select {
@@ -154,7 +153,7 @@ func TestSecondInterruptKills(t *testing.T) {
 	}
 }
 
-// TestInterruptWhileMeasuring interrupts netbench when its ranks are connected.
+// TestInterruptWhileMeasuring interrupts netbench after its ranks are connected.
 func TestInterruptWhileMeasuring(t *testing.T) {
 	c := start(t, nil, "superstep", "netbench", "--workers", "2", "--repetitions", "1000000",
 		"--json", "report", "--svg", "figure")

@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// TestHowWorkersDie ends workers in ways of which they cannot tell: the reason of their jobs does.
-// Others come in their place, and of the dead nothing is left.
+// TestHowWorkersDie ends workers in ways that they cannot report themselves. Their jobs have the
+// reason. New workers replace them, and no process remains.
 func TestHowWorkersDie(t *testing.T) {
 	t.Parallel()
 	up, address, _ := scripts.StartUp(t, "own")
@@ -43,7 +43,7 @@ func TestHowWorkersDie(t *testing.T) {
 			if !scripts.Soon(func() bool { return regexp.MustCompile(`superstep 3: here`).MatchString(said.String()) }) {
 				t.Fatalf("it said %s", said)
 			}
-			// as systemd does to all of a unit
+			// as systemd does with all processes of a unit
 			for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 				must(t, syscall.Kill(monitors["w1"], s))
 			}
@@ -53,7 +53,7 @@ func TestHowWorkersDie(t *testing.T) {
 			}
 			must(t, job.Process.Signal(syscall.SIGINT))
 		}
-		_ = job.Wait() // what it says is looked at
+		_ = job.Wait() // its output is checked elsewhere
 		want := regexp.MustCompile(`(?m)^superstep: job \S+ failed: 3 attempts: (worker w[12] was lost: ` + k.reason + ended + `(; |$)){3}`)
 		if k.killed {
 			want = regexp.MustCompile(`(?m)^superstep: warning: job \S+: worker w1 was lost: ` +
@@ -74,7 +74,7 @@ func TestHowWorkersDie(t *testing.T) {
 			}
 		}
 	}
-	// One that leaves is not reported.
+	// A worker that leaves is not reported.
 	const killed = "its process was killed"
 	reported := strings.Count(up.Said.String(), killed)
 	must(t, syscall.Kill(-scripts.ProcessesOf(t, up.Process.Pid)["w2"], syscall.SIGINT))

@@ -8,7 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// What Go 1.26 writes to the file of SetCrashOutput.
+// Output of Go 1.26 to the file of SetCrashOutput.
 const (
 	overflow = `
 runtime stack:
@@ -51,7 +51,7 @@ main.main()
 `
 )
 
-// TestWatchOver: what a monitor reads of a worker, and what it reports then.
+// TestWatchOver: a monitor reads a worker's output and reports why the worker ended.
 func TestWatchOver(t *testing.T) {
 	const known = "\x00" +
 		`{"Master":"a:1","Name":"w","Incarnation":7,"Token":"0123456789abcdef"}` + "\n"
@@ -87,13 +87,13 @@ func TestWatchOver(t *testing.T) {
 		}
 		in, out := io.Pipe()
 		go func() {
-			_, _ = io.WriteString(out, k.text) // who reads it reads all
+			_, _ = io.WriteString(out, k.text) // the reader reads everything
 			_ = out.Close()
 		}()
 		if err := watchOver(in, report); err != nil {
 			t.Errorf("%.200q: %v", k.text, err)
 		}
-		// for want of memory, another one
+		// if memory is low, the reason is different
 		if strings.HasPrefix(reason, "its process was killed; ") {
 			reason = "its process was killed, or called os.Exit"
 		}

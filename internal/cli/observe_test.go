@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// TestNothingIsTracedUnasked: without a collector there is no exporter, and nothing runs beside the
-// run.
+// TestNothingIsTracedUnasked: without a collector there is no exporter, and no additional
+// goroutine.
 func TestNothingIsTracedUnasked(t *testing.T) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
 		t.Setenv(name, "")

@@ -23,7 +23,7 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// process is a user's binary in a process of its own.
+// process is a user's binary in a separate process.
 type process struct {
 	*exec.Cmd
 	t      *testing.T
@@ -31,7 +31,7 @@ type process struct {
 	stdout *bufio.Reader
 }
 
-// safeBuffer may be written to and read at the same time.
+// safeBuffer is a buffer for concurrent writes and reads.
 type safeBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -51,7 +51,8 @@ func (s *safeBuffer) String() string {
 
 func launch(t *testing.T, args ...string) *process { return launchTo(t, nil, args...) }
 
-// launchTo launches with a standard error, or nil for one that the process keeps.
+// launchTo starts a process with the given standard error. If it is nil, the process keeps its
+// output in a buffer.
 func launchTo(t *testing.T, stderr *os.File, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -74,7 +75,7 @@ func launchTo(t *testing.T, stderr *os.File, args ...string) *process {
 func (p *process) ended(status int) {
 	p.t.Helper()
 	_, _ = io.Copy(io.Discard, p.stdout)
-	_ = p.Wait() // the status is looked at
+	_ = p.Wait() // the status is checked below
 	if got := p.ProcessState.ExitCode(); got != status {
 		p.t.Errorf("%v: exit status %d, expected %d: %s", p.Args[1:], got, status,
 			p.stderr.String())
@@ -99,7 +100,7 @@ func page(t *testing.T, url, token string) (int, string) {
 	return a.StatusCode, strings.TrimSpace(string(text))
 }
 
-// until waits for something to be so.
+// until waits until a condition holds.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -116,7 +117,7 @@ func until(t *testing.T, what string, so func() bool) {
 
 const clusterToken, prometheusToken = "the-token-of-the-cluster", "the-token-of-prometheus"
 
-// secrets writes the tokens into files.
+// secrets writes the tokens to files.
 func secrets(t *testing.T) (cluster, prometheus string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -146,7 +147,7 @@ func startMasterTo(t *testing.T, stderr *os.File, args ...string) (*process, str
 	return m, address
 }
 
-// target finds where the workers have their pages.
+// target returns the address of the worker's pages.
 func target(t *testing.T, master string) string {
 	t.Helper()
 	var targets []struct{ Targets []string }
@@ -157,7 +158,7 @@ func target(t *testing.T, master string) string {
 	return targets[0].Targets[0]
 }
 
-// listening accepts connections, says a text to each, and waits; it returns its address.
+// listening accepts connections, writes a text to each, and waits. It returns its address.
 func listening(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -176,8 +177,8 @@ func listening(t *testing.T, text string) string {
 	return l.Addr().String()
 }
 
-// TestOperate starts a master and a worker as what runs containers does, and tells them to end
-// while a job runs.
+// TestOperate starts a master and a worker as a container runtime does, and stops them while a job
+// runs.
 func TestOperate(t *testing.T) {
 	t.Parallel()
 	token, prometheus := secrets(t)
@@ -227,7 +228,7 @@ func TestOperate(t *testing.T) {
 			t.Errorf("health %s: found %q, expected %q", k.args, text, k.word)
 		}
 	}
-	// The job takes longer than what has not been told to wait may take to end.
+	// The job takes longer than a process may take to end without a request to wait.
 	job := launch(t, "run", "mixes", "--master", at, "--token-file", token, "--graph",
 		"path:vertices=9", "-p", "rounds=250", "-p", "while="+token)
 	until(t, "supersteps", func() bool {
@@ -273,8 +274,8 @@ func TestOperate(t *testing.T) {
 	}
 }
 
-// TestStuckWorker: a worker whose command does not stop says so at /healthz, and why it ends to the
-// master.
+// TestStuckWorker: a worker with a command that does not stop reports it at /healthz, and tells the
+// master why it ends.
 func TestStuckWorker(t *testing.T) {
 	t.Parallel()
 	_, prometheus := secrets(t)
@@ -308,7 +309,7 @@ func TestStuckWorker(t *testing.T) {
 	})
 }
 
-// TestErrorsAsJSON: the last word of a command too is an object.
+// TestErrorsAsJSON: the final error of a command is a JSON object, too.
 func TestErrorsAsJSON(t *testing.T) {
 	p := launch(t, "--log-format", "json", "worker", "--threads", "0")
 	p.ended(2)
@@ -320,7 +321,7 @@ func TestErrorsAsJSON(t *testing.T) {
 	}
 }
 
-// TestWorkerWithoutPages: --listen off.
+// TestWorkerWithoutPages runs a worker with --listen off.
 func TestWorkerWithoutPages(t *testing.T) {
 	token, prometheus := secrets(t)
 	_, at := startMaster(t, "--token-file", token, "--metrics-token-file", prometheus)

@@ -30,8 +30,8 @@ func TestProgressLine(t *testing.T) {
 			t.Errorf("%+v: line %q, want %q", test.step, got, test.want)
 		}
 	}
-	// Supersteps: how long the rest takes is told by the newest ones, and only where there is a
-	// bound.
+	// The remaining time of supersteps is estimated from the newest ones, and only if the number of
+	// supersteps is limited.
 	ran := func(limit int, seconds ...float64) step {
 		s := step{name: "running pagerank", begun: begun, superstep: len(seconds) - 1, most: limit, active: 5, senders: 6, scheme: "pull"}
 		s.done, s.total = int64(len(seconds)), int64(limit)

@@ -14,7 +14,8 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// askedQuotas is what --quota says on a command line, beside a file if that has a text.
+// askedQuotas returns the quotas of a command line with --quota. If text is not empty, it is the
+// content of a file of quotas.
 func askedQuotas(t *testing.T, text string, args ...string) (map[string]master.Quota, error) {
 	t.Helper()
 	var f masterFlags
@@ -35,7 +36,7 @@ func askedQuotas(t *testing.T, text string, args ...string) (map[string]master.Q
 	return quotasOf(f.Quota)
 }
 
-// TestQuotas: what quotas may say, on the command line and in a file, and where an error is.
+// TestQuotas: valid and invalid quotas on the command line and in a file. Errors have their place.
 func TestQuotas(t *testing.T) {
 	want := map[string]master.Quota{
 		"":      {Queued: 20, Running: 2, Time: 90 * time.Minute, ResultBytes: 5e9},
@@ -102,8 +103,7 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
-// FuzzQuota: a text is a quota, which says the same when it is written by what was read, or an
-// error of one line.
+// FuzzQuota: a text is a quota, whose text form parses to the same quota, or an error of one line.
 func FuzzQuota(f *testing.F) {
 	f.Add("queued=20,running=2,time=1h30m,result-bytes=5GB")
 	f.Add("alice:queued=1")

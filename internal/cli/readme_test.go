@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// blocks returns README's blocks of shell commands, by the heading above them.
+// blocks returns README's blocks of shell commands by their headings.
 func blocks(readme string) map[string][]string {
 	all := map[string][]string{}
 	for _, section := range strings.Split(readme, "\n## ")[1:] {
@@ -25,9 +25,9 @@ func blocks(readme string) map[string][]string {
 	return all
 }
 
-// TestREADME runs README's blocks in a shell, on smaller graphs, in a clone. They leave no file
-// that git would show. The blocks that compile are run by others: .ci/run program follows the first
-// program, and the two commands are .ci/run itself.
+// TestREADME runs README's blocks in a shell in a clone, on smaller graphs. They leave no file that
+// git would show. Other tests run the blocks that compile: .ci/run program follows the first
+// program, and the two commands are in .ci/run itself.
 func TestREADME(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	must(t, err)
@@ -75,7 +75,7 @@ func TestREADME(t *testing.T) {
 		t.Fatalf("README has blocks below %d headings, want %d", len(all), len(count))
 	}
 	out := shell(all["From a table of edges to an answer"][0])
-	// what was understood, and three vertices
+	// the note about the input, and three vertices
 	first := strings.Join(strings.SplitAfterN(out, "\n", 5)[:4], "")
 	if _, want, _ := strings.Cut(readme, "--top 3\n```\n\n```text\n"); !strings.HasPrefix(want,
 		first) {

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// summing is a program without parameters, to embed.
+// summing is a program without parameters, for embedding.
 type summing struct{}
 
 func (summing) Combiner() pregel.Combiner[int64]                { return combiners.Sum[int64]() }
@@ -59,8 +59,8 @@ type (
 
 func (combinerless) Compute(v *pregel.Vertex[int64, int64], _ int64) { v.VoteToHalt() }
 
-// TestProgramsThatCannotBeRegistered gives a binary programs that are none: nothing runs, and each
-// problem has its line.
+// TestProgramsThatCannotBeRegistered registers invalid programs: nothing runs, and each problem is
+// reported on a line.
 func TestProgramsThatCannotBeRegistered(t *testing.T) {
 	_ = private{}.limit
 	for _, test := range []struct {
@@ -126,7 +126,7 @@ func TestProgramsThatCannotBeRegistered(t *testing.T) {
 	}
 }
 
-// count is a number by another name.
+// count is a named integer type.
 type count int
 
 // named has parameters of named types.
@@ -152,7 +152,7 @@ type (
 	yes  bool
 )
 
-// TestParametersOfNamedTypes lists what values parameters take by what their types are made of.
+// TestParametersOfNamedTypes: the list of parameters shows their underlying types.
 func TestParametersOfNamedTypes(t *testing.T) {
 	var out, errs bytes.Buffer
 	if status := cli.Run("own", []string{"algorithms"},
@@ -171,8 +171,8 @@ func TestParametersOfNamedTypes(t *testing.T) {
 	}
 }
 
-// TestOwnProgramsTakeThePlaceOfBuiltInOnes: the list of programs says so, and --verify knows no
-// certificate of them.
+// TestOwnProgramsTakeThePlaceOfBuiltInOnes: the list of programs shows the replacement, and
+// --verify has no certificate for it.
 func TestOwnProgramsTakeThePlaceOfBuiltInOnes(t *testing.T) {
 	own := []pregel.Registered{pregel.Register("bfs", summing{})}
 	run := func(args ...string) (status int, out, errs bytes.Buffer) {

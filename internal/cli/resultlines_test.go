@@ -18,7 +18,7 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
-// inParts is a filler that writes text in small parts.
+// inParts returns a filler that writes text in small parts.
 func inParts(text string) filler {
 	return func(_ context.Context, w io.Writer) error {
 		for part := range slices.Chunk([]byte(text), 3) {
@@ -30,7 +30,7 @@ func inParts(text string) filler {
 	}
 }
 
-// TestResultFormats writes lines as tables, which encoding/csv and encoding/json read again.
+// TestResultFormats writes result lines as tables. encoding/csv and encoding/json read them back.
 func TestResultFormats(t *testing.T) {
 	hits := []engine.Field{{Name: "hub"}, {Name: "from", Vertex: true}}
 	one := []engine.Field{{Name: "value"}}
@@ -82,8 +82,7 @@ func TestResultFormats(t *testing.T) {
 	}
 }
 
-// TestResultParquet writes results as Parquet, whose columns the library reads again, with their
-// types.
+// TestResultParquet writes results as Parquet. The library reads the columns with their types back.
 func TestResultParquet(t *testing.T) {
 	fields := []engine.Field{
 		{Name: "rank", Kind: reflect.Float32},
@@ -96,7 +95,7 @@ func TestResultParquet(t *testing.T) {
 	for _, test := range []struct {
 		form             resultlines.Form
 		lines, want      string
-		vertex, vertices string // types
+		vertex, vertices string // column types
 	}{
 		{resultlines.Form{Named: false, Fields: fields}, "7 0.5 -3 18446744073709551615 true -1 x\n8 infinity 0 1 false 7 y\n", "7 0.5 -3 18446744073709551615 true -1 x; 8 +Inf 0 1 false 7 y", "INT(64,true)", "INT(64,true)"},
 		{resultlines.Form{Named: true, Fields: fields}, "a b\t0.5\t-3\t1\ttrue\t-1\tx\n", "a b 0.5 -3 1 true -1 x", "STRING", "STRING"},
@@ -152,7 +151,7 @@ func TestResultParquet(t *testing.T) {
 	}
 }
 
-// TestPick takes lines by their fields.
+// TestPick selects lines by their fields.
 func TestPick(t *testing.T) {
 	form := resultlines.Form{Named: true, Fields: []engine.Field{{Name: "hub"}, {Name: "authority"}}}
 	text := "a b\t1\t9\nc\t3\t7\nd\t2\t8\ne\tnan\t6\n"

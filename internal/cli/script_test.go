@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// TestMain lets the scripts run binaries whose results are wrong, too.
+// TestMain makes binaries with wrong results available to scripts.
 func TestMain(m *testing.M) {
 	scripts.Main(m, map[string]func(){
 		"spoiled": func() { os.Exit(cli.RunSpoiled(os.Args[1:])) },
@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the command line as a user does.
+// TestScripts runs the command line like a user.
 func TestScripts(t *testing.T) { scripts.Run(t, "../..", "testdata/script") }
 
-// TestReplaced runs clusters whose programs are wrong: test/clusterscripts has the others.
+// TestReplaced runs clusters with wrong programs. test/clusterscripts has the other scripts.
 func TestReplaced(t *testing.T) { scripts.Run(t, "../..", "testdata/replaced") }

@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// TestInterruptedRunsAreSummedUp: a run that is interrupted says where its time went, one that
-// fails does not.
+// TestInterruptedRunsAreSummedUp: an interrupted run prints where its time went; a failed run does
+// not.
 func TestInterruptedRunsAreSummedUp(t *testing.T) {
 	for err, want := range map[error]string{context.Canceled: "superstep: until the interrupt, time: ", errors.New("the disk is full"): ""} {
 		var said strings.Builder

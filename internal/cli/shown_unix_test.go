@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestLinksInFilesOfOthersHaveNoToken: a log that every user can read does not let them in.
+// TestLinksInFilesOfOthersHaveNoToken: if other users can read a log file, its link to the page has
+// no token.
 func TestLinksInFilesOfOthersHaveNoToken(t *testing.T) {
 	const link = "the page is at http://127.0.0.1:7700/?token=0123abcd; 2 workers"
 	for mode, want := range map[os.FileMode]bool{0o600: true, 0o640: false, 0o644: false} {
@@ -33,7 +34,8 @@ func TestLinksInFilesOfOthersHaveNoToken(t *testing.T) {
 	}
 }
 
-// TestLinkOfAPageThatIsHidden says how to see it: no command prints it later.
+// TestLinkOfAPageThatIsHidden: if the link cannot be printed with its token, the output explains
+// how to get it. No command prints it later.
 func TestLinkOfAPageThatIsHidden(t *testing.T) {
 	var said strings.Builder
 	a := &app{err: &said, shared: [2]bool{1: true}}

@@ -15,9 +15,9 @@ import (
 	"github.com/superstep-go/superstep/internal/certs"
 )
 
-// TestSlowClientsOfTLS: clients of several hosts without a token or a certificate, each somewhere
-// in its handshake or in the head of a request, neither keep the page from others nor cost the
-// master much memory.
+// TestSlowClientsOfTLS: clients on several hosts, without a token or certificate, stop in the
+// middle of a handshake or a request's header. They neither block the page for others nor use much
+// of the master's memory.
 func TestSlowClientsOfTLS(t *testing.T) {
 	const slow, hosts, mostMemory = 1000, 10, 50 << 10 // KiB
 	dir := t.TempDir()
@@ -63,11 +63,11 @@ func TestSlowClientsOfTLS(t *testing.T) {
 		all = append(all, c)
 		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		switch i % 4 {
-		case 0: // says nothing
+		case 0: // sends nothing
 		case 1:
-			// begins a handshake; fails where the server closed it already
+			// begins a handshake; this fails if the server has closed the connection
 			_, _ = c.Write([]byte{22, 3, 1, 2, 0, 1, 0})
-		default: // ends it, and begins a request
+		default: // finishes the handshake and begins a request
 			secure := tls.Client(c,
 				&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
 			if secure.Handshake() == nil {
@@ -85,7 +85,7 @@ func TestSlowClientsOfTLS(t *testing.T) {
 	if grown > mostMemory {
 		t.Errorf("the master grew by %d KiB", grown)
 	}
-	if longest > 20*time.Second { // machines are slow
+	if longest > 20*time.Second { // the machine may be slow
 		t.Errorf("the page took %v", longest)
 	}
 	key, err := os.ReadFile(p.Key)
@@ -96,7 +96,7 @@ func TestSlowClientsOfTLS(t *testing.T) {
 	}
 }
 
-// residentKiB is how much memory a process has.
+// residentKiB returns the resident memory of a process.
 func residentKiB(t *testing.T, pid int) int {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -12,9 +12,9 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// TestAWorkerThatStallsIsGivenTime: a worker's process stands still for a while, as it does while it
-// waits for pages of memory, and then for longer than its lease. As the master has heard of the
-// first time, it is not lost the second.
+// TestAWorkerThatStallsIsGivenTime: a worker's process stops for a while, as when it waits for
+// swapped pages, and later for longer than its lease. Because the master has learned of the first
+// stall, the worker is not lost at the second.
 func TestAWorkerThatStallsIsGivenTime(t *testing.T) {
 	t.Parallel()
 	c := scripts.NewCluster(t, "superstep", 1, "--lease", "4s") // a heartbeat every 0.8 s

@@ -12,9 +12,9 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// TestStoppedMasterDoesNotAct stops the master that leads for longer than its lease, while a job
-// runs: another one takes over, and when the first goes on it stands by. What it was sent while it
-// was stopped it does not do.
+// TestStoppedMasterDoesNotAct stops the leading master for longer than its lease while a job runs.
+// Another master takes over. When the first continues, it becomes a standby, and does not execute
+// commands that it received meanwhile.
 func TestStoppedMasterDoesNotAct(t *testing.T) {
 	token, _ := secrets(t)
 	t.Setenv("SUPERSTEP_TOKEN_FILE", token)
@@ -30,7 +30,7 @@ func TestStoppedMasterDoesNotAct(t *testing.T) {
 	c.Runs(t)
 	master := c.Running["master"]
 	must(t, master.Process.Signal(syscall.SIGSTOP))
-	// waits in the connection
+	// this call waits in the connection
 	cancel := exec.Command("own", "cancel", strings.TrimSpace(string(id)), "--master", first,
 		"--retry-for", "1s")
 	if out, err := cancel.CombinedOutput(); err == nil ||
@@ -46,7 +46,7 @@ func TestStoppedMasterDoesNotAct(t *testing.T) {
 	if !scripts.Soon(func() bool { return strings.Contains(master.Said.String(), "no longer the master: stands by") }) {
 		t.Errorf("the first said %s", master.Said)
 	}
-	if found := c.States(t); !strings.HasPrefix(found, "running") { // or loads again still
+	if found := c.States(t); !strings.HasPrefix(found, "running") { // or it still loads again
 		t.Errorf("found the jobs %q", found)
 	}
 	for _, deed := range []string{"state=cancelled", "state=failed", "worker lost", "worker may go"} {

@@ -14,8 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/cli"
 )
 
-// TestNobodyReadsTheLog: a master and a worker whose standard error is a full pipe that nobody
-// reads work on, and end.
+// TestNobodyReadsTheLog: standard error is a full pipe without a reader. A master and a worker
+// still work and end.
 func TestNobodyReadsTheLog(t *testing.T) {
 	t.Parallel()
 	r, stuck, err := os.Pipe()
@@ -48,8 +48,8 @@ func (g *gate) Write(p []byte) (int, error) {
 	return g.Buffer.Write(p)
 }
 
-// TestDroppedLinesAreCounted: a reader that comes back finds what was kept, and how many lines were
-// not.
+// TestDroppedLinesAreCounted: when a reader continues, it gets the kept lines, and the number of
+// dropped ones.
 func TestDroppedLinesAreCounted(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	stderr, flush := cli.Asynchronous(g)
@@ -61,11 +61,11 @@ func TestDroppedLinesAreCounted(t *testing.T) {
 		}
 	}
 	close(g.open)
-	for range 20 { // each waits for a time only
+	for range 20 { // each waits only for a limited time
 		flush()
 	}
 	kept, dropped := strings.Count(g.String(), line), 0
-	// The writer may take lines after some were dropped already: there are two warnings then.
+	// If the writer takes lines after some were dropped, there are two warnings.
 	for _, warning := range strings.Split(g.String(), "superstep: ")[1:] {
 		n := 0
 		if _, err := fmt.Sscanf(warning, "warning: %d lines of the log were dropped", &n); err != nil {

@@ -37,8 +37,8 @@ func terminalPair(t *testing.T, size unix.Winsize) (display, program *os.File) {
 	return display, program
 }
 
-// TestProgressOnTerminal has many goroutines report while the display draws, and looks at what is
-// left; one terminal does not say its size.
+// TestProgressOnTerminal: many goroutines report progress while the display draws. The test checks
+// the final screen. One terminal does not report its size.
 func TestProgressOnTerminal(t *testing.T) {
 	for _, size := range []unix.Winsize{{Row: 24, Col: 80}, {}} {
 		t.Run(fmt.Sprintf("%dx%d", size.Col, size.Row), func(t *testing.T) { progressOn(t, size) })
@@ -94,7 +94,7 @@ func progressOn(t *testing.T, size unix.Winsize) {
 	}
 }
 
-// screen is what output leaves on a terminal that knows the line feed, the return, the cursor up
+// screen returns the final screen of a terminal that supports line feed, carriage return, cursor up
 // and erasing.
 func screen(output string) string {
 	lines, row := []string{""}, 0
@@ -108,7 +108,7 @@ func screen(output string) string {
 		case 0x1b:
 			end := i + 2 + strings.IndexAny(output[i+2:], "ABCDFGHJKhlm")
 			n := 1
-			_, _ = fmt.Sscanf(output[i+2:end], "%d", &n) // none is 1
+			_, _ = fmt.Sscanf(output[i+2:end], "%d", &n) // no number means 1
 			switch output[end] {
 			case 'A', 'F':
 				row = max(0, row-n)
@@ -124,7 +124,7 @@ func screen(output string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestTerminalObeysNoNames: names of vertices that are written to a terminal are shown there.
+// TestTerminalObeysNoNames: escape sequences in vertex names are shown on a terminal, not executed.
 func TestTerminalObeysNoNames(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	file := filepath.Join(t.TempDir(), "g.csv")
@@ -140,7 +140,7 @@ func TestTerminalObeysNoNames(t *testing.T) {
 		display, program := terminalPair(t, unix.Winsize{Row: 24, Col: 80})
 		all := make(chan string)
 		go func() {
-			// it ends with an error when nobody has the terminal any more
+			// it ends with an error when nobody has the terminal open any more
 			text, _ := io.ReadAll(display)
 			all <- string(text)
 		}()

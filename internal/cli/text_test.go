@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// setting is a program that gives every vertex a value by its input id.
+// setting is a program that sets every vertex's value from its input id.
 type setting[V any] struct{ value func(label uint64) V }
 
 func (p setting[V]) Compute(v *pregel.Vertex[V, int64], _ []int64) {
@@ -40,7 +40,7 @@ type (
 
 func (c coded) String() string { return fmt.Sprintf("code\n%d", int(c)) }
 
-// runEntry runs a program over a path of three vertices, with its values on standard output.
+// runEntry runs a program on a path of three vertices. Its values go to standard output.
 func runEntry(e engine.Registered) (status int, out, errs string) {
 	var o, e2 bytes.Buffer
 	status = cli.Run("own", []string{"run", "x", "-q", "-g", "path:vertices=3", "-o", "-"},
@@ -48,7 +48,7 @@ func runEntry(e engine.Registered) (status int, out, errs string) {
 	return status, o.String(), e2.String()
 }
 
-// TestValuesAsText writes values of many types: each is one line.
+// TestValuesAsText writes values of many types. Each value is on one line.
 func TestValuesAsText(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -69,8 +69,8 @@ func TestValuesAsText(t *testing.T) {
 	}
 }
 
-// TestValuesWithoutText refuses values that cannot be written: by their types before the run, by
-// their size after it.
+// TestValuesWithoutText: values that cannot be written are refused, by their type before the run,
+// or by their size after it.
 func TestValuesWithoutText(t *testing.T) {
 	_ = hidden{1, 2}.a + pair{n: 1}.n
 	for _, test := range []struct {
@@ -95,5 +95,5 @@ func TestValuesWithoutText(t *testing.T) {
 	}
 }
 
-// genericName is the name of a generic program's type with its arguments.
+// genericName matches the type name of a generic program with its arguments.
 var genericName = regexp.MustCompile(`setting\[[^:]*\]`)

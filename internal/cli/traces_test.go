@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestTracesOfARun: a run tells a collector of itself when the environment names one.
+// TestTracesOfARun: a run sends a trace if the environment names a collector.
 func TestTracesOfARun(t *testing.T) {
 	var mu sync.Mutex
 	names := map[string]int{}

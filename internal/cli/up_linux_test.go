@@ -16,15 +16,15 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// there reports whether a process runs; one that nobody has waited for does not.
+// there reports whether a process runs. A zombie does not.
 func there(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(stat), ") ")
 	return err == nil && !strings.HasPrefix(rest, "Z")
 }
 
-// TestUpRestartsTheMaster kills a master that has a directory: another one comes in its place, at
-// the same address, and the workers come to it.
+// TestUpRestartsTheMaster kills a master with a data directory. A new master starts at the same
+// address, and the workers connect to it.
 func TestUpRestartsTheMaster(t *testing.T) {
 	p, address, all := scripts.StartUp(t, "superstep", "--data", t.TempDir())
 	must(t, syscall.Kill(all[""], syscall.SIGKILL))
@@ -43,9 +43,9 @@ func TestUpRestartsTheMaster(t *testing.T) {
 	}
 }
 
-// TestUpRestartsAMasterThatStops: a master that ends by itself leaves its token to the next, so
-// that the workers are its own still, and the next says how many jobs have ended. The token goes
-// with the cluster.
+// TestUpRestartsAMasterThatStops: a master that ends by itself passes its token to the next master,
+// so the workers stay connected. The next master reports the number of ended jobs. The token is
+// removed with the cluster.
 func TestUpRestartsAMasterThatStops(t *testing.T) {
 	p, address, all := scripts.StartUp(t, "superstep", "--data", t.TempDir())
 	out, err := exec.Command("superstep", "run", "wcc", "-g", "path:vertices=9", "--master",
@@ -81,19 +81,19 @@ func TestUpRestartsAMasterThatStops(t *testing.T) {
 	}
 }
 
-// tokens are the files of the token at an address.
+// tokens returns the token files for an address.
 func tokens(address string) []string {
 	_, port, _ := strings.Cut(address, ":")
 	files, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "superstep/tokens/*-"+port+"*"))
 	return files
 }
 
-// TestTheTokenOfTheKilledIsRemoved: of a cluster whose processes were all killed the token is left.
-// Whoever looks for another removes it, and no token that is in use.
+// TestTheTokenOfTheKilledIsRemoved: all processes of a cluster are killed, so its token file
+// remains. The next search for a token removes it, but no token in use.
 func TestTheTokenOfTheKilledIsRemoved(t *testing.T) {
 	killed, address, all := scripts.StartUp(t, "superstep")
 	_, other, _ := scripts.StartUp(t, "superstep")
-	must(t, syscall.Kill(killed.Process.Pid, syscall.SIGSTOP)) // else it would notice
+	must(t, syscall.Kill(killed.Process.Pid, syscall.SIGSTOP)) // otherwise it would notice
 	for _, pid := range all {
 		must(t, syscall.Kill(pid, syscall.SIGKILL))
 	}
@@ -120,7 +120,7 @@ func TestTheTokenOfTheKilledIsRemoved(t *testing.T) {
 	jobs()
 }
 
-// TestUpRestartsWorkers kills a worker: how it ended is said, and another one comes in its place.
+// TestUpRestartsWorkers kills a worker. The output has the reason, and a new worker starts.
 func TestUpRestartsWorkers(t *testing.T) {
 	p, address, all := scripts.StartUp(t, "superstep")
 	must(t, syscall.Kill(all["w1"], syscall.SIGKILL))
@@ -138,8 +138,8 @@ func TestUpRestartsWorkers(t *testing.T) {
 	}
 }
 
-// TestUpWorkerDiesEarly kills a worker as soon as there is one, before it has registered: another
-// one comes in its place, and the cluster starts.
+// TestUpWorkerDiesEarly kills a worker before it has registered. A new one starts, and then the
+// cluster is ready.
 func TestUpWorkerDiesEarly(t *testing.T) {
 	p := scripts.BeginUp(t, "superstep")
 	w1 := 0
@@ -154,18 +154,18 @@ func TestUpWorkerDiesEarly(t *testing.T) {
 		t.Fatalf("it said %q", p.Said)
 	}
 	want := fmt.Sprintf("superstep: warning: w1 (process %d) ended: signal: killed; starting it again\n", w1)
-	// Under load it may have registered when the signal comes.
+	// On a busy machine it may have registered when the signal arrives.
 	if !scripts.Soon(func() bool { return strings.Contains(p.Said.String(), want) }) {
 		t.Errorf("it said %q, expected %q", p.Said, want)
 	}
 }
 
-// TestUpEnds ends a cluster in each way it can end: nothing of it is left.
+// TestUpEnds ends a cluster in each possible way. Nothing remains.
 func TestUpEnds(t *testing.T) {
 	for what, end := range map[string]struct {
 		signal syscall.Signal
-		master bool // gets it
-		status int  // -1: of a signal
+		master bool // the master gets the signal, not up
+		status int  // -1: ended by a signal
 		says   string
 	}{
 		"interrupt":    {syscall.SIGINT, false, 0, ""},
@@ -206,7 +206,7 @@ func TestUpEnds(t *testing.T) {
 				!strings.Contains(p.Said.String(), end.says) {
 				t.Errorf("exit status %d, expected %d; it said %s", status, end.status, p.Said)
 			}
-			itself := end.status == 0 || end.status == 1 // else the next one that starts removes it
+			itself := end.status == 0 || end.status == 1 // otherwise the next cluster removes it
 			if left := tokens(address); itself && len(left) > 0 {
 				t.Errorf("found %q left", left)
 			}
@@ -214,7 +214,7 @@ func TestUpEnds(t *testing.T) {
 	}
 }
 
-// TestUpGivesUp kills a worker again and again: at last all end, and the worker is named.
+// TestUpGivesUp kills a worker repeatedly. In the end the cluster stops and names the worker.
 func TestUpGivesUp(t *testing.T) {
 	t.Parallel()
 	p, _, all := scripts.StartUp(t, "superstep")

@@ -7,8 +7,7 @@ import (
 	"github.com/superstep-go/superstep/internal/builtin"
 )
 
-// TestUpPassesFlagsOn: what up is given for its master and its workers is what these are started
-// with.
+// TestUpPassesFlagsOn: flags of up for the master and the workers are passed to them.
 func TestUpPassesFlagsOn(t *testing.T) {
 	a := &app{name: "superstep", programs: builtin.Programs()}
 	up := a.up()
@@ -34,7 +33,7 @@ func TestUpPassesFlagsOn(t *testing.T) {
 	}
 }
 
-// TestRanges: a number outside of a flag's range is refused where the flag is read.
+// TestRanges: a number outside a flag's range is refused when flags are parsed.
 func TestRanges(t *testing.T) {
 	a := &app{name: "superstep", programs: builtin.Programs()}
 	for _, c := range []struct{ flag, text, why string }{

@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// TestWhatInterruptsSay: before a job is submitted that there is none, and of one that has failed
-// meanwhile that it has.
+// TestWhatInterruptsSay: an interrupt before the submission reports that no job was submitted. If
+// the job failed meanwhile, the failure is reported.
 func TestWhatInterruptsSay(t *testing.T) {
 	failed := &jobError{&control.Job{Id: "j", Reason: "why"}}
 	for want, run := range map[string]func(context.Context, *waiting) error{

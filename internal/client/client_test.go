@@ -26,29 +26,30 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a master with one job, whose connections break: each call of a kind breaks after the next
-// of its numbers of messages, for as long as there are numbers.
+// fake is a master with one job and unreliable connections. breaks has, for each kind of call, the
+// numbers of messages after which successive calls break.
 type fake struct {
 	control.UnimplementedClusterHandler
 	events []*control.JobEvent
 	result string
-	state  control.JobState    // of the job
-	next   []*control.JobEvent // of another master, which has the job run when it is asked for it
+	state  control.JobState // the job's state
+	// the events of another master, which runs the job when it is asked for
+	next []*control.JobEvent
 
 	mu        sync.Mutex
 	breaks    map[string][]int
 	keys      []string
-	waits     []uint64 // milliseconds that jobs wait to be confirmed
-	confirmed []string // jobs
+	waits     []uint64 // how long jobs wait for confirmation, in milliseconds
+	confirmed []string // confirmed jobs
 	offsets   []uint64
-	column    []*control.SendColumnRequest // pieces, as they came
+	column    []*control.SendColumnRequest // pieces in order of arrival
 	wires     []net.Conn
-	unknown   bool // the job is
-	mortal    bool // the first break of a watch is the end
-	closed    bool // to new connections
+	unknown   bool // the job is unknown
+	mortal    bool // the first break of a watch is final
+	closed    bool // refuses new connections
 }
 
-// breaking returns after how many messages a call breaks; -1 is never.
+// breaking returns the number of messages after which a call breaks, or -1.
 func (f *fake) breaking(call string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -169,7 +170,7 @@ func (f *fake) GetResult(_ context.Context, r *control.GetResultRequest, s *conn
 	return nil
 }
 
-// start serves f and returns a client of it, and what it was told of its connection.
+// start serves f. It returns a client, and a function for the reports about its connection.
 func start(t *testing.T, f *fake, patience time.Duration) (*Client, func() string) {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -219,7 +220,7 @@ func numbered(n int) []*control.JobEvent {
 	return all
 }
 
-// TestFollowGoesOn loses the connection again and again: every event comes once, in order.
+// TestFollowGoesOn: the connection breaks repeatedly. Each event arrives once, in order.
 func TestFollowGoesOn(t *testing.T) {
 	f := &fake{events: numbered(9), breaks: map[string][]int{"watch": {2, 0, 1, 3}}}
 	c, told := start(t, f, time.Minute)
@@ -252,13 +253,14 @@ func TestFollowEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	err = c.Follow(ctx, "j1", func(*control.JobEvent) error { cancel(enough); return nil })
-	if err != nil && !errors.Is(err, enough) { // the rest may have come already
+	if err != nil && !errors.Is(err, enough) { // the rest may already have arrived
 		t.Errorf("found %v", err)
 	}
 }
 
-// TestWaitForAnotherMaster: a job that has ended, which another master does not know, is followed
-// until it has ended there; who says nothing more of a job that runs is not asked for ever.
+// TestWaitForAnotherMaster: a job ended, but another master does not know that and runs it again.
+// The client follows it until it ends there. If a master sends nothing more about a running job,
+// the client does not ask forever.
 func TestWaitForAnotherMaster(t *testing.T) {
 	f := &fake{events: numbered(3), next: numbered(2), state: control.JobState_JOB_STATE_DONE}
 	for _, e := range f.next {
@@ -282,11 +284,12 @@ func TestWaitForAnotherMaster(t *testing.T) {
 	}
 }
 
-// TestPatienceEnds loses the master for good.
+// TestPatienceEnds: the master is lost and does not come back.
 func TestPatienceEnds(t *testing.T) {
 	f := &fake{events: numbered(3), breaks: map[string][]int{"watch": {1}}, mortal: true}
 	c, told := start(t, f, 300*time.Millisecond)
-	if _, err := c.Job(t.Context(), "j1"); err != nil { // else nobody was ever there
+	// otherwise the client has never reached a master
+	if _, err := c.Job(t.Context(), "j1"); err != nil {
 		t.Fatal(err)
 	}
 	err := c.Follow(t.Context(), "j1", func(*control.JobEvent) error { return nil })
@@ -300,8 +303,7 @@ func TestPatienceEnds(t *testing.T) {
 	}
 }
 
-// TestLoop has a master whose watches break at once, and nothing comes of them: that ends, and is
-// told once.
+// TestLoop: watches break immediately without an event. The client gives up, and reports this once.
 func TestLoop(t *testing.T) {
 	f := &fake{events: numbered(3), breaks: map[string][]int{"watch": append([]int{1},
 		make([]int, 10_000)...)}}
@@ -316,8 +318,8 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// TestTooLarge follows a job of which an event is too large for a message: trying again would not
-// help.
+// TestTooLarge: an event is too large for a message. The client does not retry, because that would
+// not help.
 func TestTooLarge(t *testing.T) {
 	f := &fake{events: numbered(3)}
 	f.events[1].GetLog().Text = strings.Repeat("x", control.MaxMessage)
@@ -332,7 +334,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestSubmitOnce does not hear the answers to two calls: the third has the same key.
+// TestSubmitOnce: the answers to two calls are lost. The third call has the same key.
 func TestSubmitOnce(t *testing.T) {
 	f := &fake{breaks: map[string][]int{"submit": {0, 0}}}
 	c, _ := start(t, f, time.Minute)
@@ -353,7 +355,7 @@ func TestSubmitOnce(t *testing.T) {
 	}
 }
 
-// TestConfirmAgain does not hear the answers to two calls.
+// TestConfirmAgain: the answers to two calls are lost.
 func TestConfirmAgain(t *testing.T) {
 	f := &fake{breaks: map[string][]int{"confirm": {0, 0}}}
 	c, _ := start(t, f, time.Minute)
@@ -363,8 +365,8 @@ func TestConfirmAgain(t *testing.T) {
 	}
 }
 
-// TestSendColumn sends pieces by their offset, and one again whose answer it does not hear; nothing
-// at all is a piece, too.
+// TestSendColumn sends pieces with their offsets. A piece whose answer is lost is sent again. An
+// empty column is sent as one piece.
 func TestSendColumn(t *testing.T) {
 	for _, n := range []int{0, 10, control.ChunkSize, 3*control.ChunkSize + 5} {
 		f := &fake{breaks: map[string][]int{"column": {-1, 0}}}
@@ -407,7 +409,7 @@ func TestSendColumn(t *testing.T) {
 	}
 }
 
-// TestResultGoesOn breaks a result in the middle; it goes on from the next byte.
+// TestResultGoesOn: the connection breaks during a result. The client continues at the next byte.
 func TestResultGoesOn(t *testing.T) {
 	f := &fake{result: strings.Repeat("0123456789",
 		7) + "end", breaks: map[string][]int{"result": {2, 3}}}
@@ -422,7 +424,8 @@ func TestResultGoesOn(t *testing.T) {
 	}
 }
 
-// banner starts a server of something else, that says a text at once, and returns its address.
+// banner starts a server of another protocol, which writes a text to each connection, and returns
+// its address.
 func banner(t *testing.T, text string, closes bool) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -437,7 +440,7 @@ func banner(t *testing.T, text string, closes bool) string {
 				return
 			}
 			defer c.Close()
-			_, _ = c.Write([]byte(text)) // who has gone hears nothing
+			_, _ = c.Write([]byte(text)) // the client may have gone
 			if closes {
 				_ = c.Close()
 			}
@@ -450,7 +453,8 @@ func banner(t *testing.T, text string, closes bool) string {
 	return l.Addr().String()
 }
 
-// TestNoMaster is answered at once, however patient the client is.
+// TestNoMaster: if there is no master at the address, a command fails at once, however long the
+// client retries.
 func TestNoMaster(t *testing.T) {
 	began := time.Now()
 	for what, want := range map[string]string{
@@ -508,7 +512,7 @@ func TestNoMaster(t *testing.T) {
 	}
 }
 
-// TestTextsThatAreNoUTF8 are refused at once: no try after the first would be another.
+// TestTextsThatAreNoUTF8: they are refused at once, because a retry would not help.
 func TestTextsThatAreNoUTF8(t *testing.T) {
 	c, told := start(t, &fake{}, time.Hour)
 	bad := "/graphs/\xff.txt"
@@ -545,7 +549,7 @@ func TestTextsThatAreNoUTF8(t *testing.T) {
 	}
 }
 
-// TestReach waits for a master that begins to listen later, and gives up on one that does not.
+// TestReach waits for a master that starts to listen later, and gives up if none does.
 func TestReach(t *testing.T) {
 	f := &fake{closed: true}
 	c, _ := start(t, f, time.Minute)
@@ -564,8 +568,8 @@ func TestReach(t *testing.T) {
 		!strings.HasSuffix(err.Error(), "connection refused (tried for 100ms)") {
 		t.Errorf("found %v", err)
 	}
-	// Something before a master that is not there closes connections; something else that answers
-	// is no master.
+	// A proxy in front of a missing master closes connections. A server of another protocol is not
+	// a master.
 	for address, want := range map[string]string{
 		banner(t, "", true):                        ", or has too many \\(tried for 100ms\\)$",
 		banner(t, "SSH-2.0-OpenSSH_9.6\r\n", true): `"SSH-2.0-OpenSSH_9.6"$`,

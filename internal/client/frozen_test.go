@@ -19,8 +19,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// frozen is a master that can stop as SIGSTOP stops a process: its connections stay, new ones are
-// made, and nobody answers. It is a net.Listener for connections in memory.
+// frozen is a master that can freeze like a process stopped by SIGSTOP: connections stay open, new
+// ones are accepted, but nothing answers. It is also a net.Listener for connections in memory.
 type frozen struct {
 	control.UnimplementedClusterHandler
 	stopped chan struct{}
@@ -60,7 +60,7 @@ func (f *frozen) Close() error {
 
 func (f *frozen) Addr() net.Addr { return &net.TCPAddr{} }
 
-// freezing is a connection whose end writes nothing any more when it is stopped.
+// freezing is a connection whose end writes nothing after it is frozen.
 type freezing struct {
 	net.Conn
 	stopped, closed chan struct{}
@@ -77,7 +77,7 @@ func (c *freezing) Write(b []byte) (int, error) {
 	}
 }
 
-// Close lets a writer go; who is stopped closes nothing that the other end would see.
+// Close unblocks a writer. A frozen end does not close the connection for the other end.
 func (c *freezing) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	select {
@@ -88,8 +88,8 @@ func (c *freezing) Close() error {
 	}
 }
 
-// TestAFrozenMaster: whoever waits for a master that no longer answers, and whose connections stay,
-// knows it within 20 s more than its patience, in words for people.
+// TestAFrozenMaster: a client whose master no longer answers, while its connections stay open,
+// gives up at most 20 s after its patience ends. The error is in plain words.
 func TestAFrozenMaster(t *testing.T) {
 	for _, patience := range []time.Duration{2 * time.Second, 40 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestAFrozenMaster(t *testing.T) {
 	}
 }
 
-// ListWorkers has one worker more with each second.
+// ListWorkers returns one more worker every second.
 func (f *frozen) ListWorkers(context.Context, *control.ListWorkersRequest) (*control.ListWorkersResponse, error) {
 	r := &control.ListWorkersResponse{}
 	for range min(time.Since(f.began)/time.Second, 9) {
@@ -141,8 +141,8 @@ func (f *frozen) ListWorkers(context.Context, *control.ListWorkersRequest) (*con
 	return r, nil
 }
 
-// TestWhoComesSoonIsWaitedForSilently: of a master and workers that come within seconds there is
-// nothing to say.
+// TestWhoComesSoonIsWaitedForSilently: if a master and workers start within seconds, the client
+// prints nothing.
 func TestWhoComesSoonIsWaitedForSilently(t *testing.T) {
 	for after, most := range map[time.Duration]int{2 * time.Second: 0, 9 * time.Second: 1} {
 		synctest.Test(t, func(t *testing.T) {

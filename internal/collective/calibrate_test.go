@@ -14,8 +14,8 @@ import (
 
 func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance*want }
 
-// TestCalibrateFindsTheModel: what a simulated link is made from comes out again, and on all ranks
-// the same.
+// TestCalibrateFindsTheModel: calibration of a simulated link returns the parameters of the
+// simulation, the same on all ranks.
 func TestCalibrateFindsTheModel(t *testing.T) {
 	far := Pair{Alpha: 1e-7, Beta: 5e-3, Gap: 2e-5}
 	for _, sites := range [][]int{{0}, {0, 0}, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 0, 1, 1}, {3, 3, 1, 1, 2, 2}, {0, 1}} {
@@ -133,7 +133,7 @@ func BenchmarkCollectives(b *testing.B) {
 		for _, a := range Algorithms(c) {
 			b.Run(fmt.Sprintf("%s/%s", c, a), func(b *testing.B) {
 				const p = 4
-				n := b.N // not Loop: all ranks must do as many
+				n := b.N // not Loop: all ranks must run the same number
 				together(b, memlink.New(p, nil), nil, func(g *Group) error {
 					for range n {
 						if err := call(b.Context(), g, c,

@@ -14,8 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// TestCancelEndsEveryWait: one rank never comes. The others end with ctx, and leave no goroutine,
-// else synctest fails.
+// TestCancelEndsEveryWait: one rank never calls the collective. The others return when ctx ends,
+// and leave no goroutine, which synctest checks.
 func TestCancelEndsEveryWait(t *testing.T) {
 	const p = 6
 	for _, c := range Collectives {
@@ -53,7 +53,7 @@ func TestCancelEndsEveryWait(t *testing.T) {
 	}
 }
 
-// call does a collective of 8 bytes with root 0.
+// call runs a collective of 8 bytes with root 0.
 func call(ctx context.Context, g *Group, c Collective, how Call) error {
 	data := make([]byte, 8)
 	var err error
@@ -76,8 +76,7 @@ func call(ctx context.Context, g *Group, c Collective, how Call) error {
 	return err
 }
 
-// rendezvous is a link whose Send waits until the receiver has the message: the strictest a Link
-// may be.
+// rendezvous is a link whose Send waits until the message is received. No link may be stricter.
 type rendezvous struct{ Link }
 
 const acknowledgement = 1 << 31
@@ -98,7 +97,7 @@ func (r rendezvous) Receive(ctx context.Context, from int, tag uint32) ([]byte, 
 	return data, r.Link.Send(ctx, from, tag|acknowledgement, nil)
 }
 
-// TestLinksMayWaitInSend: no algorithm needs messages to be buffered.
+// TestLinksMayWaitInSend: no algorithm requires that messages are buffered.
 func TestLinksMayWaitInSend(t *testing.T) {
 	for _, p := range []int{2, 5, 8, 9} {
 		for _, c := range Collectives {
@@ -118,7 +117,8 @@ func TestLinksMayWaitInSend(t *testing.T) {
 	}
 }
 
-// TestFailedSendEndsTheCall: the error is the link's own, not that of the wait it ended.
+// TestFailedSendEndsTheCall: the call returns the link's error, not the error of a wait that it
+// ended.
 func TestFailedSendEndsTheCall(t *testing.T) {
 	cut := errors.New("link is cut")
 	for _, a := range []Algorithm{Pairwise, Linear, Bruck} {
@@ -141,7 +141,7 @@ type broken struct {
 
 func (b broken) Send(context.Context, int, uint32, []byte) error { return b.err }
 
-// TestRanksThatDoNotAgree: different sizes are an error, never a panic or a wrong sum.
+// TestRanksThatDoNotAgree: different sizes cause an error, never a panic or a wrong sum.
 func TestRanksThatDoNotAgree(t *testing.T) {
 	for _, a := range Algorithms(Allreduce) {
 		synctest.Test(t, func(t *testing.T) {
@@ -217,8 +217,8 @@ func FuzzUnpack(f *testing.F) {
 		if len(parts) != k || total > len(data) {
 			t.Fatalf("%d blocks with %d bytes from %d", len(parts), total, len(data))
 		}
-		// Packed again they are no longer, since varints may have been padded, and unpack to the
-		// same.
+		// Varints may have been padded, so packing again gives at most as many bytes. These unpack
+		// to the same parts.
 		again, err := unpack((&machine{slots: parts}).pack(numbers(0, k)), k)
 		if err := differs(err, again, parts); err != nil {
 			t.Fatal(err)

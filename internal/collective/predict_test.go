@@ -10,11 +10,10 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// slow is a model in which one part of the simulated time is large against the few nanoseconds of
-// rounding.
+// slow is a model whose times are so large that rounding to nanoseconds does not matter.
 var slow = Pair{Alpha: 1e-6, Beta: 1e-3, Gap: 2e-4}
 
-// simulate returns how long a collective takes on a simulated link, in virtual time.
+// simulate returns the duration of a collective on a simulated link, in virtual time.
 func simulate(t *testing.T, model *Model, c Collective, a Algorithm, n, root int) float64 {
 	t.Helper()
 	k := kase{ranks: model.Ranks, sites: model.Sites, root: root, sizes: make([]int,
@@ -32,8 +31,8 @@ func simulate(t *testing.T, model *Model, c Collective, a Algorithm, n, root int
 	return time.Since(start).Seconds()
 }
 
-// TestPredictionIsTheSimulatedTime holds the two descriptions of the model, Memory's and the
-// simulator's, to each other. Synctest also fails where a goroutine is left over.
+// TestPredictionIsTheSimulatedTime compares predictions of the model with memlink's simulated time.
+// Synctest fails if a goroutine remains.
 func TestPredictionIsTheSimulatedTime(t *testing.T) {
 	models := map[string]*Model{}
 	for _, p := range []int{2, 3, 5, 8, 9} {
@@ -56,9 +55,9 @@ func TestPredictionIsTheSimulatedTime(t *testing.T) {
 								t.Fatal(err)
 							}
 							got := simulate(t, model, c, a, n, root)
-							// Headers of messages of several blocks are not predicted, and ranks
-							// that come to a trunk at the same time may go in another order: what
-							// waits for the last of them then ends a transfer later.
+							// The headers of messages with several blocks are not predicted. Ranks
+							// that reach a trunk at the same time may pass it in another order, so
+							// a rank that waits for the last of them may end one transfer later.
 							tolerance := .01
 							if model.Trunk > 0 {
 								tolerance = .3
@@ -75,7 +74,7 @@ func TestPredictionIsTheSimulatedTime(t *testing.T) {
 	}
 }
 
-// TestClosedForms compares with formulas of the papers, where every pair is alike.
+// TestClosedForms compares with formulas from papers, for equal pairs.
 func TestClosedForms(t *testing.T) {
 	const n = 80000
 	for _, p := range []int{2, 4, 8, 16, 5, 13} {
@@ -99,7 +98,7 @@ func TestClosedForms(t *testing.T) {
 			{Alltoall, Pairwise, n, (q - 1) * c.Time(n)},
 		} {
 			got, err := m.Predict(f.collective, f.algorithm, f.bytes, 0)
-			// A tree of other than a power of two may be done a step earlier.
+			// A tree whose size is not a power of two may need a step less.
 			short := f.algorithm == Binomial && p&(p-1) != 0 && got < f.want &&
 				got > f.want*(rounds-1)/rounds*.99
 			if err != nil || math.Abs(got-f.want) > 1e-9 && !short {
@@ -110,7 +109,7 @@ func TestClosedForms(t *testing.T) {
 	}
 }
 
-// TestChoices: the choice follows size and topology as one would expect.
+// TestChoices: the choice depends on size and topology as expected.
 func TestChoices(t *testing.T) {
 	flat := Uniform(16, Pair{Alpha: 1e-9, Beta: 30e-6, Gap: 30e-6})
 	far := TwoLevel(blocksOf(16, 2), Pair{1e-9, 30e-6, 10e-6}, Pair{1e-8, 1e-3, 20e-6})
@@ -144,8 +143,8 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// TestSiteTreeCrossesOnce: data crosses to another site once, where a tree in rank order does it as
-// often as ranks lie badly (Matsuda, 3.5).
+// TestSiteTreeCrossesOnce: a site-aware tree sends data to another site once. A tree in rank order
+// may send it many times (Matsuda, 3.5).
 func TestSiteTreeCrossesOnce(t *testing.T) {
 	sites := []int{0, 1, 0, 1, 0, 1, 0, 1}
 	crossings := 0

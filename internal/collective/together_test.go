@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// ranks runs f on all ranks of a fresh memory and returns what they return.
+// ranks runs f on all ranks of a new memory link, and returns the errors.
 func ranks(t *testing.T, size int, f func(rank int, g *Group) error) []error {
 	m := memlink.New(size, nil)
 	errs := make([]error, size)
@@ -33,8 +33,8 @@ func ranks(t *testing.T, size int, f func(rank int, g *Group) error) []error {
 	return errs
 }
 
-// TestTogetherEnds: some ranks fail, each at its own time; the others wait for messages that never
-// come. All return the error of the same rank, promptly, and synctest sees that nothing is left.
+// TestTogetherEnds: some ranks fail at different times, while the others wait for messages. All
+// return the error of the same rank without delay. synctest checks that no goroutine remains.
 func TestTogetherEnds(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -81,8 +81,8 @@ func TestTogetherEnds(t *testing.T) {
 	}
 }
 
-// TestInOrder: a failure leaves lower ranks alone, so the error is that of the lowest rank that has
-// one.
+// TestInOrder: a failure does not stop lower ranks, so all return the error of the lowest failed
+// rank.
 func TestInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopped := make([]bool, 5)
@@ -109,8 +109,8 @@ func TestInOrder(t *testing.T) {
 	})
 }
 
-// TestTogetherCancelled: one rank is cancelled, and returns its own cause; the others return its
-// text.
+// TestTogetherCancelled: one rank is cancelled and returns its cause. The others return an error
+// with the same text.
 func TestTogetherCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		why := errors.New("the job was cancelled")
@@ -133,7 +133,7 @@ func TestTogetherCancelled(t *testing.T) {
 	})
 }
 
-// TestTogetherPanic: a panic goes on where it is, and is an error elsewhere.
+// TestTogetherPanic: a panic continues in its own rank and becomes an error in the others.
 func TestTogetherPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		errs := ranks(t, 3, func(rank int, g *Group) (err error) {
@@ -158,8 +158,8 @@ func TestTogetherPanic(t *testing.T) {
 	})
 }
 
-// TestTogetherLost: a rank never comes. The others notice when one fails, and wait for it no longer
-// than settleTime.
+// TestTogetherLost: one rank does not take part. After one of the others fails, they wait for the
+// lost rank at most settleTime.
 func TestTogetherLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -185,7 +185,7 @@ func TestTogetherLost(t *testing.T) {
 	})
 }
 
-// brokenLink answers with damaged bytes, or that the rank is gone.
+// brokenLink returns damaged bytes, or an error as if the rank were lost.
 type brokenLink struct {
 	Link
 	data []byte

@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// together runs f as every rank of a link without cost, and fails on the first error.
+// together runs f as every rank of a link without costs, and fails on the first error.
 func together(t testing.TB, m *memlink.Memory, model *Model, f func(g *Group) error) {
 	t.Helper()
 	var group sync.WaitGroup
@@ -35,8 +35,8 @@ func together(t testing.TB, m *memlink.Memory, model *Model, f func(g *Group) er
 	}
 }
 
-// TwoLevel returns the model of ranks at sites, with one kind of pair inside a site and one between
-// sites, where all pairs share the trunk.
+// TwoLevel returns a model of ranks at sites: one pair inside a site, one between sites. All pairs
+// between sites share the trunk.
 func TwoLevel(sites []int, inside, between Pair) *Model {
 	m := &Model{Ranks: len(sites), Sites: sites, Trunk: between.Alpha}
 	for i := range sites {
@@ -51,7 +51,7 @@ func TwoLevel(sites []int, inside, between Pair) *Model {
 	return m
 }
 
-// costs makes a simulated link of a model.
+// costs returns the costs of a model for a simulated link.
 func costs(m *Model) func(from, to int) memlink.Cost {
 	return func(from, to int) memlink.Cost {
 		p := m.Pair(from, to)
@@ -63,7 +63,7 @@ func costs(m *Model) func(from, to int) memlink.Cost {
 	}
 }
 
-// content is what a rank has for a peer: bytes that say whose they are.
+// content returns n bytes that identify a pair of ranks.
 func content(from, to, n int) []byte {
 	data := make([]byte, n)
 	rng := rand.New(rand.NewPCG(uint64(from), uint64(to)))
@@ -73,12 +73,12 @@ func content(from, to, n int) []byte {
 	return data
 }
 
-// kase is one setting that every algorithm of every collective must get right.
+// kase is a test case for every algorithm of every collective.
 type kase struct {
 	ranks int
 	sites []int
 	root  int
-	sizes []int // by rank, and by from*ranks+to for alltoall
+	sizes []int // indexed by rank, or for alltoall by from*ranks+to
 }
 
 func (k kase) String() string {
@@ -119,7 +119,7 @@ func (k kase) model() *Model {
 	return m
 }
 
-// twins are the collectives as one would write them in one process.
+// twins are simple checks of the collectives' results.
 var twins = map[Collective]func(t *testing.T, k kase, g *Group, call Call) error{
 	Barrier: func(_ *testing.T, _ kase, g *Group, call Call) error { return g.Barrier(context.Background(), call) },
 	Broadcast: func(t *testing.T, k kase, g *Group, call Call) error {
@@ -158,7 +158,7 @@ func everybodys(k kase) [][]byte {
 	return all
 }
 
-// numbersOf is a rank's elements: as many on all ranks.
+// numbersOf returns a rank's elements. All ranks have the same number.
 func numbersOf(k kase, rank int) []byte {
 	return content(rank, rank, k.sizes[0]/8*8)
 }
@@ -209,7 +209,7 @@ func TestEveryAlgorithmAgainstItsTwin(t *testing.T) {
 	}
 }
 
-// TestTagsAreIndependent runs all collectives at the same time and each several times.
+// TestTagsAreIndependent runs all collectives concurrently, each several times.
 func TestTagsAreIndependent(t *testing.T) {
 	list := cases(t)
 	k := list[len(list)-5] // 16 ranks, two sites, 40 bytes
@@ -235,7 +235,8 @@ func TestTagsAreIndependent(t *testing.T) {
 	}
 }
 
-// TestFloatsEndWithTheSameBits: what ranks decide by a sum must not differ between them.
+// TestFloatsEndWithTheSameBits: a sum of floats has the same bits on all ranks, because ranks base
+// decisions on it.
 func TestFloatsEndWithTheSameBits(t *testing.T) {
 	for _, a := range Algorithms(Allreduce) {
 		for _, p := range []int{3, 6, 8, 13} {
@@ -260,7 +261,7 @@ func TestFloatsEndWithTheSameBits(t *testing.T) {
 	}
 }
 
-// blocksOf puts p ranks at n sites, neighbours together.
+// blocksOf assigns p ranks to n sites in consecutive blocks.
 func blocksOf(p, n int) []int {
 	sites := make([]int, p)
 	for i := range sites {

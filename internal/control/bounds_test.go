@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestBounded: texts of 4 KB are taken, and no more; descriptions have bounds of their own.
+// TestBounded: texts of at most 4 KB are accepted. Descriptions of jobs have other limits.
 func TestBounded(t *testing.T) {
 	name := strings.Repeat("n", 4<<10)
 	for _, c := range []struct {
@@ -33,7 +33,8 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestCompressedRequestsAreRefused: a body that is small and would be large is not inflated.
+// TestCompressedRequestsAreRefused: a small compressed body that would expand to a large one is not
+// decompressed.
 func TestCompressedRequestsAreRefused(t *testing.T) {
 	path, h := NewClusterHandler(UnimplementedClusterHandler{}, HandlerOptions()...)
 	mux := http.NewServeMux()
@@ -71,7 +72,7 @@ func TestCompressedRequestsAreRefused(t *testing.T) {
 	}
 }
 
-// TestDoor: a call whose texts are not bounded does not reach its handler.
+// TestDoor: a call with a too long text does not reach its handler.
 func TestDoor(t *testing.T) {
 	path, h := NewClusterHandler(UnimplementedClusterHandler{}, HandlerOptions()...)
 	mux := http.NewServeMux()

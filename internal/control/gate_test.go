@@ -62,7 +62,8 @@ func (a *authority) load(n certs.Names) *certs.Files {
 	return f
 }
 
-// gated serves both services, sessions and pages behind a gate, and notes who is refused and why.
+// gated serves both services, sessions and pages behind a gate. It records refused callers and
+// reasons.
 type gated struct {
 	address string
 	mu      sync.Mutex
@@ -112,7 +113,7 @@ func serveGated(t *testing.T, gate *Gate) *gated {
 	return s
 }
 
-// outcomeOf says in a word what became of a call: in, nobody, role, or no connection.
+// outcomeOf returns the outcome of a call in a word: in, nobody, role, or no connection.
 func outcomeOf(err error) string {
 	switch code := connect.CodeOf(err); {
 	case err == nil || code == connect.CodeUnimplemented && connect.IsWireError(err):
@@ -125,7 +126,7 @@ func outcomeOf(err error) string {
 	return "none"
 }
 
-// TestWhoMayWhat is the table of docs/operating.md.
+// TestWhoMayWhat tests the table in docs/operating.md.
 func TestWhoMayWhat(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	token, metrics := Token{text: "the-token-of-a-cluster"}, Token{text: "one-for-prometheus-only"}
@@ -134,7 +135,7 @@ func TestWhoMayWhat(t *testing.T) {
 	gate := &Gate{Credentials: Credentials{Token: token, TLS: master}, Metrics: metrics}
 	s := serveGated(t, gate)
 	secret := &Gate{Credentials: Credentials{TLS: master}}
-	without := serveGated(t, secret) // no token: certificates alone
+	without := serveGated(t, secret) // no token, only certificates
 	for _, c := range []struct {
 		name                                            string
 		at                                              *gated
@@ -311,8 +312,8 @@ func TestWhoMayWhat(t *testing.T) {
 	}
 }
 
-// operating is what becomes of a call for operators alone, of someone for whom change is what
-// becomes of others.
+// operating returns the outcome of a call that only operators may make. change is the outcome of
+// other changes for this caller.
 func operating(files *certs.Files, change string) string {
 	if change == "in" && !strings.Contains(files.Cert, "olga") {
 		return "role"
@@ -322,7 +323,7 @@ func operating(files *certs.Files, change string) string {
 
 func second[T any](_ T, err error) error { return err }
 
-// streamed is the error that a stream begins with.
+// streamed returns the error at the beginning of a stream.
 func streamed[T any](s *connect.ServerStreamForClient[T], err error) error {
 	if err != nil {
 		return err
@@ -331,7 +332,7 @@ func streamed[T any](s *connect.ServerStreamForClient[T], err error) error {
 	return errors.Join(s.Err(), s.Close())
 }
 
-// paged asks for a page as a connection's calls do.
+// paged requests a page through a connection.
 func paged(t *testing.T, c *Connection, path string) error {
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+path, nil)
 	if err != nil {
@@ -352,8 +353,8 @@ func paged(t *testing.T, c *Connection, path string) error {
 	return nil
 }
 
-// TestHandshakesAreBounded: who connects and does not finish a handshake is let go after the time
-// of a request's head, and others are answered meanwhile.
+// TestHandshakesAreBounded: an unfinished handshake is closed after the time limit of a request's
+// header. Meanwhile others are answered.
 func TestHandshakesAreBounded(t *testing.T) {
 	ours := newAuthority(t)
 	gate := &Gate{Credentials: Credentials{TLS: ours.files("m", certs.Master, 5, ours)}}
@@ -379,7 +380,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 	var slow []net.Conn
 	for i := range 200 {
 		c := dialled(t, l.Addr().String())
-		_, _ = c.Write(hello[:i*len(hello)/200]) // fails where the server closed it already
+		_, _ = c.Write(hello[:i*len(hello)/200]) // fails if the server has closed the connection
 		slow = append(slow, c)
 	}
 	conn, err := Connect(l.Addr().String(),
@@ -403,7 +404,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 	}
 }
 
-// clientHello is how a handshake begins.
+// clientHello returns the first message of a handshake.
 func clientHello(t *testing.T) []byte {
 	t.Helper()
 	a, b := net.Pipe()
@@ -417,8 +418,8 @@ func clientHello(t *testing.T) []byte {
 	return buffer[:n]
 }
 
-// TestReservedNamesAreNobodys: a certificate whose name stands for callers without one is refused,
-// whichever tool has issued it, and owns nothing of theirs.
+// TestReservedNamesAreNobodys: a certificate with a name reserved for callers without one is
+// refused, whoever issued it. It does not own their jobs.
 func TestReservedNamesAreNobodys(t *testing.T) {
 	a := newAuthority(t)
 	pair, err := tls.LoadX509KeyPair(filepath.Join(a.dir, "ca.pem"),

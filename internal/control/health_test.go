@@ -46,7 +46,7 @@ func TestGuard(t *testing.T) {
 		header string
 		want   int
 	}{
-		{nil, "", 401}, // without secrets nobody is let in
+		{nil, "", 401}, // without secrets everybody is refused
 		{[]Token{{}, {}}, "", 401},
 		{[]Token{{}, {}}, "Bearer ", 401},
 		{[]Token{one, {}}, "", 401},
@@ -54,7 +54,7 @@ func TestGuard(t *testing.T) {
 		{[]Token{one, {}}, "Bearer fedcba9876543210", 401},
 		{[]Token{one, two}, "Bearer fedcba9876543210", 200},
 		{[]Token{one, two}, "Bearer ", 401},
-		{[]Token{{}, two}, "", 401}, // a token that is not given lets nobody in
+		{[]Token{{}, two}, "", 401}, // an empty token admits nobody
 		{[]Token{{}, two}, "Bearer fedcba9876543210", 200},
 	} {
 		refused := 0

@@ -20,10 +20,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// newLane makes a side of a session.
+// newLane returns one side of a session.
 func newLane(conn net.Conn) *Lane { return NewLane(conn, bufio.NewReader(conn)) }
 
-// lanes are the two sides of a session.
+// lanes returns the two sides of a session.
 func lanes(t *testing.T) (*Lane, *Lane) {
 	t.Helper()
 	a, b := net.Pipe()
@@ -36,8 +36,8 @@ func line(text string) *FromWorker {
 	return &FromWorker{Body: &FromWorker_Leave{Leave: &Leave{Reason: text}}}
 }
 
-// TestLanesKeepOrder: of every goroutine the messages come in the order in which it sent them,
-// whole, each once.
+// TestLanesKeepOrder: the messages of each goroutine arrive intact, in the order of sending,
+// exactly once.
 func TestLanesKeepOrder(t *testing.T) {
 	left, right := lanes(t)
 	const senders, each = 5, 200
@@ -74,8 +74,8 @@ func TestLanesKeepOrder(t *testing.T) {
 	group.Wait()
 }
 
-// TestLanesAreBounded: who offers to a side that does not read is told so, and who sends waits
-// until it is closed.
+// TestLanesAreBounded: if the other side does not read, Offer fails, and Send waits until the lane
+// is closed.
 func TestLanesAreBounded(t *testing.T) {
 	left, right := lanes(t)
 	m := line(strings.Repeat("x", 100<<10))
@@ -85,7 +85,7 @@ func TestLanesAreBounded(t *testing.T) {
 			t.Fatal("10 MB wait to be sent")
 		}
 	}
-	for range 8 { // more than may wait
+	for range 8 { // more than the queue holds
 		go left.Send(m)
 	}
 	sent := make(chan error)
@@ -120,7 +120,8 @@ func TestLanesAreBounded(t *testing.T) {
 	}
 }
 
-// TestLanesSayWhyTheyEnd: the reason comes behind what was sent, refusals as such.
+// TestLanesSayWhyTheyEnd: the reason arrives after all sent messages. A refusal arrives as a
+// Refusal.
 func TestLanesSayWhyTheyEnd(t *testing.T) {
 	for _, why := range []error{errors.New("no more"), Refuse(Refusal_KIND_LAPSED,
 		"worker %s is gone", "w1")} {
@@ -216,7 +217,7 @@ func TestSessionsBegin(t *testing.T) {
 	}
 }
 
-// FuzzLane reads what anyone may send.
+// FuzzLane reads arbitrary bytes from a peer.
 func FuzzLane(f *testing.F) {
 	good, _ := proto.Marshal(line("hello"))
 	f.Add(append([]byte{0, 0, 0, 0, byte(len(good))}, good...))
@@ -238,7 +239,7 @@ func FuzzLane(f *testing.F) {
 	})
 }
 
-// readConn is a connection from which can be read.
+// readConn is a connection that reads from Reader.
 type readConn struct {
 	net.Conn
 	io.Reader

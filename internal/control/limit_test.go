@@ -60,8 +60,8 @@ func TestLimiterCounts(t *testing.T) {
 	}
 }
 
-// TestStrangersOfManyHostsGoFirst: a connection each from many addresses does not push out who is
-// known, idle or busy.
+// TestStrangersOfManyHostsGoFirst: one connection from each of many addresses does not push out
+// known callers, idle or busy.
 func TestStrangersOfManyHostsGoFirst(t *testing.T) {
 	l := newLimiter(nil, limits{header: time.Hour, idle: time.Hour, perHost: 10, all: 10}, nil)
 	conn := func(host string) *counted {
@@ -90,14 +90,13 @@ func TestStrangersOfManyHostsGoFirst(t *testing.T) {
 	}
 }
 
-// requestOn is the context of a request on a connection.
+// requestOn returns the context of a request on a connection.
 func requestOn(c *counted) context.Context {
 	return context.WithValue(context.Background(), connKey{}, &requested{counted: c})
 }
 
-// TestSlowStrangersPushNobodyOut: bodies that come byte by byte, of callers who are not known, take
-// up all that a host may have, and all there is; those who are known get in all the same, and the
-// server's log tells of it.
+// TestSlowStrangersPushNobodyOut: unknown callers send bodies byte by byte, and use up the limits
+// of a host and of all hosts. Known callers still get in, and the log reports the strangers.
 func TestSlowStrangersPushNobodyOut(t *testing.T) {
 	token, err := NewToken("the-clusters-own-token", "test")
 	if err != nil {
@@ -146,8 +145,8 @@ func TestSlowStrangersPushNobodyOut(t *testing.T) {
 	}
 }
 
-// TestLimiterBoundsTheSilent: of connections that never ask for anything, from however many hosts,
-// the oldest go; those that have asked stay.
+// TestLimiterBoundsTheSilent: of connections that never send a request, from any number of hosts,
+// the oldest are closed. Connections that have sent a request stay.
 func TestLimiterBoundsTheSilent(t *testing.T) {
 	l := newLimiter(nil, limits{header: time.Hour, idle: time.Hour, perHost: 3, all: 100, fresh: 5}, nil)
 	var all []*counted
@@ -170,7 +169,7 @@ func TestLimiterBoundsTheSilent(t *testing.T) {
 	}
 }
 
-// served serves a cluster's handler at a listener with such bounds, and returns its address.
+// served serves a cluster's handler at a listener with limits, and returns its address.
 func served(t *testing.T, token Token, bounds limits) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -207,7 +206,7 @@ func dialled(t *testing.T, address string) net.Conn {
 
 const submitPath = "/superstep.control.v1.Cluster/SubmitJob"
 
-// head is that of a call with a large body.
+// head returns the header of a call with a large body.
 func head(token Token) string { return headOf(token, MaxMessage) }
 
 func headOf(token Token, size int) string {
@@ -216,7 +215,7 @@ func headOf(token Token, size int) string {
 		fmt.Sprintf("\r\nContent-Length: %d\r\n\r\n", size)
 }
 
-// answered asks as a client with the token does.
+// answered makes a call as a client with the token.
 func answered(t *testing.T, address string, token Token) {
 	t.Helper()
 	c, err := Connect(address, Credentials{Token: token}, nil)
@@ -235,8 +234,8 @@ func answered(t *testing.T, address string, token Token) {
 
 var rightToken = Token{text: "the-token-of-a-cluster"}
 
-// TestTheHeadIsAnsweredWithoutAToken: who does not know the token is told so before a byte of the
-// body was sent, by HTTP/1.1 and HTTP/2.
+// TestTheHeadIsAnsweredWithoutAToken: a caller without the token is refused before it sends the
+// body, in HTTP/1.1 and HTTP/2.
 func TestTheHeadIsAnsweredWithoutAToken(t *testing.T) {
 	bounds := usual
 	bounds.body = time.Hour // nobody waits for it
@@ -268,7 +267,7 @@ func TestTheHeadIsAnsweredWithoutAToken(t *testing.T) {
 	answer.Body.Close()
 }
 
-// TestBodiesOfStrangersTakeNoMemory sends bodies, all but their last byte, from many connections.
+// TestBodiesOfStrangersTakeNoMemory sends bodies without their last byte on many connections.
 func TestBodiesOfStrangersTakeNoMemory(t *testing.T) {
 	address := served(t, rightToken, usual)
 	before := heap()
@@ -294,14 +293,14 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestConnectionsEnd: whatever a caller sends slowly, or not at all, its connection is closed
-// within bounds, and others are answered meanwhile.
+// TestConnectionsEnd: however slowly a caller sends, its connection is closed within limits, and
+// others are answered meanwhile.
 func TestConnectionsEnd(t *testing.T) {
 	bounds := usual
-	const bound = 4 * time.Second // a call of a client that is not slow takes less
+	const bound = 4 * time.Second // a normal client's call takes less
 	bounds.header, bounds.body, bounds.idle = bound, bound, bound
 	address := served(t, rightToken, bounds)
-	// and empty settings
+	// with an empty SETTINGS frame
 	preface := "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 	begin := map[string]string{
 		"nothing":               "",
@@ -329,7 +328,7 @@ func TestConnectionsEnd(t *testing.T) {
 			all = append(all, slow{what, c})
 		}
 	}
-	// One says something again and again: a ping is no request.
+	// One connection keeps sending pings, which are not requests.
 	pings := dialled(t, address)
 	_, _ = io.WriteString(pings, preface)
 	go func() {
@@ -356,7 +355,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// TestManyConnectionsOfAHost: more than a host may have push each other out, and no other call.
+// TestManyConnectionsOfAHost: connections beyond the limit of a host push each other out, but no
+// other call.
 func TestManyConnectionsOfAHost(t *testing.T) {
 	bounds := usual
 	bounds.perHost = 16
@@ -376,8 +376,8 @@ func TestManyConnectionsOfAHost(t *testing.T) {
 	}
 }
 
-// TestLongAnswers: what a caller may take for its request does not end an answer that takes longer,
-// also the second one of a connection.
+// TestLongAnswers: the time limit of a request does not end a long answer, also not the second one
+// on a connection.
 func TestLongAnswers(t *testing.T) {
 	bounds := usual
 	bounds.body = 250 * time.Millisecond

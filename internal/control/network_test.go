@@ -6,8 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// TestNetworkTable: pairs of sites, or of a few workers, with the least bandwidth and the most
-// delay between them; nothing of workers that are gone.
+// TestNetworkTable: the table has pairs of sites, or of workers if these are few, with the least
+// bandwidth and the greatest delay. Lost workers are left out.
 func TestNetworkTable(t *testing.T) {
 	there, gone := WorkerState_WORKER_STATE_REGISTERED, WorkerState_WORKER_STATE_LOST
 	near, far := func(to string) *Way { return &Way{Worker: to, BytesPerSecond: 2e9, DelaySeconds: 40e-6, AgeSeconds: 5} }, func(to string) *Way {

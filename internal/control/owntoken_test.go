@@ -15,8 +15,8 @@ import (
 	"connectrpc.com/connect"
 )
 
-// TestOwnTokens: a master without secrets makes a token that only its user can read; whoever looks
-// for the address in another form finds the same, and there is another for another address.
+// TestOwnTokens: a master without secrets creates a token that only its user can read. Other
+// spellings of the address give the same token, other addresses another one.
 func TestOwnTokens(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
@@ -67,7 +67,7 @@ func TestOwnTokens(t *testing.T) {
 	}
 
 	if runtime.GOOS == "windows" {
-		return // files have no modes
+		return // files have no permissions here
 	}
 	dir := filepath.Join(state, "superstep", "tokens")
 	file := filepath.Join(dir, "localhost-7700")
@@ -106,9 +106,9 @@ func TestOwnTokens(t *testing.T) {
 	refused("a link", "regular file")
 }
 
-// TestHeldTokens: a token that a process holds stays as long as that lives, and another for good, or
-// until it is forgotten. What a killed process leaves goes when others look, and so does what is left of a
-// removal.
+// TestHeldTokens: a token held by a process stays as long as the process lives. Another token stays
+// until it is forgotten. The files of a killed process, and remains of a removal, are removed when
+// another process searches for a token.
 func TestHeldTokens(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
@@ -144,9 +144,9 @@ func TestHeldTokens(t *testing.T) {
 	find(stays...)
 }
 
-// TestATokenOfAnotherSweep: what was listed with a dead process's token, and is removed before the
-// token's turn comes, is not looked for again: the token may be a new master's. Nor does a sweep
-// leave anything of its own where the token has gone.
+// TestATokenOfAnotherSweep: another sweep has already removed the lock of a dead process's token.
+// Then this sweep keeps the token, which may belong to a new master. If the token is gone, too, the
+// sweep leaves no file.
 func TestATokenOfAnotherSweep(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	check(t, new(Credentials).Complete("127.0.0.1:7701"))
@@ -165,8 +165,8 @@ func TestATokenOfAnotherSweep(t *testing.T) {
 	}
 }
 
-// TestLocalhostIsOneAddress: a caller of localhost calls 127.0.0.1, where masters listen, whatever
-// else the name is: at ::1 another user may answer, and pass on what is said.
+// TestLocalhostIsOneAddress: localhost means 127.0.0.1, where masters listen. At ::1 another user
+// might listen and relay the calls.
 func TestLocalhostIsOneAddress(t *testing.T) {
 	called := make(chan string, 1)
 	c, err := Connect("localhost:7700", Credentials{Token: rightToken},
@@ -191,8 +191,9 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// TestCallsFindTheTokenOfTheUser: a connection without secrets calls the user's own master, which
-// another user's does not reach; and whoever sits at a master's port learns no token.
+// TestCallsFindTheTokenOfTheUser: a connection without secrets uses the token of the user's own
+// master. A connection of another user does not reach this master. A process that listens at a
+// master's port does not learn the token.
 func TestCallsFindTheTokenOfTheUser(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)

@@ -14,7 +14,7 @@ import (
 	"connectrpc.com/connect"
 )
 
-// proving serves a cluster that wants a token, and notes what is in the headers of requests.
+// proving serves a cluster that requires a token, and records the headers of requests.
 func proving(t *testing.T, token Token) (address string, refused *int, seen func() string) {
 	t.Helper()
 	refused = new(int)
@@ -42,8 +42,8 @@ func proving(t *testing.T, token Token) (address string, refused *int, seen func
 	}
 }
 
-// TestProve: a caller and a master that know the same token find that out, and the calls are let
-// in, without the token.
+// TestProve: caller and master prove to each other that they know the token. The calls are then
+// accepted without the token.
 func TestProve(t *testing.T) {
 	address, refused, seen := proving(t, rightToken)
 	worker := func(token Token) *Connection {
@@ -83,8 +83,8 @@ func TestProve(t *testing.T) {
 	}
 }
 
-// TestProveRefusesImpostors: what does not know the token, or answers with what the worker said
-// itself, proves nothing.
+// TestProveRefusesImpostors: a process that does not know the token, or repeats the worker's own
+// proof, is refused.
 func TestProveRefusesImpostors(t *testing.T) {
 	tokenless, _, _ := proving(t, Token{})
 	nonsense := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +93,7 @@ func TestProveRefusesImpostors(t *testing.T) {
 			_, _ = w.Write([]byte(strings.Repeat("00", challengeSize)))
 			return
 		}
-		_, _ = w.Write([]byte(header[len(header)-64:])) // the worker's proof
+		_, _ = w.Write([]byte(header[len(header)-64:])) // repeats the worker's proof
 	}))
 	defer nonsense.Close()
 	mirror := httptest.NewUnstartedServer(nil)
@@ -112,8 +112,8 @@ func TestProveRefusesImpostors(t *testing.T) {
 	}
 }
 
-// TestProofsAreOfOneChallenge: a proof opens nothing without the token, for another process's
-// challenge, or one that is old or was changed.
+// TestProofsAreOfOneChallenge: a proof is invalid without the token, for the challenge of another
+// process, and for an old or changed challenge.
 func TestProofsAreOfOneChallenge(t *testing.T) {
 	now := time.Now()
 	nonce := make([]byte, nonceSize)
@@ -123,7 +123,7 @@ func TestProofsAreOfOneChallenge(t *testing.T) {
 	}
 	good := challenges.challenge(now)
 	changed := append([]byte(nil), good...)
-	changed[nonceSize+7]++ // when it was made
+	changed[nonceSize+7]++ // the time of the challenge
 	right := header(rightToken, good)
 	for what, x := range map[string]struct {
 		header string

@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// partitionOf makes the record of a partition that sends to all others in so many exchanges, the
-// largest there can be.
+// partitionOf returns the largest possible record of a partition that sends to all others in a
+// number of exchanges.
 func partitionOf(partition, partitions, exchanges int) record.Partition {
 	p := record.Partition{
 		Partition: partition, Worker: strings.Repeat("w", 128), Computed: math.MaxInt,
@@ -33,8 +33,7 @@ func partitionOf(partition, partitions, exchanges int) record.Partition {
 	return p
 }
 
-// TestRecordsFitIntoMessages has every partition of a cluster send to every other, in every
-// exchange.
+// TestRecordsFitIntoMessages: every partition of a cluster sends to every other in every exchange.
 func TestRecordsFitIntoMessages(t *testing.T) {
 	const most = graph.MaxPartitions
 	for _, c := range []struct{ partitions, exchanges int }{{1, 4}, {MaxPaired, 0}, {MaxPaired, 4}, {MaxPaired + 1, 0}, {MaxPaired + 1, 4}, {most, 4}} {
@@ -56,7 +55,7 @@ func TestRecordsFitIntoMessages(t *testing.T) {
 	}
 }
 
-// full is a record in which everything is told.
+// full returns a record with all fields set.
 func full() *record.Superstep {
 	s := &record.Superstep{
 		Job: "BFS 3", Superstep: 7, Phase: 3, Program: "Sweep", Scheme: "pull", Delivery: "pull",
@@ -68,7 +67,7 @@ func full() *record.Superstep {
 	return s
 }
 
-// TestRecordsTellEverything sends records and compares what arrives.
+// TestRecordsTellEverything compares sent with received records.
 func TestRecordsTellEverything(t *testing.T) {
 	for _, want := range []*record.Superstep{full(), {Partitions: make([]record.Partition, 1)}} {
 		data, err := EncodeRecord(want)
@@ -90,8 +89,8 @@ func TestRecordsTellEverything(t *testing.T) {
 	}
 }
 
-// TestRecordsOfOthers: another version's record is refused by its number, and what no run records
-// by what is wrong.
+// TestRecordsOfOthers: a record of another version is refused with the version's number. An
+// impossible record is refused with its defect.
 func TestRecordsOfOthers(t *testing.T) {
 	data, err := EncodeRecord(full())
 	if err != nil {
@@ -115,7 +114,7 @@ func TestRecordsOfOthers(t *testing.T) {
 	}
 }
 
-// FuzzDecodeRecord: no bytes panic, and what is read can be sent on.
+// FuzzDecodeRecord: no bytes cause a panic, and decoded records can be sent on.
 func FuzzDecodeRecord(f *testing.F) {
 	data, err := EncodeRecord(full())
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// TestPrioritiesOfJobs: the column is there where a job has another priority than normal, and says
-// which ones have risen.
+// TestPrioritiesOfJobs: the column exists if a job's priority is not normal. It marks priorities
+// that have risen.
 func TestPrioritiesOfJobs(t *testing.T) {
 	queued := func(id string, asked, now Priority) *Job {
 		return &Job{Id: id, State: JobState_JOB_STATE_QUEUED, SpecJson: job.Text(&job.Spec{Program: "bfs", Graph: "g", Queueing: job.Queueing{Priority: asked.Word()}}), Priority: now, Submitted: timestamppb.Now()}
@@ -33,8 +33,8 @@ func TestPrioritiesOfJobs(t *testing.T) {
 	}
 }
 
-// TestMemoryOfStatus: what workers may take and hold; one without a budget has what was free at its
-// start.
+// TestMemoryOfStatus: the limits and use of the workers' memory. For a worker without a budget, it
+// shows the memory that was free at its start.
 func TestMemoryOfStatus(t *testing.T) {
 	text := StatusText(&StatusResponse{Workers: []*Worker{
 		{Name: "a", Memory: 4 << 30},
@@ -48,7 +48,7 @@ func TestMemoryOfStatus(t *testing.T) {
 	}
 }
 
-// TestQuotasOfStatus: what owners have, of what they may.
+// TestQuotasOfStatus: the use of each owner's quota.
 func TestQuotasOfStatus(t *testing.T) {
 	text := StatusText(&StatusResponse{Quotas: []*QuotaUse{
 		{Owner: "alice", Queued: 3, QueuedQuota: 5, Running: 1, ResultBytes: 2 << 20, ResultBytesQuota: 1 << 30, TimeQuotaSeconds: 7200}, {Owner: "bob", RunningQuota: 2},
@@ -64,8 +64,8 @@ func TestQuotasOfStatus(t *testing.T) {
 	}
 }
 
-// TestTablesForgeNothing: names, paths and reasons of others are shown in their row, in a bounded
-// length, and are not obeyed.
+// TestTablesForgeNothing: names, paths and reasons from others are shown in their own row,
+// shortened and escaped.
 func TestTablesForgeNothing(t *testing.T) {
 	evil := "\x1b[31mEVIL\u202e\nforged  done\tx" + strings.Repeat("y", 1<<20)
 	spec := &job.Spec{Program: evil, Source: &job.Source{Input: evil}}

@@ -30,7 +30,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// FuzzText: what comes is valid and is the beginning of the text where that is valid.
+// FuzzText: the result is valid UTF-8, and a prefix of the text if that is valid.
 func FuzzText(f *testing.F) {
 	f.Add("a\u20ac\xff\U0001f600", 3)
 	f.Fuzz(func(t *testing.T, text string, most int) {
@@ -47,8 +47,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// TestLaneRefusesWhatIsNoText: a message that cannot be encoded is refused to the one who sends it,
-// and the session goes on.
+// TestLaneRefusesWhatIsNoText: sending a message that cannot be encoded returns an error, and the
+// session continues.
 func TestLaneRefusesWhatIsNoText(t *testing.T) {
 	left, right := lanes(t)
 	var codec *CodecError

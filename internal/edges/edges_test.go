@@ -11,7 +11,7 @@ func TestPackedRoundTrip(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(n), uint64(width)))
 			limit := ^uint64(0) >> (64 - width)
 			kind := Weights(width % 3)
-			// one less than 2^width vertices: the same number of bits, but for width 1
+			// one vertex less than 2^width needs the same number of bits, except for width 1
 			p := NewPacked(limit, n, kind)
 			if int(width) != p.Bits() && width > 1 {
 				t.Fatalf("%d bits for endpoints below %d, want %d", p.Bits(), limit, width)

@@ -25,7 +25,7 @@ func TestConsecutive(t *testing.T) {
 	}
 }
 
-// TestIndex finds what binary search finds, among ids of all kinds of spread.
+// TestIndex compares Index with binary search, for ids of different distributions.
 func TestIndex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {

@@ -30,7 +30,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestBound: a text of any length takes at most so many bytes, and an escape is not divided.
+// TestBound: a text of any length is shortened to the limit, without cutting an escape sequence.
 func TestBound(t *testing.T) {
 	for most := 3; most < 20; most++ {
 		found := escape.Text(strings.Repeat("\x1b", 1<<20), most)
@@ -53,7 +53,8 @@ func TestPrintf(t *testing.T) {
 	}
 }
 
-// FuzzWriter: however a text is divided, the terminal obeys nothing in it, and shows all of it.
+// FuzzWriter: however a text is split into writes, the terminal shows all of it and executes no
+// escape sequence in it.
 func FuzzWriter(f *testing.F) {
 	f.Add([]byte("a\x1b[31m\xe2\x80\xaeb\n\x9b"), 3)
 	f.Add([]byte("\xf0\x9f\x98\x80\xf0\x9f"), 1)

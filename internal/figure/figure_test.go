@@ -21,7 +21,7 @@ func drawing(t *testing.T, f Figure) string {
 	return b.String()
 }
 
-// TestPointsAreWhereTheAxesSay: of a linear and a logarithmic axis.
+// TestPointsAreWhereTheAxesSay tests a linear and a logarithmic axis.
 func TestPointsAreWhereTheAxesSay(t *testing.T) {
 	s := drawing(t, Figure{Panels: []Panel{{
 		Title: "a < b", X: Axis{Names: []string{"one", "two"}}, Y: Axis{Base: 10},
@@ -38,7 +38,7 @@ func TestPointsAreWhereTheAxesSay(t *testing.T) {
 		{fmt.Sprintf("%.1f", left+width/4), fmt.Sprintf("%.1f", float64(panelHeight-bottom))},
 		{fmt.Sprintf("%.1f", left+width*3/4), fmt.Sprintf("%.1f", float64(top))},
 	}
-	if len(dots) != 3 { // two, and the one beside the name
+	if len(dots) != 3 { // two dots, and the one in the legend
 		t.Fatalf("%d dots, want 2 and that of the name", len(dots))
 	}
 	for i, w := range want {
@@ -72,7 +72,7 @@ func TestTicksAreRoundAndFew(t *testing.T) {
 	}
 }
 
-// TestTitlesHaveRoom beside a panel that is narrower.
+// TestTitlesHaveRoom: a long title makes the figure wider than its panel.
 func TestTitlesHaveRoom(t *testing.T) {
 	f := Figure{Title: strings.Repeat("µ", 100), Panels: make([]Panel, 1)}
 	if s := drawing(t, f); !strings.Contains(s, fmt.Sprintf(`width="%d"`, left+100*titleRune)) {
@@ -80,8 +80,8 @@ func TestTitlesHaveRoom(t *testing.T) {
 	}
 }
 
-// TestTextStaysInside the figure, and a panel's in the panel: titles that are long, the widest mark
-// of an axis, and names.
+// TestTextStaysInside: long titles, the widest label of an axis, and names stay inside the figure
+// or the panel.
 func TestTextStaysInside(t *testing.T) {
 	const title = "time of a search over that of the best fixed choice, and of all others, in a grid of 2x2"
 	p := Panel{
@@ -111,7 +111,7 @@ func TestTextStaysInside(t *testing.T) {
 			}
 			from, to := x, x+rune*float64(len(m[3]))
 			if strings.Contains(m[2], `"end"`) {
-				from, to = x-8*float64(len(m[3])), x // capitals
+				from, to = x-8*float64(len(m[3])), x // capital letters
 			}
 			if from < 0 || to > column {
 				t.Errorf("%q reaches from %g to %g of %g", m[3], from, to, column)

@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// FuzzParseLine reads anything as a line of a column; what is one is written as one again.
+// FuzzParseLine parses any bytes as a line of a column. A valid line is formatted to the same line.
 func FuzzParseLine(f *testing.F) {
 	f.Add("7:0:0 \"Rue de\" 0.5", false)
 	f.Add("7:0:0 \"a\\tb\" ", false)

@@ -6,7 +6,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// BenchmarkFill measures one core, a block at a time.
+// BenchmarkFill generates blocks on one core.
 func BenchmarkFill(b *testing.B) {
 	for _, g := range []Generator{
 		official(22),

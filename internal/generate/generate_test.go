@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// samples are small, one of each kind, of several blocks where that is possible.
+// samples are small generators, one of each kind. Most make several blocks.
 var samples = []Generator{
 	Kronecker{9, 16, 2, 3},
 	RMAT{9, 11, 0.57, 0.19, 0.19, 7},
@@ -103,7 +103,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// stopper cancels a context once it has made some blocks.
+// stopper cancels a context after a number of blocks.
 type stopper struct {
 	Generator
 	calls  *atomic.Int64
@@ -191,7 +191,7 @@ func TestInputRefuses(t *testing.T) {
 }
 
 func TestFits(t *testing.T) {
-	g := Kronecker{20, 16, 2, 3} // 2^24 tuples of 5 bytes, and a word after them
+	g := Kronecker{20, 16, 2, 3} // 2^24 tuples of 5 bytes, and one more word
 	for _, c := range []struct {
 		weights   edges.Weights
 		available int64

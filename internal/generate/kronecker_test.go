@@ -145,7 +145,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// slowSkip is a state n steps later, by the powers of the companion matrix.
+// slowSkip returns the state n steps later. It multiplies by powers of the companion matrix.
 func slowSkip(s [5]uint64, n *big.Int) [5]uint64 {
 	power := [5][5]uint64{{107374182, 0, 0, 0, 104480}, {1}, {0, 1}, {0, 0, 1}, {0, 0, 0, 1}}
 	for i := range n.BitLen() {
@@ -177,7 +177,7 @@ func slowNext(s *[5]uint64) uint64 {
 	return x
 }
 
-// slow makes tuple i as the specification says, word for word.
+// slow generates tuple i by following the specification literally.
 func slow(g Kronecker, i int) (u, v uint64, w float64) {
 	low := func(x uint64) uint64 { return x&0x3FFFFFFF + 1 }
 	seed := [5]uint64{
@@ -224,7 +224,7 @@ func slow(g Kronecker, i int) (u, v uint64, w float64) {
 	return scrambled(u), scrambled(v), w
 }
 
-// same compares a block with the specification.
+// same compares a block with slow.
 func same(t *testing.T, g Kronecker, first int, b *edges.Block) {
 	t.Helper()
 	for j := range b.N {
@@ -249,7 +249,7 @@ func TestFillAgainstSpecification(t *testing.T) {
 	}
 }
 
-// TestRejection finds tuples with an output that must be drawn again; the fast path leaves them to
+// TestRejection finds tuples for which an output must be drawn again. The fast path passes these to
 // plain.
 func TestRejection(t *testing.T) {
 	g := official(22)

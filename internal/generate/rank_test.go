@@ -8,8 +8,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// TestSharesAreTheWhole: part by part, and at any number of parts, the tuples are bit for bit those
-// of the whole list.
+// TestSharesAreTheWhole: the tuples of all parts, for any number of parts, are bit for bit those of
+// the whole list.
 func TestSharesAreTheWhole(t *testing.T) {
 	for _, g := range samples {
 		tuples, weights := all(Lazy(g, true))

@@ -27,7 +27,7 @@ func TestGrid(t *testing.T) {
 				t.Fatalf("%s: %d edges, want %d", g.Name(), g.Edges(), len(want))
 			}
 			var b edges.Block
-			for first := range want { // each range of three, so that ranges begin anywhere
+			for first := range want { // ranges of three tuples, so ranges begin at any tuple
 				b.N = min(3, len(want)-first)
 				g.Fill(first, &b, false)
 				for j := range b.N {
@@ -80,7 +80,7 @@ func TestUniform(t *testing.T) {
 	}
 }
 
-// slowRMAT makes one arc with the quadrants written out.
+// slowRMAT generates one arc, with explicit quadrants.
 func slowRMAT(g RMAT, i int) (u, v uint64) {
 	s := newKey(g.Seed, forEdges).at(i)
 	for n := range g.Scale {

@@ -24,7 +24,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// searched is what the searches of a whole graph find, from whatever root is asked for.
+// searched returns a function that searches the whole graph from a root.
 func searched(t *testing.T, c LocalConfig, partitions int) func(sssp bool, root pregel.VertexID) Found {
 	in, err := generate.Input(t.Context(), c.Generator, generate.Options{Weights: edges.Float32})
 	if err != nil {
@@ -58,7 +58,7 @@ func searched(t *testing.T, c LocalConfig, partitions int) func(sssp bool, root 
 	}
 }
 
-// ranks calls run on every rank of a group, each with a Rank, and returns their errors.
+// ranks runs a function on every rank of a group, and returns the errors.
 func ranks(t *testing.T, n int, c Config, run func(s *Rank, roots []Root) error) []error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -93,8 +93,8 @@ func ranks(t *testing.T, n int, c Config, run func(s *Rank, roots []Root) error)
 	return errs
 }
 
-// TestSharesAgreeWithRun: any number of ranks and partitions finds the roots, and counts the edges,
-// of one process.
+// TestSharesAgreeWithRun: any number of ranks and partitions finds the same roots and edge counts
+// as one process.
 func TestSharesAgreeWithRun(t *testing.T) {
 	c := config(t)
 	want, err := Run(t.Context(), c)
@@ -137,8 +137,7 @@ func TestSharesAgreeWithRun(t *testing.T) {
 	}
 }
 
-// TestSharesFindWrongResults judges results that were changed in one way or another, by one rank
-// and by three.
+// TestSharesFindWrongResults validates corrupted results on one rank and on three.
 func TestSharesFindWrongResults(t *testing.T) {
 	c := config(t)
 	type id = pregel.VertexID
@@ -224,7 +223,7 @@ func TestSharesFindWrongResults(t *testing.T) {
 	}
 }
 
-// TestSharesOfLittle: fewer tuples than ranks, and a graph of loops alone.
+// TestSharesOfLittle has fewer tuples than ranks, and a graph with only loops.
 func TestSharesOfLittle(t *testing.T) {
 	for seed := range uint64(8) {
 		g := generate.Kronecker{Scale: 1, EdgeFactor: 1, Seed1: seed, Seed2: 3}

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite the files of testdata that the 
 
 func yes(valid bool) *bool { return &valid }
 
-// sample is a run whose figures take every form of %g.
+// sample is a report whose numbers use every form of %g.
 func sample() Report {
 	return Report{
 		Scale: 20, EdgeFactor: 16, Seeds: [2]uint64{2, 3}, Processes: 1, Generation: 1.5,
@@ -69,8 +69,8 @@ func TestReportText(t *testing.T) {
 	}
 }
 
-// TestReportHasReferenceLines compares the labels with those of the reference, in its order; nedge
-// apart, see WriteText.
+// TestReportHasReferenceLines compares the labels and their order with the reference code. Only
+// nedge is different: see WriteText.
 func TestReportHasReferenceLines(t *testing.T) {
 	want := []string{"SCALE", "edgefactor", "NBFS", "graph_generation", "num_mpi_processes", "construction_time"}
 	places := []string{"min", "firstquartile", "median", "thirdquartile", "max"}

@@ -44,8 +44,8 @@ func TestRunIsValid(t *testing.T) {
 	}
 }
 
-// TestRunFindsWrongSearches has kernel 2 be another program: one that searches from vertex 0,
-// whatever the root, and one whose values are levels.
+// TestRunFindsWrongSearches replaces BFS by wrong programs: one that always searches from vertex 0,
+// and one whose values are levels.
 func TestRunFindsWrongSearches(t *testing.T) {
 	c := config(t)
 	c.BFS = func(map[string]string, func(uint64) (pregel.VertexID, bool)) (engine.Program, error) {
@@ -70,7 +70,7 @@ func TestRunFindsWrongSearches(t *testing.T) {
 	}
 }
 
-// kinds is a journal that notes what it is told.
+// kinds is a journal that records the kinds of events.
 type kinds []string
 
 func (k *kinds) Record(e trace.Event) error {
@@ -88,7 +88,7 @@ func (k *kinds) Record(e trace.Event) error {
 	return nil
 }
 
-// TestSearchesAreTold: records have the names of searches, which tell what they came to.
+// TestSearchesAreTold: the trace has the names and results of searches.
 func TestSearchesAreTold(t *testing.T) {
 	c := config(t)
 	var all kinds
@@ -120,12 +120,12 @@ func TestSearchesAreTold(t *testing.T) {
 	}
 }
 
-// TestRunEnds interrupts every stage.
+// TestRunEnds cancels the run in every stage.
 func TestRunEnds(t *testing.T) {
 	for _, stage := range []string{"generating", "finding the vertices", "looking for duplicates", "building the in-edges", "sorting the lists", "BFS", "SSSP"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := config(t)
-		c.Team = nil // so that stages are told of in order
+		c.Team = nil // so that stages are reported in order
 		seen := false
 		c.Progress = func(name string, done, _ int64) {
 			if name == stage && !seen {

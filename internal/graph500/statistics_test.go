@@ -23,7 +23,7 @@ func TestDescribe(t *testing.T) {
 		{[]float64{3}, Statistics{3, 3, 3, 3, 3, 3, 0}},
 		{[]float64{5, 1}, Statistics{1, 1, 3, 5, 5, 3, math.Sqrt(8)}},
 		{[]float64{9, 1, 2}, Statistics{1, 1, 2, 9, 9, 4, math.Sqrt(19)}},
-		// (n-1)/4 is 0 and n/4 is 1: the quartiles lie between two values.
+		// (n-1)/4 is 0 and n/4 is 1: each quartile is between two values.
 		{[]float64{8, 2, 1, 4}, Statistics{1, 1.5, 3, 6, 8, 3.75, math.Sqrt(28.75 / 3)}},
 		{[]float64{5, 4, 3, 2, 1}, Statistics{1, 2, 3, 4, 5, 3, math.Sqrt(2.5)}},
 		{[]float64{1, 2, 3, 4, 5, 6, 7, 80}, Statistics{1, 2.5, 4.5, 6.5, 80, 13.5, math.Sqrt(5082. / 7)}},
@@ -48,7 +48,7 @@ func TestDescribeTEPS(t *testing.T) {
 		(Statistics{5, 5, 5, 5, 5, 5, 0}); !got.near(want) {
 		t.Errorf("one search: got %+v, want %+v", got, want)
 	}
-	// The rates are 1, 2, 4, 8: their inverses have mean 15/32 and variance 115/768.
+	// The rates are 1, 2, 4, 8. Their inverses have mean 15/32 and variance 115/768.
 	got := DescribeTEPS([]float64{1, .5, 2, .25}, []float64{1, 1, 8, 2})
 	want := Statistics{
 		Min: 1, FirstQuartile: 1 / .75, Median: 1 / .375, ThirdQuartile: 1 / .1875, Max: 8,

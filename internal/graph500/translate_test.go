@@ -13,9 +13,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestTranslationIsThatOfEachVertex compares the result in the input's numbers, on any number of
-// ranks, with one that is found vertex by vertex. In every second search some parents are any
-// vertices, which need not be ghosts, and some are none.
+// TestTranslationIsThatOfEachVertex compares a result in input ids, on any number of ranks, with a
+// translation vertex by vertex. In every second search some parents are replaced by arbitrary
+// vertices, which may not be ghosts, and some are removed.
 func TestTranslationIsThatOfEachVertex(t *testing.T) {
 	for _, generator := range []generate.Kronecker{
 		{Scale: 6, EdgeFactor: 1, Seed1: 4, Seed2: 3},
@@ -67,7 +67,7 @@ func TestTranslationIsThatOfEachVertex(t *testing.T) {
 	}
 }
 
-// strange gives some vertices of what was found other parents.
+// strange replaces the parents of some vertices.
 func strange(found Found, parts, n pregel.VertexID) Found {
 	change := func(id, parent pregel.VertexID) pregel.VertexID {
 		switch {
@@ -102,7 +102,7 @@ func strange(found Found, parts, n pregel.VertexID) Found {
 	return found
 }
 
-// compare compares the results of the own range with what was found, vertex by vertex.
+// compare compares the translated results of this rank's range with a translation vertex by vertex.
 func (s *Rank) compare(found Found, order []uint32) error {
 	first, end := s.span()
 	for id, v := range order {

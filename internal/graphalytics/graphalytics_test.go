@@ -11,8 +11,8 @@ import (
 
 const examples = "../graphio/testdata/graphalytics"
 
-// TestMatchingExamples: of Graphalytics' own examples of each rule the first result is right, and
-// the second is wrong. Results come in pieces of any length.
+// TestMatchingExamples uses Graphalytics' examples of each rule: the first result is right, the
+// second is wrong. Results are written in pieces of any length.
 func TestMatchingExamples(t *testing.T) {
 	for name, rule := range map[string]Rule{"exact": Exact, "epsilon": Epsilon, "equivalence": Equivalence} {
 		for actual, right := range map[string]bool{"actual1": true, "actual2": false, "expected": true} {

@@ -8,12 +8,12 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// An adjacency list is a line for each vertex: its id, then those of its neighbours, which have
-// lines of their own. It is the vertex-based format of LDBC Graphalytics. A directed edge is in the
-// line of its source; an undirected one is in the lines of both ends, and the pair is kept from
-// that of the smaller.
+// An adjacency list has a line for each vertex: the vertex's id, then the ids of its neighbours.
+// Every neighbour has a line of its own. It is the vertex-based format of LDBC Graphalytics. A
+// directed edge is in the line of its source. An undirected edge is in the lines of both ends, and
+// the reader keeps the copy in the line of the smaller end.
 
-// adjacencyLists reads lines of ids between blanks.
+// adjacencyLists reads lines of ids, separated by blanks.
 type adjacencyLists struct{}
 
 func (adjacencyLists) line(p *parser, line []byte) *fault {
@@ -41,8 +41,8 @@ func (adjacencyLists) line(p *parser, line []byte) *fault {
 	return nil
 }
 
-// nextID reads the first id of a text that does not begin with a blank, and returns what follows
-// the blanks after it.
+// nextID reads the id at the beginning of text, which does not begin with a blank. It skips the
+// blanks after the id and returns the rest.
 func (p *parser) nextID(text []byte) (id uint64, rest []byte, f *fault) {
 	id, end := digits(text, 0)
 	switch {
@@ -56,7 +56,7 @@ func (p *parser) nextID(text []byte) (id uint64, rest []byte, f *fault) {
 	}
 }
 
-// readAdjacency reads adjacency lists. The vertices are those of the lines.
+// readAdjacency reads adjacency lists. Each line is a vertex of the graph.
 func (r *reader) readAdjacency(ctx context.Context, f *file) (*edges.RankInput, error) {
 	if columns(f.head()) == 0 && f.headIsAll() {
 		return nil, noLists(f.path)
@@ -64,8 +64,8 @@ func (r *reader) readAdjacency(ctx context.Context, f *file) (*edges.RankInput, 
 	return r.readLists(ctx, f, "adjacency lists", 2, adjacencyLists{})
 }
 
-// readLists reads lists of neighbours, of as many columns as given: 3 with weights. The vertices
-// are those of the lines.
+// readLists reads lists of neighbours with the given number of columns: 3 with weights. Each line
+// is a vertex of the graph.
 func (r *reader) readLists(ctx context.Context, f *file, what string, columns int, own lineFormat) (*edges.RankInput, error) {
 	directed := r.directed(true)
 	g := grammar{columns: columns, twice: !directed, high: maxID, single: r.single(), own: own}
@@ -89,7 +89,7 @@ func (r *reader) readLists(ctx context.Context, f *file, what string, columns in
 
 func noLists(path string) error { return fileFault(path, "no vertices", "one a line") }
 
-// vertices are the ids of the lines of lists, as a table of their own.
+// vertices returns a table of the ids at the beginnings of the lines.
 func (t *table) vertices() *table {
 	v := &table{columns: 1, batches: make([]batch, len(t.batches))}
 	v.slabs.admission = t.slabs.admission

@@ -14,8 +14,8 @@ import (
 	_ "github.com/superstep-go/superstep/internal/laxgc"
 )
 
-// slowAdjacency is the twin of readAdjacency: it keeps the edges of undirected lists that are in
-// both lines, in the order of the smaller ends.
+// slowAdjacency is the simple counterpart of readAdjacency. Of undirected edges, which are in two
+// lines, it keeps the copies in the lines of the smaller ends, in order.
 func slowAdjacency(data string, directed bool) (g graph, bad badLine) {
 	lines, numbers, bad := slowLines(data, "#%")
 	lists := map[uint64][]uint64{}
@@ -85,7 +85,7 @@ func FuzzAdjacency(f *testing.F) {
 	})
 }
 
-// TestAdjacencyErrors has every error of adjacency lists, of plain and compressed files.
+// TestAdjacencyErrors has every error of adjacency lists, in plain and compressed files.
 func TestAdjacencyErrors(t *testing.T) {
 	twice := "an undirected edge in the lines of both its ends (--directed reads lists of one direction)"
 	for _, test := range []struct {
@@ -119,8 +119,8 @@ func TestAdjacencyErrors(t *testing.T) {
 	}
 }
 
-// TestAdjacencyExamples: Graphalytics' own graphs in its vertex-based format are those in its
-// edge-based format.
+// TestAdjacencyExamples reads Graphalytics' example graphs in the vertex-based format, and compares
+// them with the same graphs in the edge-based format.
 func TestAdjacencyExamples(t *testing.T) {
 	for name, directed := range map[string]bool{"example-directed": true, "example-undirected": false} {
 		path := filepath.Join("testdata", "graphalytics", name)
@@ -142,8 +142,8 @@ func TestAdjacencyExamples(t *testing.T) {
 	}
 }
 
-// TestFirstUnbalanced: of pairs that are only in one list the first is found, whichever pairs have
-// hashes in a part with those of others.
+// TestFirstUnbalanced: firstUnbalanced finds the first pair that is in only one list, whichever
+// pairs share a hash part.
 func TestFirstUnbalanced(t *testing.T) {
 	part := func(u, v uint64) uint64 { return hashPair(u, v)[0] % hashParts }
 	x := uint64(10)
@@ -156,7 +156,7 @@ func TestFirstUnbalanced(t *testing.T) {
 		"an undirected edge in the lines of both its ends (--directed reads lists of one direction)")
 }
 
-// TestNULInFirstLine: a file with a NUL byte is not said to be empty.
+// TestNULInFirstLine: the error for a file with a NUL byte does not call the file empty.
 func TestNULInFirstLine(t *testing.T) {
 	path := put(t, "a.adj", "1\x00 2\n")
 	_, err := read(path, pieceSize, ReadOptions{})

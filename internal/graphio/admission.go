@@ -7,23 +7,22 @@ import (
 )
 
 const (
-	// admitFrom is how many bytes are asked for before they are taken: to ask costs as much as to
-	// fill some of them.
+	// admitFrom is the size of the smallest allocation that is checked. A check costs as much as
+	// filling a few pages.
 	admitFrom = 1 << 20
-	// spare is left for what is not asked for: buffers, and what the garbage collector has not yet
-	// given back.
+	// spare is left for memory that is not checked: buffers, and garbage that is not yet collected.
 	spare = 32 << 20
 )
 
-// admission refuses memory that is not there. The system would kill a process that takes it, a
-// worker with all it holds.
+// admission returns an error for an allocation that exceeds the available memory. Without it the
+// system would kill the process, and a worker would lose all its graphs.
 type admission struct {
 	path string
 	free func() int64 // bytes available, 0 if unknown
 }
 
-// admit fails when there are not bytes of memory, for what the words say. A nil *admission admits
-// everything.
+// admit returns an error unless this number of bytes is available. what describes the purpose of
+// the memory. A nil *admission admits everything.
 func (a *admission) admit(bytes int64, what string) error {
 	if a == nil || bytes < admitFrom {
 		return nil
@@ -34,5 +33,5 @@ func (a *admission) admit(bytes int64, what string) error {
 	return nil
 }
 
-// admission is that of a file.
+// admission returns the admission for a file.
 func (r *reader) admission(f *file) *admission { return &admission{f.path, r.free} }

@@ -9,15 +9,16 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// tight makes a reader that finds so many bytes of memory available, whatever it has taken.
+// tight makes a reader for which this number of bytes is always available, however much it
+// allocates.
 func tight(o ReadOptions, piece int, available int64) *reader {
 	r := newReader(o, piece)
 	r.free = func() int64 { return available }
 	return r
 }
 
-// TestBombIsNotAdmitted reads a small file that expands to many edges: it ends when the memory
-// there is does not hold the next, whole or as a part, with the numbers.
+// TestBombIsNotAdmitted reads a small file that expands to many edges. Reading stops when the edges
+// no longer fit into memory: as a whole, as a part, and while ids are numbered.
 func TestBombIsNotAdmitted(t *testing.T) {
 	path := put(t, "a.el.gz", gz(strings.Repeat("0 1\n", 1<<21)))
 	const available = spare
@@ -29,7 +30,7 @@ func TestBombIsNotAdmitted(t *testing.T) {
 		r.rank, r.ranks = 1, 2
 		_, err = r.readRank(t.Context(), path)
 		wantRefused(t, err, path, " of its edges so far needs ", "32.0 MiB are available")
-		in, err := tight(o, 64<<10, 0).read(t.Context(), path) // it is not known
+		in, err := tight(o, 64<<10, 0).read(t.Context(), path) // the available memory is unknown
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,8 +50,8 @@ func wantRefused(t *testing.T, err error, path string, texts ...string) {
 	}
 }
 
-// TestNumberingIsAdmitted takes the memory away when the edges are in it: what numbers their ids is
-// refused.
+// TestNumberingIsAdmitted removes the available memory after the edges were read. Then numbering
+// the ids is refused.
 func TestNumberingIsAdmitted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var dense, sparse strings.Builder
@@ -80,14 +81,14 @@ func TestNumberingIsAdmitted(t *testing.T) {
 	}
 }
 
-// TestPackedIsAdmitted: the number of packed edges is known before they take memory.
+// TestPackedIsAdmitted: the number of packed edges is checked before memory is allocated for them.
 func TestPackedIsAdmitted(t *testing.T) {
 	path := put(t, "a.g500", strings.Repeat(string(appendEdge(nil, 1, 1<<20)), 1<<18))
 	_, err := tight(ReadOptions{}, pieceSize, spare).read(t.Context(), path)
 	wantRefused(t, err, path, "262,144 edges needs ", "32.0 MiB are available")
 }
 
-// TestPackedBytes compares what a list is said to take with what it takes.
+// TestPackedBytes compares the predicted size of a list with its real size.
 func TestPackedBytes(t *testing.T) {
 	for _, vertices := range []uint64{0, 1, 2, 1000, 1 << 40} {
 		for n, kind := range map[int]edges.Weights{0: edges.Float64, 1: edges.Float32, 1024: edges.Unweighted, 5000: edges.Float64} {

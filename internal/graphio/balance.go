@@ -9,10 +9,10 @@ import (
 	"math/bits"
 )
 
-// balance tells whether in lists of neighbours each edge is as often in the list of one end as in
-// that of the other: a number drawn from the pair by a hash is added for the smaller end, and
-// subtracted for the larger. The sums of lists that agree are 0; of others they are with a
-// probability of 2^-128.
+// balance tells whether lists of neighbours are symmetric: whether v is as often in the list of u
+// as u in the list of v. A hash of the pair is added for the smaller end and subtracted for the
+// larger. The sum of symmetric lists is 0. The sum of other lists is 0 with a probability of
+// 2^-128.
 type balance [2]uint64
 
 func (b *balance) add(c balance) {
@@ -20,8 +20,8 @@ func (b *balance) add(c balance) {
 	b[1] += c[1]
 }
 
-// edge counts v in the list of u, with the weight of the edge, which must be the same in both
-// lists. 0 is what edges without weights have.
+// edge counts v in the list of u, with the weight of the edge: the same weight must be in both
+// lists. Edges without weights have w = 0.
 func (b *balance) edge(u, v uint64, w float64) {
 	h := hashPair(min(u, v), max(u, v))
 	if w != 0 {
@@ -36,8 +36,8 @@ func (b *balance) edge(u, v uint64, w float64) {
 	}
 }
 
-// hashPair hashes two ids: multiplications of 64 by 64 bits whose halves are mixed, twice (as
-// wyhash has it, W. Yi 2019).
+// hashPair hashes two ids as wyhash does (W. Yi 2019): twice, it multiplies 64 by 64 bits and mixes
+// the halves of the product.
 func hashPair(u, v uint64) balance {
 	mix := func(a, b uint64) uint64 {
 		hi, lo := bits.Mul64(a, b)
@@ -48,17 +48,17 @@ func hashPair(u, v uint64) balance {
 	return balance{mix(a^0xe7037ed1a0b428db, b^v), mix(b^0xa0761d6478bd642f, a^u)}
 }
 
-// hashParts is into how many parts by their hashes pairs are divided, and candidates among how many
-// pairs of parts that do not agree the first one is looked for: their memory is bounded.
+// To find the first unbalanced pair, pairs are divided by their hashes into hashParts parts. At
+// most candidates pairs of the unbalanced parts are counted. Both bound the memory.
 const hashParts, candidates = 1 << 16, 1 << 20
 
-// unbalanced returns a function that says which line of lists is the first that has a neighbour
-// more often than it is a neighbour of that.
+// unbalanced returns a function that finds the first line with an unbalanced neighbour: v is more
+// often in the list of u than u in the list of v.
 func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Context) error {
-	g.twice = false // else only the lists of the smaller ends are read
+	g.twice = false // otherwise only the lists of the smaller ends are read
 	both := "an undirected edge in the lines of both its ends"
 	_, plain := g.own.(adjacencyLists)
-	if _, metis := g.own.(metisLists); !metis { // which cannot be read as directed
+	if _, metis := g.own.(metisLists); !metis { // METIS graphs cannot be read as directed
 		both += " (--directed reads lists of one direction)"
 	}
 	return func(ctx context.Context) error {
@@ -88,10 +88,10 @@ func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Con
 	}
 }
 
-// firstUnbalanced places a fault at the first pair that is not as often in the lists of both its
-// ends. pairs goes through all pairs in order, until it is told to stop: once to balance them by
-// parts of their hashes, then to count the candidates, and to find the first. plain says that a line
-// is ids between blanks.
+// firstUnbalanced sets the place of a fault to the first pair whose number in the lists of its two
+// ends differs. pairs visits all pairs in order until do returns false. It is called three times:
+// to balance the pairs of each hash part, to count the candidates, and to find the first. plain
+// means that a line is ids separated by blanks.
 func firstUnbalanced(bad *fault, both string, plain bool,
 	pairs func(do func(line int, text []byte, u, v uint64) bool) error,
 ) error {
@@ -114,7 +114,7 @@ func firstUnbalanced(bad *fault, both string, plain bool,
 		},
 		func(line int, text []byte, u, v uint64) bool {
 			if counts[[2]uint64{min(u, v), max(u, v)}]*cmp.Compare(v, u) <= 0 {
-				return true // not more often than the other way
+				return true // not more often than in the other list
 			}
 			if bad.line, bad.column = line, 1; plain {
 				bad.column = columnOf(text, v)
@@ -129,12 +129,12 @@ func firstUnbalanced(bad *fault, both string, plain bool,
 		}
 	}
 	if bad.line == 0 && len(counts) == candidates {
-		return bad // much differs: its place is not looked for to the end
+		return bad // very many pairs differ: the place is left out
 	}
 	return nil
 }
 
-// endOfLists is the error of lists that have been read to their end, or why not.
+// endOfLists returns nil at the end of the file, and any other error unchanged.
 func endOfLists(err error) error {
 	if err == io.EOF {
 		return nil

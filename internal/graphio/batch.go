@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// batch is what a piece held. Its arrays lie in a slab.
+// batch is the parsed content of a piece. Its arrays lie in a slab.
 //
 //	words, narrow: one word a tuple, v<<32 | u     when all ids of the piece are below 2^32
 //	       wide:   two words a tuple, u then v
@@ -19,11 +19,11 @@ type batch struct {
 	words   []uint64
 	weights []uint64 // bits of float64, or nil
 	wide    bool
-	n       int // tuples, or ids where lines have one column
+	n       int // tuples, or ids if lines have one column
 	max     uint64
 	lines   int
 	remarks int      // comment lines
-	bad     []*fault // malformed lines, counted from the first one of the piece
+	bad     []*fault // malformed lines, numbered from the first line of the piece
 	listed  []uint64
 	balance balance
 }
@@ -38,20 +38,20 @@ func (b *batch) tuple(i int) (u, v uint64) {
 
 // table is the parsed content of a file: batches in the order of its pieces.
 type table struct {
-	columns  int // of ids: 1 or 2
+	columns  int // ids in a line: 1 or 2
 	weighted bool
 	batches  []batch
 	n        int // tuples or ids
 	starts   []int
 	max      uint64
 	remarks  int
-	spans    []edges.Span // of the files
+	spans    []edges.Span // the parts of the files that were read
 	balance  balance
 	slabs    slabs
-	mu       sync.Mutex // for batches, until the table is sealed
+	mu       sync.Mutex // guards batches until seal
 }
 
-// seal adds up the batches when all are there.
+// seal adds up the counts of the batches. It is called when all batches are stored.
 func (t *table) seal() {
 	t.starts = make([]int, len(t.batches)+1)
 	for i := range t.batches {
@@ -92,7 +92,7 @@ func (t *table) each(i int, f func(ids []uint64)) {
 	}
 }
 
-// store copies what p parsed into memory of its own.
+// store copies the parsed content of p into a slab.
 func (t *table) store(worker, index int, p *parser) (batch, error) {
 	b := batch{n: len(p.ids) / t.columns, lines: p.lines, remarks: p.comments, bad: p.bad, listed: slices.Clone(p.listed), balance: p.balance}
 	for _, id := range p.ids {
@@ -135,20 +135,20 @@ const (
 	lastSlab  = 4 << 20
 )
 
-// slabs is the memory of batches. Each worker fills slabs of its own.
+// slabs is the memory of batches. Each worker fills its own slabs.
 type slabs struct {
 	admission *admission
 	mu        sync.Mutex
 	all       []*slab
 	using     []*slab // by worker
-	bytes     int64   // of all
+	bytes     int64   // of all slabs
 }
 
 type slab struct {
 	arena mem.Arena
 	free  []uint64
 	size  int
-	last  int // the last batch in it; those of one worker rise
+	last  int // the last batch in it; each worker's batches have rising indices
 }
 
 // take returns n words for batch index.
@@ -170,8 +170,8 @@ func (s *slabs) take(worker, index, n int) ([]uint64, error) {
 	return words, nil
 }
 
-// grow gives a worker another slab, of n words, if there is the memory for it and for what the
-// others have not yet filled.
+// grow allocates another slab of n words for a worker. It fails unless there is memory for this
+// slab and for the unfilled slabs of the other workers.
 func (s *slabs) grow(worker, n, size int) (*slab, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +192,7 @@ func (s *slabs) grow(worker, n, size int) (*slab, error) {
 	return slab, nil
 }
 
-// release frees the slabs whose batches all come before batch index.
+// release frees the slabs that contain only batches before batch index.
 func (s *slabs) release(index int) {
 	for _, slab := range s.all {
 		if slab.last < index {

@@ -12,7 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// understood reads a file as a whole and by ranks, and returns what was said of it, or the error.
+// understood reads a file as a whole and by ranks. It returns the notes about the file, or the
+// error.
 func understood(t *testing.T, name, text string, o ReadOptions) string {
 	t.Helper()
 	path := put(t, name, text)
@@ -54,7 +55,7 @@ func ofCases(t *testing.T, name string) string {
 	return string(data)
 }
 
-// expect checks that a text has all parts.
+// expect checks that text contains all parts.
 func expect(t *testing.T, of, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -64,8 +65,8 @@ func expect(t *testing.T, of, text string, parts ...string) {
 	}
 }
 
-// TestTableHeaders: a first line is the names of columns, an edge, or refused, and which columns
-// were taken is said.
+// TestTableHeaders: the first line is taken for column names or for an edge, or is refused. The
+// note tells which columns were used.
 func TestTableHeaders(t *testing.T) {
 	yes, no, undirected := true, false, false
 	far := "x,y\n" + strings.Repeat("a,b\n", 30_000) + "x,b\n"
@@ -178,8 +179,8 @@ func TestTableHeaders(t *testing.T) {
 	}
 }
 
-// TestListsDeclare: what the comments of an edge list say of it is honoured, and said, or warned
-// of.
+// TestListsDeclare: the reader follows the comments of an edge list about the graph's direction,
+// and notes it or warns.
 func TestListsDeclare(t *testing.T) {
 	yes, no := true, false
 	for _, c := range []struct {
@@ -219,8 +220,8 @@ func TestListsDeclare(t *testing.T) {
 	}
 }
 
-// TestGraphMLKeyForNodes: weights of edges by a key that is for nodes are refused, with or without
-// the key's name.
+// TestGraphMLKeyForNodes: a weight whose key is declared for nodes is refused, with and without the
+// option of the key's name.
 func TestGraphMLKeyForNodes(t *testing.T) {
 	text := ofCases(t, "weight-for-node.graphml")
 	for _, name := range []string{"", "weight"} {
@@ -234,8 +235,8 @@ func TestGraphMLKeyForNodes(t *testing.T) {
 	expect(t, plain, understood(t, "a.graphml", plain, ReadOptions{}), "1 edge", "weights no")
 }
 
-// TestNamedColumnHeader: a first line of CSV that may have the names of columns is refused, with
-// the name of the column to give.
+// TestNamedColumnHeader: if a first line of CSV may be column names, it is refused. The error
+// contains the column name to give.
 func TestNamedColumnHeader(t *testing.T) {
 	path := put(t, "labels.csv", ofCases(t, "labels.csv"))
 	read := func(of Column) (all []string, err error) {

@@ -14,23 +14,23 @@ import (
 	"github.com/therootcompany/xz"
 )
 
-// codec is how a file is compressed.
+// codec is a compression format.
 type codec uint8
 
 const (
 	plain codec = iota
 	gzipped
 	zstandard
-	bzipped // this and the next are read, not written
+	bzipped // bzipped and xzipped can be read, not written
 	xzipped
 )
 
 func (c codec) String() string { return [...]string{"plain", "gzip", "zstd", "bzip2", "xz"}[c] }
 
-// suffix returns what the names of files so compressed end with.
+// suffix returns the suffix of the names of files with this compression.
 func (c codec) suffix() string { return [...]string{"", ".gz", ".zst", ".bz2", ".xz"}[c] }
 
-// splitCodec cuts the ending that tells compression off a name.
+// splitCodec cuts the suffix of a compression off a name.
 func splitCodec(path string) (base string, c codec) {
 	for _, c := range []codec{gzipped, zstandard, bzipped, xzipped} {
 		if cut := len(path) - len(c.suffix()); cut > 0 && strings.EqualFold(path[cut:], c.suffix()) {
@@ -40,13 +40,13 @@ func splitCodec(path string) (base string, c codec) {
 	return path, plain
 }
 
-// What every member of a gzip file, and every stream of an xz file, begins with.
+// The first bytes of every member of a gzip file, and of every stream of an xz file.
 const (
 	gzipMagic = "\x1f\x8b"
 	xzMagic   = "\xfd7zXZ\x00"
 )
 
-// codecOf returns how a file that begins with head is compressed. A zstd file may begin with a
+// codecOf returns the compression of a file that begins with head. A zstd file may begin with a
 // skippable frame.
 func codecOf(head []byte) codec {
 	switch {
@@ -63,11 +63,12 @@ func codecOf(head []byte) codec {
 	return plain
 }
 
-// maxWindow is the largest window of zstd and dictionary of xz decoded: 128 MiB, as the zstd tool
-// has it, so that a header of a few bytes cannot ask for more.
+// maxWindow is the largest zstd window and xz dictionary that is decoded: 128 MiB, as in the zstd
+// tool. A short header cannot request more.
 const maxWindow = 128 << 20
 
-// expander decodes a compressed file, all members of it, up to a limit. Its errors stay.
+// expander decodes a compressed file with all its members, up to a limit. After an error every Read
+// returns the same error.
 type expander struct {
 	f     *file
 	from  io.Reader // nil if decoding failed at once
@@ -77,7 +78,7 @@ type expander struct {
 	err   error
 }
 
-// expand makes an expander of what f holds.
+// expand returns an expander of the content of f.
 func expand(f *file) *expander {
 	x := &expander{f: f, limit: f.limit, close: func() {}}
 	if x.limit <= 0 {
@@ -96,7 +97,7 @@ func expand(f *file) *expander {
 			x.from, x.close = z, z.Close
 		}
 	case bzipped:
-		x.from = bzip2.NewReader(f.raw) // at most 4 MB, whatever the file says
+		x.from = bzip2.NewReader(f.raw) // takes at most 4 MB, whatever the file claims
 	case xzipped:
 		x.from, err = xz.NewReader(f.raw, maxWindow)
 	}
@@ -122,13 +123,14 @@ func (m *gzipMembers) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// next begins the next member. A few bytes that can begin none are not taken for one that is cut.
+// next begins the next member. If a few bytes remain that cannot begin a member, they are not
+// reported as a truncated one.
 func (m *gzipMembers) next() error {
 	head, _ := m.raw.Peek(len(gzipMagic))
 	if !strings.HasPrefix(gzipMagic, string(head)) {
 		return gzip.ErrHeader
 	}
-	err := m.Reset(m.raw) // io.EOF after the last
+	err := m.Reset(m.raw) // io.EOF after the last member
 	m.Multistream(false)
 	return err
 }
@@ -159,14 +161,15 @@ func (x *expander) bomb() error {
 	return x.f.fault("more than "+counted(x.limit, "byte")+" when expanded", expected)
 }
 
-// corrupt says what a decoder's error means. Errors that are not about the data pass as they are.
+// corrupt translates an error of a decoder. It returns errors that are not about the data
+// unchanged.
 func (x *expander) corrupt(err error) error {
 	var failed *readError
 	data := x.f.codec.String() + " data"
 	switch {
 	case errors.As(err, &failed):
 		return failed
-	// a file of another kind is not taken for any of these
+	// a file in another format is not reported as corrupt data of this one
 	case x.from != nil && (errors.Is(err, zstd.ErrMagicMismatch) || err == gzip.ErrHeader ||
 		err == xz.ErrFormat ||
 		err == error(bzip2.StructuralError("bad magic value in continuation file"))):

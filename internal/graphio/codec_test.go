@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestTruncated cuts compressed files at every byte, the first one included: none may pass for a
-// shorter graph.
+// TestTruncated cuts compressed files at every byte, including the first. No cut file may be read
+// as a shorter graph.
 func TestTruncated(t *testing.T) {
 	text := ""
 	for i := range 40 {
@@ -41,8 +41,8 @@ func TestTruncated(t *testing.T) {
 	wantError(t, err, path, "a.el.gz: found a file of 0 bytes, expected gzip data")
 }
 
-// TestFlipped flips bits: an error, or the same graph, for the bits that mean nothing (a time
-// stamp).
+// TestFlipped flips each bit. The result is an error, or the same graph if the bit has no meaning,
+// as in a time stamp.
 func TestFlipped(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	text := strings.Repeat("1 2\n3 4\n1 9\n", 50)
@@ -90,7 +90,7 @@ func TestMembers(t *testing.T) {
 	for extra, found := range map[string]string{
 		"12345678901234567890": other, "x": other, "\x1f\x00": other, "\x00\x00\x00": other,
 		gzipMagic + "xxxxxxxxx": other,
-		// as the beginning of more data that are cut
+		// reported as truncated gzip data
 		"\x1f":           "the end of the file within gzip data, expected the rest of it",
 		gzipMagic + "\b": "the end of the file within gzip data, expected the rest of it",
 	} {
@@ -101,7 +101,7 @@ func TestMembers(t *testing.T) {
 	for data, want := range map[string]string{
 		gzipMagic + "\x00" + gz(one)[3:]: "corrupt gzip data (gzip: invalid header)",
 		xzMagic[:5] + "\x01 no stream":   "corrupt xz data (xz: file format not recognized)",
-	} { // not after any data
+	} { // not after other data
 		path = put(t, "a.el", data)
 		_, err = read(path, pieceSize, ReadOptions{})
 		wantError(t, err, path, "a.el: found "+want+", expected a whole file")
@@ -116,7 +116,8 @@ func TestMembers(t *testing.T) {
 		"a.el: found something else after the zstd data, expected the end of the file, or more zstd data")
 }
 
-// TestBomb reads files that expand beyond the limit: refused without the memory it would take.
+// TestBomb reads files that expand beyond the limit. They are refused before the memory is
+// allocated.
 func TestBomb(t *testing.T) {
 	text := strings.Repeat("1 2\n", 1<<18)
 	for name, data := range map[string]string{"a.el.gz": strings.Repeat(gz(text),
@@ -137,7 +138,7 @@ func TestBomb(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// asks for a window of 2 TiB
+	// requests a window of 2 TiB
 	path := put(t, "window.zst", "\x28\xb5\x2f\xfd\x00\xf8\x01\x00\x00")
 	_, err := Read(t.Context(), path, ReadOptions{})
 	wantError(t, err, path,

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// line reads one line, without its newline, by the whole grammar: what fast does not take, and all
-// that is wrong.
+// line reads one line, without its newline, by the full grammar. It handles the lines that fast
+// does not accept, and all errors.
 func (p *parser) line(line []byte) *fault {
 	if f := checkLine(line); f != nil {
 		return f
@@ -79,7 +79,7 @@ func (p *parser) line(line []byte) *fault {
 	return nil
 }
 
-// checkLine refuses what no text file has.
+// checkLine refuses lines that no text file contains.
 func checkLine(line []byte) *fault {
 	if len(line) > maxLine {
 		return &fault{column: maxLine + 1, found: "a line of more than 1 MiB: " + quote(line), expected: "shorter lines", fatal: true}
@@ -90,7 +90,7 @@ func checkLine(line []byte) *fault {
 	return nil
 }
 
-// cutBOM takes the byte order mark off the beginning of a text.
+// cutBOM removes the byte order mark from the beginning of a text.
 func cutBOM(text []byte) ([]byte, *fault) {
 	if bytes.HasPrefix(text, utf16BOMLE) || bytes.HasPrefix(text, utf16BOMBE) {
 		return nil, wrong("a UTF-16 byte order mark", "text in UTF-8 or ASCII")
@@ -98,7 +98,7 @@ func cutBOM(text []byte) ([]byte, *fault) {
 	return bytes.TrimPrefix(text, utf8BOM), nil
 }
 
-// id reads an id of the grammar's range.
+// id reads an id in the range of the grammar.
 func (g *grammar) id(text []byte) (uint64, *fault) {
 	x, f := wholeNumber(text)
 	if f == nil && (x < g.low || x > g.high) {
@@ -114,8 +114,7 @@ func (g *grammar) id(text []byte) (uint64, *fault) {
 	return x, f
 }
 
-// wholeNumber reads digits. The fault it returns says what else was found, not yet what was
-// expected.
+// wholeNumber reads digits. In the fault that it returns, the caller fills in what was expected.
 func wholeNumber(text []byte) (uint64, *fault) {
 	if len(text) > 0 && countDigits(text) == len(text) {
 		x, err := strconv.ParseUint(string(text), 10, 64)
@@ -149,7 +148,7 @@ func countDigits(text []byte) int {
 	return n
 }
 
-// weight reads a finite number, exactly as strconv does.
+// weight reads a finite number. The result equals strconv's.
 func weight(text []byte, single bool) (float64, *fault) {
 	size := 64
 	if single {
@@ -170,8 +169,8 @@ func weight(text []byte, single bool) (float64, *fault) {
 	return w, nil
 }
 
-// parseFloat is strconv's without the underscores of Go, which other programs do not read as part
-// of a number.
+// parseFloat is strconv.ParseFloat without Go's underscores in numbers, which other programs do not
+// accept.
 func parseFloat(text []byte, size int) (float64, error) {
 	if bytes.IndexByte(text, '_') >= 0 {
 		return 0, strconv.ErrSyntax
@@ -179,8 +178,7 @@ func parseFloat(text []byte, size int) (float64, error) {
 	return strconv.ParseFloat(string(text), size)
 }
 
-// isZero reports whether the text of a number, decimal or hexadecimal, has no digit before its
-// exponent but 0.
+// isZero reports whether a decimal or hexadecimal number has only zeros before its exponent.
 func isZero(text []byte) bool {
 	hex := bytes.ContainsAny(text, "xX")
 	for _, c := range text {

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// readColumn returns what ReadColumn calls back with.
+// readColumn collects the values that ReadColumn passes to its callback.
 func readColumn(path string, column int) (ids []uint64, values []string, err error) {
 	return readColumnOf(path, false, column)
 }
 
-// readColumnOf is readColumn, of an edge with both its ids.
+// readColumnOf is readColumn. For edges it collects both ids.
 func readColumnOf(path string, ofEdges bool, column int) (ids []uint64, values []string, err error) {
 	of := Column{Number: column, OfEdges: ofEdges}
 	err = ReadColumn(context.Background(), path, of, func(v *Value) (found, expected string) {
@@ -31,7 +31,7 @@ func readColumnOf(path string, ofEdges bool, column int) (ids []uint64, values [
 	return ids, values, err
 }
 
-// TestReadColumn reads columns of plain and compressed files, and says what is wrong by line.
+// TestReadColumn reads columns of plain and compressed files. Errors name the line.
 func TestReadColumn(t *testing.T) {
 	text := "# id value\r\n\n7 a b\r\n  3\t5  6 \n18446744073709551614  x y z"
 	for name, content := range map[string]string{"a": text, "a.gz": gz(text), "a.zst": zst(text)} {
@@ -79,7 +79,7 @@ func TestReadColumn(t *testing.T) {
 	}
 }
 
-// TestReadVector reads Matrix Market arrays of one column, and says what is none, by line.
+// TestReadVector reads Matrix Market arrays of one column. Errors name the line.
 func TestReadVector(t *testing.T) {
 	const banner = "%%MatrixMarket matrix array real general\n"
 	text := strings.ToUpper(banner) + "% a right-hand side\n\n 3\t1 \n 1.5\r\n% between\n-2e3\n0\n"
@@ -124,8 +124,7 @@ func TestReadVector(t *testing.T) {
 	}
 }
 
-// TestReadEdgeColumn reads columns of lists of edges and of matrices, and says what is wrong by
-// line.
+// TestReadEdgeColumn reads columns of edge lists and matrices. Errors name the line.
 func TestReadEdgeColumn(t *testing.T) {
 	text := "# from to values\r\n\n7 8 a b\r\n  3\t18446744073709551614  5  6 \n0 0  x y z"
 	for name, content := range map[string]string{"a": text, "a.gz": gz(text), "a.zst": zst(text)} {
@@ -179,7 +178,7 @@ func TestReadEdgeColumn(t *testing.T) {
 	}
 }
 
-// TestSplitColumn names columns by number, and by the names in the properties file of a graph.
+// TestSplitColumn names columns by number, and by their names in a graph's properties file.
 func TestSplitColumn(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -217,7 +216,7 @@ func TestSplitColumn(t *testing.T) {
 	}
 }
 
-// FuzzColumn compares what is read of a column with what the slow parser makes of the lines.
+// FuzzColumn compares ReadColumn with the slow parser.
 func FuzzColumn(f *testing.F) {
 	f.Add("1 2 3 4\n\t5 6 x\n", byte(3+5))
 	f.Add("1 2 3  4\n5\t6 \n", byte(5))
@@ -239,7 +238,7 @@ func FuzzColumn(f *testing.F) {
 		}
 		ids, values, err := readColumnOf(put(t, "a", text), n == 2, at)
 		if err != nil {
-			return // TestReadColumn has what is refused
+			return // TestReadColumn covers refused lines
 		}
 		lines, _, bad := slowLines(text, "#%")
 		if bad != 0 || len(lines) != len(values) {

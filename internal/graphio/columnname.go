@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// Column says which column of a file has values. The zero value is what WriteValues has written:
-// all that follows the ids and a blank.
+// Column selects the column of a file that has the values. The zero value selects the output of
+// WriteValues: the rest of the line after the ids and a blank.
 type Column struct {
-	// Number counts columns from 1, where the ids are the first ones of a file that is no table.
+	// Number counts columns from 1. In a file that is not a table the ids are the first columns.
 	Number int
-	// Name is the column of a table, and IDs those of the ids: one of vertices, two of edges; empty
-	// ones have usual names, or are the first columns.
+	// Name is a column of a table, and IDs are the columns of the ids: one for vertices, two for
+	// edges. If they are empty, columns with usual names are used, or the first columns.
 	Name string
 	IDs  []string
-	// OfEdges says that the values are of edges. Named says that a file which is no table has lines
-	// "name<TAB>value", as results of graphs with names are written. Loose says that a line without
-	// a tab may be one of ids, "id value": it is not known whether the graph has names.
+	// OfEdges means that the values belong to edges. Named means that a file that is not a table
+	// has lines "name<TAB>value", as results of graphs with names do. Loose means that it is
+	// unknown whether the graph has names: a line without a tab may be "id value".
 	OfEdges, Named, Loose bool
-	rows                  bool // lines are values of rows, without ids
+	rows                  bool // the file has a value for each row, without ids
 }
 
-// ids is how many ids a line begins with.
+// ids returns the number of ids at the beginning of a line.
 func (c *Column) ids() int {
 	if c.OfEdges {
 		return 2
@@ -33,7 +33,7 @@ func (c *Column) ids() int {
 	return 1
 }
 
-// idColumns says which columns the ids are.
+// idColumns describes the columns of the ids.
 func (c *Column) idColumns() string {
 	switch {
 	case c.OfEdges:
@@ -44,11 +44,10 @@ func (c *Column) idColumns() string {
 	return "the id is column 1"
 }
 
-// SplitColumn splits what names the column of a file: FILE, or FILE:N for column N of it, where the
-// ids are the first columns, from 1. FILE:NAME is the column of a table of CSV or TSV, or that of
-// FILE.v or FILE.e of a graph of LDBC Graphalytics that its FILE.properties calls so; FILE:ID,NAME
-// and FILE:FROM,TO,NAME say what columns of a table the ids are. A file that has all of the text as
-// its name is that file.
+// SplitColumn parses a file name with a column. FILE:N is column N from 1, where the ids are the
+// first columns. FILE:NAME is a column of a CSV or TSV table, or a column of FILE.v or FILE.e of a
+// graph of LDBC Graphalytics with its name in FILE.properties. FILE:ID,NAME and FILE:FROM,TO,NAME
+// also name the columns of the ids. If a file has the whole text as its name, it is that file.
 func SplitColumn(text string) (path string, column Column, err error) {
 	i := strings.LastIndexByte(text, ':')
 	if i <= 0 || i+1 == len(text) || exists(text) {
@@ -81,7 +80,7 @@ func SplitColumn(text string) (path string, column Column, err error) {
 	return path, column, err
 }
 
-// propertyColumn returns the column that a graph's properties file gives a name.
+// propertyColumn returns the number of a column with this name in a graph's properties file.
 func propertyColumn(base, name string, ofEdges bool) (int, error) {
 	path, kind := base+".properties", "vertex"
 	if ofEdges {

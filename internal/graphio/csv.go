@@ -13,28 +13,29 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// Columns say what the columns of a table mean: of CSV and TSV. The zero value finds it out.
+// Columns tell the meaning of a CSV or TSV table's columns. With the zero value the reader derives
+// it from the first lines.
 type Columns struct {
-	// Source, Target and Weight are columns, by name or by number from 1.
+	// Source, Target and Weight are columns, given by name or by number from 1.
 	Source, Target, Weight string
 	// Delimiter is the byte between columns.
 	Delimiter string
-	// Header says whether the first line has the names of columns, if it is not nil.
+	// Header, if not nil, tells whether the first line has the names of columns.
 	Header *bool
-	// IDs is "number", "name", or "" for what the first lines look like.
+	// IDs is "number" or "name". If it is "", the first lines decide.
 	IDs string
-	// Vertices is a file of a table, CSV, TSV or Parquet, whose lines are vertices, which exist
-	// also where no edge names them, and Vertex its column of ids, by name or by number.
+	// Vertices is a table of vertices: a file in CSV, TSV or Parquet with a line for each vertex.
+	// It may contain vertices without edges. Vertex is its column of ids, by name or by number.
 	Vertices, Vertex string
 
-	ofVertices bool   // the table is one of vertices, whose id is the source
-	naming     string // how ends of edges are named, if not by flags
+	ofVertices bool   // this is a table of vertices; Source is the id
+	naming     string // for errors: how to name the columns of an edge's ends
 }
 
-// IDKinds are what Columns.IDs may be.
+// IDKinds are the allowed values of Columns.IDs.
 var IDKinds = []string{"number", "name"}
 
-// ParseDelimiter returns the byte of a delimiter: itself, or a word.
+// ParseDelimiter returns the byte of a delimiter, given as itself or as a word.
 func ParseDelimiter(s string) (byte, error) {
 	words := map[string]byte{"tab": '\t', `\t`: '\t', "comma": ',', "semicolon": ';', "bar": '|', "space": ' '}
 	if c, ok := words[s]; ok {
@@ -46,8 +47,8 @@ func ParseDelimiter(s string) (byte, error) {
 	return s[0], nil
 }
 
-// Tabular reports whether the vertices of a graph of a name and a format, which may be empty, may
-// have names.
+// Tabular reports whether the vertices of a graph with this file name and format may have names.
+// format may be empty.
 func Tabular(path, format string) bool {
 	if format == "" {
 		if files, err := Files(context.Background(), path); err == nil {
@@ -58,24 +59,24 @@ func Tabular(path, format string) bool {
 	return namesIn[Format(format)] || Format(format) == GraphML
 }
 
-// csvGrammar is what a line of a table looks like.
+// csvGrammar describes the records of a table.
 type csvGrammar struct {
 	delimiter byte
 	columns   int    // of every line
-	header    bool   // a file may begin with the titles
-	at        [3]int // the source, the target and the weight, from 0; -1 is none
+	header    bool   // a file may begin with the names of columns
+	at        [3]int // columns of source, target and weight, from 0; -1 if there is none
 	titles    []string
-	stops     *csvStops    // of records that are read fast; nil if none are
-	names     *names.Table // of ids that are text; nil of numbers
-	zeros     bool         // numbers may begin with zeros
-	// the column, from 1, whose text is the same for all edges: directed or undirected; 0 is none
+	stops     *csvStops    // for the fast path; nil if it cannot be used
+	names     *names.Table // of ids that are text; nil if ids are numbers
+	zeros     bool         // numbers may have leading zeros
+	// a column, from 1, that has the same text for all edges: directed or undirected; 0 is none
 	kind     int
 	kindText []byte
 	first    []string   // fields of the first line
-	rest     [][]string // and of some that follow
+	rest     [][]string // fields of some lines after it
 }
 
-// readCSV reads a table whose lines are edges. Its vertices are the ids, or the names, that occur.
+// readCSV reads a table whose lines are edges. The vertices are all ids or names in it.
 func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error) {
 	c, said, from, err := r.Columns.understand(f.head(), f.headIsAll(), r.format)
 	if err == nil && from.offset == 0 && r.Columns.Header == nil && len(r.others) > 0 {
@@ -101,8 +102,8 @@ func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error)
 		func(f *file) (start, error) { return c.begin(f, c.header) })
 }
 
-// kinds reads the column Type of a table of Gephi, whose edges are then all of the kind of the
-// first, and says so.
+// kinds reads the column Type of a table written by Gephi, and notes its value. All edges must have
+// the same type as the first.
 func (c *csvGrammar) kinds(said *string) (directed bool, err error) {
 	at := usual(c.titles, []string{"type"})
 	if !c.header || at < 0 || len(c.rest) == 0 || at >= len(c.rest[0]) || at == c.at[0] || at == c.at[1] || at == c.at[2] {
@@ -118,8 +119,8 @@ func (c *csvGrammar) kinds(said *string) (directed bool, err error) {
 	return directed, nil
 }
 
-// understand tells from the first lines what the columns of a table mean, and says it. Its lines of
-// data begin where it says, after the names of columns if there are such.
+// understand derives the meaning of a table's columns from the first lines, and describes it in
+// said. from is the beginning of the data, after the names of columns if there are any.
 func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGrammar, said string, from start, err error) {
 	c = &csvGrammar{at: [3]int{-1, -1, -1}}
 	if c.delimiter, err = o.delimiter(content, format); err != nil {
@@ -168,8 +169,8 @@ func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGra
 	return c, c.say(format, header) + remark, from, nil
 }
 
-// delimiter is the byte between columns: the one given, that of the format, or of CSV the one that
-// the first line has most of.
+// delimiter returns the byte between columns: the given delimiter, or that of the format. For CSV
+// it is the delimiter that is most frequent in the first line.
 func (o *Columns) delimiter(head []byte, format Format) (byte, error) {
 	if o.Delimiter != "" {
 		return ParseDelimiter(o.Delimiter)
@@ -194,8 +195,8 @@ func delimiterName(c byte) string {
 	return strconv.Quote(string(rune(c)))
 }
 
-// rows returns the fields of the first records, but of those at fault, and where the lines after
-// the first one begin in the content.
+// rows returns the fields of the first records, without malformed ones. second is the place after
+// the first record.
 func (c *csvGrammar) rows(content []byte, all bool) (rows [][]string, second start, err error) {
 	head, bad := cutBOM(content)
 	if bad != nil {
@@ -217,7 +218,7 @@ func (c *csvGrammar) rows(content []byte, all bool) (rows [][]string, second sta
 		}
 		row, bad := c.row(record)
 		if bad != nil && len(rows) > 0 {
-			continue // who reads it says so
+			continue // it is reported when the record is read
 		} else if bad != nil {
 			c.place(bad, record, from)
 			return nil, start{}, bad
@@ -245,7 +246,7 @@ func (c *csvGrammar) row(record []byte) ([]string, *fault) {
 	return row, bad
 }
 
-// column returns the column of a name or a number.
+// column returns the index of a column given by name or number.
 func (c *csvGrammar) column(given string, header bool) (int, error) {
 	if given == "" {
 		return -1, nil
@@ -267,7 +268,7 @@ func (c *csvGrammar) column(given string, header bool) (int, error) {
 	return 0, firstLineFault(fmt.Sprintf("no column %q", given), "one of "+strings.Join(c.titles, ", "))
 }
 
-// say tells what was understood of the columns.
+// say describes the columns that are used.
 func (c *csvGrammar) say(format Format, header bool) string {
 	if c.at[1] < 0 {
 		return "vertices by " + c.title(0)

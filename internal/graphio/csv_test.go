@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// slowCSV reads a table character by character: the rows of data, and the line in which the first
-// record begins that is at fault.
+// slowCSV reads a table character by character. It returns the rows of data, and the line at which
+// the first malformed record begins.
 func slowCSV(data string, delimiter byte) (rows [][]string, bad badLine) {
 	if strings.HasPrefix(data, "\xff\xfe") || strings.HasPrefix(data, "\xfe\xff") {
 		return nil, 1
@@ -26,13 +26,13 @@ func slowCSV(data string, delimiter byte) (rows [][]string, bad badLine) {
 	blank := func(c byte) bool { return c == ' ' || c == '\t' && delimiter != '\t' }
 	line, begins := 1, 1
 	var row []string
-	field, pending := "", "" // pending: blanks that may be within a field
+	field, pending := "", "" // pending: blanks that may be inside a field
 	const (
-		before = iota // of a field nothing but blanks
-		within        // a field without quotes
+		before = iota // only blanks of the field so far
+		within        // in a field without quotes
 		quoted
-		quote // in quotes: the last character
-		after // the quotes of a field
+		quote // at a quote within quotes
+		after // after the closing quote of a field
 	)
 	state, faulty := before, false
 	end := func(c byte) {
@@ -98,7 +98,7 @@ func slowCSV(data string, delimiter byte) (rows [][]string, bad badLine) {
 	return rows, bad
 }
 
-// lineStart is where a line of data begins, from 1.
+// lineStart returns the offset of a line, numbered from 1.
 func lineStart(data string, line int) int {
 	at := 0
 	for ; line > 1; line-- {
@@ -107,8 +107,8 @@ func lineStart(data string, line int) int {
 	return at
 }
 
-// slowEdges makes a graph of rows "source, target, weight", the header apart: of names, in the
-// order of their bytes.
+// slowEdges makes a graph of rows "source, target, weight" without the header. The vertices are
+// names, sorted by their bytes.
 func slowEdges(rows [][]string, columns int) (list []string, g graph, ok bool) {
 	number := map[string]uint64{}
 	for _, row := range rows {
@@ -186,14 +186,14 @@ func FuzzCSV(f *testing.F) {
 			return
 		}
 		list, want, ok := slowEdges(rows, columns)
-		// in a column that is not read
+		// invalid UTF-8 in a column that is not read
 		if ok = ok && bad == 0; ok && err != nil && strings.Contains(err.Error(), "UTF-8") {
 			return
 		}
 		if (err == nil) != ok {
 			if err != nil && strings.Contains(err.Error(), "data") || err != nil &&
 				strings.Contains(err.Error(), "archive") {
-				return // a file of another kind
+				return // a file in another format
 			}
 			t.Fatalf("error %v, the slow parser: line %d, %t", err, bad, ok)
 		}
@@ -204,7 +204,7 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// TestCSV reads random tables, in small pieces, by several workers.
+// TestCSV reads random tables in small pieces with several workers.
 func TestCSV(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	team := team(t, 3)
@@ -257,10 +257,10 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// numbered is the graph of rows whose ids are numbers.
+// numbered returns the graph of rows whose ids are numbers.
 func numbered(rows [][]string) (g graph) {
 	for _, row := range rows {
-		u, _ := strconv.ParseUint(row[0], 10, 64) // which the test wrote
+		u, _ := strconv.ParseUint(row[0], 10, 64) // the test wrote the number
 		v, _ := strconv.ParseUint(row[1], 10, 64)
 		w, _ := parseFloat([]byte(row[2]), 64)
 		g.vertices, g.tuples, g.weights = append(g.vertices, u, v),
@@ -271,7 +271,7 @@ func numbered(rows [][]string) (g graph) {
 	return g
 }
 
-// TestCSVByShares reads tables of numbers in shares, as the workers of a cluster do, plain and
+// TestCSVByShares reads tables of numbers in parts, as the workers of a cluster do, plain and
 // compressed.
 func TestCSVByShares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -308,7 +308,7 @@ func TestCSVIsUnderstood(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		o    Columns
-		want string // the account, or the error
+		want string // the note, or the error
 	}{
 		{"source,target\na,b\n", Columns{}, `csv, "source" to "target", 1 edge, 2 vertices, named "a".."b", weights no, directed`},
 		{"Target;x;Source\nb;1;a\n", Columns{}, `csv, "Source" to "Target", 1 edge, 2 vertices, named "a".."b", weights no, directed`},

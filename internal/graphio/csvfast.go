@@ -2,12 +2,12 @@ package graphio
 
 import "bytes"
 
-// csvStops are the bytes at which the fast path looks: those that end a field, and those that only
-// the slow one knows.
+// csvStops are the bytes at which the fast path stops: the ends of fields, and bytes that only the
+// slow path handles.
 type csvStops [256]bool
 
-// stopsOf returns the stops of a table, or nil if its records cannot be read fast: its delimiter
-// may be in a number, or a column is read twice.
+// stopsOf returns the stops of a table. It returns nil if the fast path cannot read the table: if
+// its delimiter may be in a number, or one column is used twice.
 func (c *csvGrammar) stopsOf() *csvStops {
 	d := c.delimiter
 	if c.at[0] == c.at[1] || c.at[2] >= 0 && (c.at[2] == c.at[0] || c.at[2] == c.at[1]) || d >= '0' && d <= '9' || d == '.' || d == '-' || d == '+' {
@@ -18,10 +18,10 @@ func (c *csvGrammar) stopsOf() *csvStops {
 	return stops
 }
 
-// fastCSV reads records of the plain form, without blanks around what is read, fields in quotes
-// only where there is no quote and no end of a line in them, ids of up to 18 digits and a short
-// weight, from the beginning of data on, and returns how many bytes they are. It accepts nothing
-// that read refuses, with the same result.
+// fastCSV reads plain records at the beginning of data and returns their length in bytes. A plain
+// record has no blanks around the fields that are read, and no quotes or line breaks within quoted
+// fields. Its ids have up to 18 digits, its weight is short. For every record it accepts, read
+// gives the same result.
 func (p *parser) fastCSV(data []byte) int {
 	if p.csv.stops == nil || p.csv.names != nil {
 		return 0
@@ -48,14 +48,14 @@ func (p *parser) fastCSV(data []byte) int {
 	return at
 }
 
-// plainRecord is what is read of a record.
+// plainRecord holds the values read from a record.
 type plainRecord struct {
 	ids    [2]uint64
 	weight float64
 }
 
-// plainRecord reads a record that begins at data[at], and returns where its line ends and whether
-// it is a plain one.
+// plainRecord reads the record at data[at:]. It returns the end of its line. ok is false if the
+// record is not plain.
 func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok bool) {
 	c := p.csv
 	weights := c.at[2]
@@ -103,8 +103,8 @@ func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok b
 	return end, data[end] == '\n' && end-at <= maxLine
 }
 
-// plainID reads an id that begins at data[at], and returns where it ends and whether it is a plain
-// one.
+// plainID reads the id at data[at:]. It returns the end of the id. ok is false if the id is not
+// plain.
 func (p *parser) plainID(data []byte, at int) (id uint64, end int, ok bool) {
 	id, end = digits(data, at)
 	return id, end, uint(end-at-1) < 18 && id >= p.low && id <= p.high && (data[at] != '0' || end == at+1 || p.csv.zeros)

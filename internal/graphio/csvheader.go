@@ -10,29 +10,31 @@ import (
 	"strings"
 )
 
-// Usual names of columns, in lower case. Those of sources, targets, vertices and weights tell what
-// a column has.
+// Usual names of columns, in lower case. The names of sources, targets, vertices and weights
+// determine the meaning of a column.
 var (
 	sourceNames = []string{"source", "src", "from", "source_id", "from_id", "sourceid", "fromid", "src_id", "from_node", "u", "start", "node1", "node_1", "id1", ":start_id"}
 	targetNames = []string{"target", "dst", "to", "target_id", "to_id", "targetid", "toid", "dst_id", "to_node", "v", "end", "node2", "node_2", "id2", "dest", "destination", ":end_id"}
 	vertexNames = []string{"id", "vertex", "node", "name", "vertex_id", "node_id", "vertexid", "nodeid", "key", "label", ":id"}
 	weightNames = []string{"weight", "w", "cost", "distance", "length"}
-	// factNames are of what is known about an edge: no vertices are in such a column, unless a flag
-	// says so.
+	// factNames are names of attributes of an edge. Such a column has no vertices, unless a flag
+	// names it.
 	factNames = []string{"amount", "date", "time", "timestamp", "datetime", "type", "value", "count", "currency", "since", "year", "rating", "score", "price", "quantity"}
-	// endNames only tell that a line has the names of columns: they do not tell the source from the
-	// target.
+	// endNames only show that a line has the names of columns. They do not distinguish the source
+	// from the target.
 	endNames = []string{
 		"follower", "followed", "followee", "customer", "product", "payer", "payee", "name_a", "name_b", "buyer", "seller", "sender", "receiver", "recipient", "person", "friend",
 		"user", "item", "author", "paper", "citing", "cited", "parent", "child", "a_id", "b_id", "id_a", "id_b", "user_id", "item_id", "product_id", "customer_id",
 	}
 )
 
-// headerLines is how many lines are looked at to tell names of columns from an edge.
+// headerLines is the number of lines that are searched to distinguish names of columns from an
+// edge.
 const headerLines = 10_000
 
-// hasHeader reports whether the first line has the names of columns: it is said, a column is called
-// by its name, two have usual names, or a column of numbers begins with a word.
+// hasHeader reports whether the first line has the names of columns. It has if the option Header is
+// true, if an option contains one of its fields as a column name, if two fields are usual names, or
+// if a field is a word above a column of numbers.
 func (o *Columns) hasHeader(first []string, rest [][]string) bool {
 	if o.Header != nil {
 		return *o.Header
@@ -63,27 +65,27 @@ func (o *Columns) hasHeader(first []string, rest [][]string) bool {
 	return false
 }
 
-// named reports whether a column is called by its name, which is no number: that would be the
-// column's place.
+// named reports whether an option contains the name of a column. A number is not a name but the
+// position of a column.
 func (o *Columns) named(titles []string) bool {
 	return slices.ContainsFunc([]string{o.Source, o.Target, o.Weight}, func(name string) bool {
 		return name != "" && !isNumber(name) && slices.Contains(titles, name)
 	})
 }
 
-// unclear is the fault of a first line that may have the names of columns or an edge.
+// unclear is the fault of a first line that may be either names of columns or an edge.
 func unclear(first []string, found string) *fault {
 	return firstLineFault(quote([]byte(strings.Join(first, ", ")))+found, "--header yes if these are the names of columns, --header no if they are an edge")
 }
 
-// headed refuses a table whose first line may as well be an edge as the names of columns.
+// headed refuses a table whose first line may be either names of columns or an edge.
 func (o *Columns) headed(c *csvGrammar) error {
 	first := c.first
 	if o.Header != nil || o.named(first) || slices.ContainsFunc(first, isNumber) {
 		return nil
 	}
 	ends := first
-	if c.header { // by usual names, which may be those of vertices
+	if c.header { // usual column names, which may also be names of vertices
 		ends = []string{first[c.at[0]], first[c.at[1]]}
 	}
 	for _, row := range c.rest {
@@ -102,8 +104,8 @@ func (o *Columns) headed(c *csvGrammar) error {
 	return unclear(first, ", of which nothing occurs again in the first 64 KiB")
 }
 
-// isMatrix reports whether the names of the columns are those of the rows, too, or the first column
-// has no name and no column a usual one.
+// isMatrix reports whether a table looks like a matrix: its rows have the same names as its
+// columns, or its first column has no name and no column has a usual name.
 func isMatrix(first []string, rest [][]string) bool {
 	if len(first) < 3 || usual(first, sourceNames, targetNames) >= 0 || slices.ContainsFunc(first, isNumber) {
 		return false
@@ -124,7 +126,7 @@ func isNumber(text string) bool {
 	return err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// usual returns the column that has the first of some usual names, or -1.
+// usual returns the index of the column with the first usual name that occurs, or -1.
 func usual(titles []string, lists ...[]string) int {
 	for _, names := range lists {
 		for _, name := range names {
@@ -136,9 +138,9 @@ func usual(titles []string, lists ...[]string) int {
 	return -1
 }
 
-// choose finds the columns of the source, the target and the weight: those named, those with usual
-// names, or, of at most three, the first, the second and, of three without names of which the last
-// has numbers, the third.
+// choose finds the columns of the source, the target and the weight: the columns given by options,
+// columns with usual names, or the first columns of a table with at most three. Without names of
+// columns, a third column of numbers is the weight.
 func (o *Columns) choose(c *csvGrammar, header bool, rows [][]string) error {
 	if o.ofVertices {
 		at, err := c.column(o.Source, header)
@@ -174,8 +176,8 @@ func (o *Columns) choose(c *csvGrammar, header bool, rows [][]string) error {
 	return nil
 }
 
-// byPlace takes the first two columns of a table of at most three for the ends of edges that no
-// name tells.
+// byPlace uses the first two columns for ends that no name identifies, if the table has at most
+// three columns.
 func (o *Columns) byPlace(c *csvGrammar, header bool, rows [][]string) error {
 	if c.at[0] >= 0 && c.at[1] >= 0 {
 		return nil
@@ -201,8 +203,8 @@ func (o *Columns) byPlace(c *csvGrammar, header bool, rows [][]string) error {
 		cmp.Or(o.naming, "--source-column and --target-column, by name or by number from 1"))
 }
 
-// idKinds tells from the first lines whether ids are names. Numbers of which different texts could
-// be the same vertex are refused, or are names.
+// idKinds derives from the first lines whether ids are names. If different texts could be the same
+// number, the ids are names, or the table is refused.
 func (o *Columns) idKinds(c *csvGrammar, rows [][]string) (named bool, said string, err error) {
 	if o.IDs != "" {
 		return o.IDs == "name", "", nil
@@ -233,8 +235,8 @@ func (o *Columns) idKinds(c *csvGrammar, rows [][]string) (named bool, said stri
 	return words, "", nil
 }
 
-// zeroed is the fault of a number for a vertex that may be meant for another one than the same
-// number without its first zeros.
+// zeroed is the fault of a number with leading zeros: it may mean another vertex than the number
+// without them.
 func zeroed(digits []byte) *fault {
 	if !leadingZero(digits) {
 		return nil
@@ -243,5 +245,5 @@ func zeroed(digits []byte) *fault {
 	return wrong("the number "+quote(digits), fmt.Sprintf("no zeros before it (--ids number takes %.30s and %.30s%c for one vertex, --ids name for two)", digits, plain, digits[len(digits)-1]))
 }
 
-// leadingZero reports whether a number has a digit less than it is written with.
+// leadingZero reports whether a number has a leading zero.
 func leadingZero(digits []byte) bool { return len(digits) > 1 && digits[0] == '0' }

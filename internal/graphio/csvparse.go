@@ -12,11 +12,11 @@ type cutter struct {
 	at        int // where the next field begins
 	delimiter byte
 	ended     bool
-	scratch   []byte // texts of fields that are not as the record has them
+	scratch   []byte // unquoted texts of fields
 	all       [][]byte
 }
 
-// fields cuts a record into its fields, which hold until the next call.
+// fields cuts a record into its fields. They are valid until the next call.
 func (c *cutter) fields(record []byte, delimiter byte) ([][]byte, *fault) {
 	c.all = c.all[:0]
 	for c.begin(record, delimiter); !c.ended; {
@@ -29,13 +29,13 @@ func (c *cutter) fields(record []byte, delimiter byte) ([][]byte, *fault) {
 	return c.all, nil
 }
 
-// begin has the cutter cut a record. The texts of the fields before stay.
+// begin starts with a new record. Fields of earlier records stay valid.
 func (c *cutter) begin(record []byte, delimiter byte) {
 	c.record, c.at, c.delimiter, c.ended = record, 0, delimiter, false
 }
 
-// field returns the next field: without its quotes, or without the blanks around it. A quote within
-// quotes is written twice, and a line break is a newline, whatever it is in the file.
+// field returns the next field without its quotes, or without the blanks around it. A doubled quote
+// within quotes becomes one quote, and a line break becomes a newline.
 func (c *cutter) field() ([]byte, *fault) {
 	from := c.at
 	rest, blanks := c.record[from:], " \t"
@@ -62,7 +62,7 @@ func (c *cutter) field() ([]byte, *fault) {
 	return trimBlanks(rest), nil
 }
 
-// quoted returns the field whose text begins at record[from], after its quote.
+// quoted returns the field whose opening quote is before record[from].
 func (c *cutter) quoted(from int) ([]byte, *fault) {
 	end := closing(c.record, from)
 	if end < 0 {
@@ -98,7 +98,7 @@ func (c *cutter) quoted(from int) ([]byte, *fault) {
 	return c.scratch[start:len(c.scratch):len(c.scratch)], nil
 }
 
-// trimBlanks cuts spaces and tabs off both ends.
+// trimBlanks removes spaces and tabs from both ends.
 func trimBlanks(text []byte) []byte {
 	for len(text) > 0 && isBlank(text[0]) {
 		text = text[1:]
@@ -109,12 +109,13 @@ func trimBlanks(text []byte) []byte {
 	return text
 }
 
-// parseCSV reads data, whole records of a table, as parse does.
+// parseCSV is parse for a table: data is whole records.
 func (p *parser) parseCSV(data []byte) {
 	c := p.csv
 	p.names.Reset()
-	p.cut.scratch = nil                        // the names of the batch before are in it
-	text := utf8.Valid(data) || c.names == nil // else the record that is not is looked for
+	p.cut.scratch = nil // it holds the names of the batch before
+	// otherwise each record is checked, to find the invalid one
+	text := utf8.Valid(data) || c.names == nil
 	for len(data) > 0 {
 		if data = data[p.fastCSV(data):]; len(data) == 0 {
 			break
@@ -136,7 +137,7 @@ func (p *parser) record(data []byte, text bool) (record, rest []byte, bad *fault
 	first := p.lines
 	record = bytes.TrimSuffix(data[:end], carriage)
 	bad = p.read(record, text)
-	if bad != nil && bad.found == openQuotes { // the record may go on in other lines
+	if bad != nil && bad.found == openQuotes { // the record may have more lines
 		switch all := p.csv.recordEnd(data, 0); {
 		case all > end:
 			p.lines += bytes.Count(data[end:all], newline)
@@ -145,7 +146,7 @@ func (p *parser) record(data []byte, text bool) (record, rest []byte, bad *fault
 			bad = p.read(record, text)
 		case all < 0 && len(data) > maxLine:
 			bad = &fault{column: 1, found: "a record of more than 1 MiB: " + quote(data), expected: "quotes that end, and shorter ones", fatal: true}
-		// all of it shows which quotes do not end; it is the first line that is left out
+		// the whole record shows which quotes do not end, but only its first line is skipped
 		case all < 0:
 			record = data[:len(data)-1]
 			bad = p.read(record, text)
@@ -157,25 +158,25 @@ func (p *parser) record(data []byte, text bool) (record, rest []byte, bad *fault
 	return record, data[end+1:], bad
 }
 
-// place gives a fault the line and column of its column in a record, which begins in the line
-// given.
+// place sets the line and column of a fault. Its column is a position in the record, which begins
+// at the given line.
 func (c *csvGrammar) place(bad *fault, record []byte, line int) {
 	bad.line, bad.column = c.placeOf(bad.column-1, record, line)
 }
 
-// placeOf returns the line and column of a place in a record, which begins in the line given.
+// placeOf returns the line and column of a position in a record, which begins at the given line.
 func (c *csvGrammar) placeOf(at int, record []byte, line int) (int, int) {
 	before := record[:min(max(at, 0), len(record))]
 	return line + bytes.Count(before, newline), len(before) - bytes.LastIndexByte(before, '\n')
 }
 
-// openQuotes is what is found where quotes do not end.
+// openQuotes is the error text for quotes that do not end.
 const openQuotes = "quotes that do not end"
 
 var carriage = []byte{'\r'}
 
-// read reads one record of a table, or of one at fault nothing; an empty one is none. text says
-// that it is UTF-8.
+// read reads one record of a table. A malformed record adds nothing, an empty one is skipped. text
+// means that it is valid UTF-8.
 func (p *parser) read(record []byte, text bool) *fault {
 	if len(record) == 0 {
 		return nil
@@ -191,7 +192,7 @@ func (p *parser) read(record []byte, text bool) *fault {
 		}
 	}
 	ends := 2
-	if c.at[1] < 0 { // of vertices
+	if c.at[1] < 0 { // a table of vertices
 		ends = 1
 	}
 	if i, bad := p.keep(&fields, ends, c.names != nil, c.zeros); bad != nil {
@@ -201,9 +202,9 @@ func (p *parser) read(record []byte, text bool) *fault {
 	return nil
 }
 
-// keep adds an edge, or a vertex if ends is 1, by the texts of its ends and its weight: named ends,
-// or numbers, which may begin with zeros if zeros says so. Of one at fault it keeps nothing, and
-// says which text is wrong.
+// keep adds an edge, or a vertex if ends is 1. fields are its ends and its weight. Ends are names
+// if named is true, otherwise numbers, which may have leading zeros if zeros is true. A malformed
+// edge adds nothing, and which is its wrong field.
 func (p *parser) keep(fields *[3][]byte, ends int, named, zeros bool) (which int, bad *fault) {
 	ids, names := len(p.ids), p.names.Len()
 	defer func() {
@@ -241,8 +242,8 @@ func (p *parser) keep(fields *[3][]byte, ends int, named, zeros bool) (which int
 	return 0, nil
 }
 
-// fields cuts a record, which is not empty, and keeps the fields that are read. text says that it
-// is UTF-8.
+// fields cuts a record, which is not empty, and stores the fields that are read. text means that it
+// is valid UTF-8.
 func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]byte) *fault {
 	if bad := checkLine(record); bad != nil {
 		return bad
@@ -266,8 +267,8 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 	return nil
 }
 
-// otherKind is the fault of a record of an edge that is directed, where those before are not, or
-// the other way round, as a field says.
+// otherKind returns a fault unless the column Type of a record is the same as in the first one: all
+// directed or all undirected.
 func (c *csvGrammar) otherKind(record, text []byte) *fault {
 	if bytes.EqualFold(text, c.kindText) {
 		return nil
@@ -276,7 +277,7 @@ func (c *csvGrammar) otherKind(record, text []byte) *fault {
 		" as in the first line (--directed or --undirected takes all edges for that)").inColumn(c.begins(record, c.kind-1) + 1)
 }
 
-// validBytes returns how many bytes of a text are UTF-8 before the first that are not.
+// validBytes returns the length of the valid UTF-8 at the beginning of a text.
 func validBytes(text []byte) int {
 	n := 0
 	for n < len(text) {
@@ -289,8 +290,8 @@ func validBytes(text []byte) int {
 	return n
 }
 
-// begins returns where field n of a record begins, after the blanks before it, or where the record
-// ends if it has no such field.
+// begins returns the position of field n in a record, after the blanks before it. Without such a
+// field it returns the end of the record.
 func (c *csvGrammar) begins(record []byte, n int) int {
 	cut := cutter{record: record, delimiter: c.delimiter}
 	for ; n > 0 && !cut.ended; n-- {

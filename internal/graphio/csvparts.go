@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// The files of a table each begin with the names of columns, or with data: which of them do is told
-// by what any of them begins with.
+// Each file of a table begins with the names of columns or with data. The first lines of all files
+// decide which.
 
-// otherHeader looks for the names of columns in the files of the table after the first one, f,
-// which has none. c and said are what the first says of the table; it returns what the table is
-// then, and where the lines of data begin in f.
+// otherHeader looks for the names of columns in the files after f, the first file of the table,
+// which has none. c and said describe the table according to f. It returns the new description, and
+// the beginning of the data in f.
 func (r *reader) otherHeader(ctx context.Context, f *file, c *csvGrammar, said string) (*csvGrammar, string, start, error) {
 	for _, path := range r.others {
 		other, err := newReader(ReadOptions{}, r.piece).open(ctx, path)
@@ -23,7 +23,7 @@ func (r *reader) otherHeader(ctx context.Context, f *file, c *csvGrammar, said s
 			return nil, "", start{}, err
 		}
 		if err != nil || from.offset == 0 || found.columns != c.columns {
-			continue // what is wrong with it shows when it is read
+			continue // its errors are reported when it is read
 		}
 		if found.names == nil {
 			found.names = c.names
@@ -34,8 +34,8 @@ func (r *reader) otherHeader(ctx context.Context, f *file, c *csvGrammar, said s
 	return c, said, start{}, nil
 }
 
-// begin tells where the data begin in another file of the table: after the names of columns, if the
-// first file has them and this one does.
+// begin returns the beginning of the data in another file of the table: after the names of columns,
+// if both the first file and this one have them.
 func (c *csvGrammar) begin(f *file, header bool) (start, error) {
 	rows, second, err := c.rows(f.head(), f.headIsAll())
 	if err != nil || len(rows) == 0 || !header {

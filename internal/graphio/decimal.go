@@ -2,13 +2,13 @@ package graphio
 
 import "math"
 
-// powers are the powers of ten by which a decimal of up to 15 digits may be scaled.
+// powers are the powers of ten that scale a decimal of up to 15 digits.
 var powers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
-// decimal reads a number of the form -12.345, of at most 15 digits, from data[i:], which a byte
-// that is none of these ends: the caller looks at that. 15 digits and the power of ten below them
-// are exact in double precision, so that one division rounds right (Clinger 1990). It reports false
-// on any other form, and where rounding to single precision would be rounding twice.
+// decimal reads a number such as -12.345 with at most 15 digits from data[i:]. The caller checks
+// the byte after it. 15 digits and the power of ten that scales them are exact in double precision,
+// so one division rounds correctly (Clinger 1990). It reports false for any other form, and if
+// rounding to single precision would round twice.
 func decimal(data []byte, i int, single bool) (w float64, end int, ok bool) {
 	negative := data[i] == '-'
 	if negative {
@@ -43,8 +43,8 @@ func decimal(data []byte, i int, single bool) (w float64, end int, ok bool) {
 	return w, i, true
 }
 
-// roundSingle rounds w, itself rounded from a decimal, to single precision. A double that lies just
-// between two singles does not tell on which side of it the decimal was; any other does.
+// roundSingle rounds w, the rounded value of a decimal, to single precision. It fails if w lies
+// exactly between two singles: then w does not tell which of them is nearer to the decimal.
 func roundSingle(w float64, i int) (float64, int, bool) {
 	s := float32(w)
 	size := math.Abs(w)

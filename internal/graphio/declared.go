@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// declaration is what the comments at the beginning of an edge list tell of the direction of its
+// declaration is what the comments at the beginning of an edge list tell about the direction of
 // edges.
 type declaration struct {
-	directed *bool  // nil if they do not tell, or contradict themselves
+	directed *bool  // nil if unknown or contradictory
 	by       string // the comment
-	warning  string // what to look at; empty if nothing
+	warning  string // for the user; empty if there is none
 }
 
-// networkKinds are the first words of a comment of KONECT and Network Repository, and
-// networkWeights the second ones.
+// networkKinds are the first words of a comment of KONECT and Network Repository. networkWeights
+// are the second words.
 var (
 	networkKinds   = []string{"sym", "asym", "bip"}
 	networkWeights = []string{
@@ -25,9 +25,9 @@ var (
 	}
 )
 
-// declared reads the comments at the beginning of an edge list: those of SNAP, "# Undirected
-// graph", and of KONECT and Network Repository, "% sym unweighted". Of others that speak of
-// undirected edges it warns.
+// declared reads the comments at the beginning of an edge list. It knows those of SNAP ("#
+// Undirected graph"), KONECT and Network Repository ("% sym unweighted"). It warns about other
+// comments that mention undirected edges.
 func declared(head []byte) (d declaration) {
 	head, _ = bytes.CutPrefix(head, utf8BOM)
 	told, doubtful := map[string]string{}, ""
@@ -64,8 +64,8 @@ func declared(head []byte) (d declaration) {
 	return d
 }
 
-// kindOf is what the words of a comment say a graph is: directed, undirected, bip of one whose
-// sources and targets are numbered apart, or "".
+// kindOf returns the kind of graph that a comment declares: "directed", "undirected", "bip" if
+// sources and targets are numbered separately, or "".
 func kindOf(words []string) string {
 	if len(words) == 0 {
 		return ""
@@ -83,8 +83,8 @@ func kindOf(words []string) string {
 	return ""
 }
 
-// bipartite is the fault of an edge list whose sources and targets are numbered apart, so that a
-// number is two vertices.
+// bipartite is the fault of an edge list whose sources and targets are numbered separately: one
+// number may mean two vertices.
 func bipartite(f *file, by string) *fault {
 	name := quoteName(filepath.Base(f.path))
 	return f.fault("a bipartite graph: "+by, fmt.Sprintf(

@@ -13,16 +13,17 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Digest is what a process sees of an input file. Of the same file it is the same everywhere.
+// Digest describes an input file as one process sees it. All processes that see the same file get
+// equal digests.
 type Digest struct {
 	Path    string
 	Size    int64
-	Version string // of an object, which is not read, and of a snapshot
-	Sum     uint32 // of the blocks that were read
-	Err     string // why it could not be read; who reads the graph says so, too
+	Version string // of a snapshot, or of an object, whose content is not read
+	Sum     uint32 // of the sampled blocks
+	Err     string // why it could not be read; reading the graph reports it too
 }
 
-// Differs says how another process sees the file, or nothing. Both have read it.
+// Differs describes how two processes see different files, or returns "". Both have read the file.
 func (d Digest) Differs(other Digest) string {
 	switch {
 	case d.Size != other.Size:
@@ -35,16 +36,16 @@ func (d Digest) Differs(other Digest) string {
 	return ""
 }
 
-// Blocks of a digest: one in sampledOf of the blocks of a file is read.
+// A digest reads one of sampledOf blocks of a file.
 const (
 	digestBlock = 64 << 10
 	sampledOf   = 16
-	// Smaller files are compared whole: that takes some milliseconds.
+	// Smaller files are read completely, which takes some milliseconds.
 	wholeSize = 4 << 20
 )
 
-// Digests digests the files of a graph, whose name Files knows. Of each 16 blocks a key chooses
-// one, unless all are read.
+// Digests returns the digests of the files of a graph, given by a name as Files takes it. key
+// selects one of 16 blocks, unless all blocks are read.
 func Digests(
 	ctx context.Context, name string, format Format, vertices string, key uint64, all bool, team *parallel.Team,
 ) []Digest {
@@ -66,7 +67,7 @@ func Digests(
 	return found
 }
 
-// inputs returns the files of a graph, with those beside them.
+// inputs returns the files of a graph, including the files beside them.
 func inputs(ctx context.Context, name string, format Format) ([]string, error) {
 	if format == "" {
 		format = formatOfName(name)
@@ -91,7 +92,7 @@ func inputs(ctx context.Context, name string, format Format) ([]string, error) {
 	return Files(ctx, name)
 }
 
-// digest digests a file.
+// digest returns the digest of a file.
 func digest(
 	ctx context.Context, path string, key uint64, all bool, team *parallel.Team,
 ) (d Digest, err error) {
@@ -102,7 +103,7 @@ func digest(
 	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return d, err // who reads it refuses a pipe
+		return d, err // reading the graph refuses a pipe
 	}
 	d.Size = info.Size()
 	if o, ok := f.(*object); ok && o.object.Version != "" {
@@ -134,7 +135,7 @@ func digest(
 	return d, err
 }
 
-// sampled returns the blocks of a file that are read.
+// sampled returns the numbers of the blocks to read.
 func sampled(size int64, key uint64, all bool) (blocks []int64) {
 	n, each := (size+digestBlock-1)/digestBlock, int64(sampledOf)
 	random := rand.New(rand.NewPCG(key, uint64(size)))

@@ -8,18 +8,18 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// countedHeader is a header that says how many vertices there are, numbered from 1, and how many
-// lines of data.
+// countedHeader is a header with the number of vertices, which are numbered from 1, and of lines of
+// data.
 type countedHeader struct {
 	vertices, edges uint64
 	line            int
-	noun            string // what a line of data is
-	from            start  // where they begin
+	noun            string // name of a line of data
+	from            start  // beginning of the lines of data
 	remarks         int
 }
 
-// check compares the header with the n lines there are, and refuses vertices that these do not make
-// likely.
+// check compares the header with the number of lines n. It refuses a number of vertices that is
+// implausible for so few lines.
 func (h *countedHeader) check(n int) error {
 	if h.edges != uint64(n) {
 		return wrong(counted(n, h.noun)+" in the file",
@@ -31,8 +31,7 @@ func (h *countedHeader) check(n int) error {
 	return nil
 }
 
-// wholeNumbers reads so many numbers, or up to as many more as optional says, that are all of a
-// text at the end of a line.
+// wholeNumbers reads n numbers, and up to optional more. They must fill text, the end of a line.
 func wholeNumbers(line, text []byte, n, optional int, what string) ([]uint64, *fault) {
 	var all []uint64
 	for len(text) > 0 {
@@ -54,8 +53,8 @@ func wholeNumbers(line, text []byte, n, optional int, what string) ([]uint64, *f
 	return all, nil
 }
 
-// dimacsKinds are the problems of DIMACS whose graphs are read: by the word after p, the letter of
-// their lines, whether these have weights and whether edges are directed.
+// dimacsKinds are the DIMACS problems whose graphs are read, by the word after p. letter begins
+// their lines; weighted and directed describe the edges.
 var dimacsKinds = map[string]dimacsKind{
 	"sp":   {letter: 'a', weighted: true, directed: true, what: "DIMACS shortest paths", form: "a SOURCE TARGET WEIGHT"},
 	"edge": {letter: 'e', what: "DIMACS coloring", form: "e U V"},
@@ -68,7 +67,8 @@ type dimacsKind struct {
 	what, form         string
 }
 
-// readDIMACS reads a graph of the DIMACS challenges. Its vertices are 1 to what the header says.
+// readDIMACS reads a graph of the DIMACS challenges. Its vertices are 1 to the number in the
+// header.
 func (r *reader) readDIMACS(ctx context.Context, f *file) (*edges.RankInput, error) {
 	kind, h, err := readDIMACSHeader(&lineReader{r: f.content})
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *reader) readDIMACS(ctx context.Context, f *file) (*edges.RankInput, err
 	return r.finish(ctx, h.parsed(f, t, kind.what, kind.directed, kind.weighted))
 }
 
-// parsed describes a table whose vertices and edges the header counts.
+// parsed describes a table whose header counts the vertices and edges.
 func (h *countedHeader) parsed(f *file, t *table, what string, directed, weighted bool) *parsed {
 	return &parsed{
 		f: f, table: t, what: what, remarks: h.remarks, directed: directed, weighted: weighted,
@@ -94,7 +94,7 @@ func (h *countedHeader) parsed(f *file, t *table, what string, directed, weighte
 	}
 }
 
-// read calls parse with the lines up to the last one of the header, which parse says it is.
+// read calls parse with the lines of the header. parse reports whether a line is the last one.
 func (h *countedHeader) read(lines *lineReader, expected *string, parse func(line []byte) (last bool, bad *fault)) error {
 	for {
 		line, err := lines.next()
@@ -118,7 +118,7 @@ func (h *countedHeader) read(lines *lineReader, expected *string, parse func(lin
 	}
 }
 
-// readDIMACSHeader reads the lines up to that of the problem.
+// readDIMACSHeader reads the lines up to the problem line.
 func readDIMACSHeader(lines *lineReader) (kind dimacsKind, h *countedHeader, err error) {
 	expected := "p sp VERTICES ARCS or p edge VERTICES EDGES"
 	h = &countedHeader{noun: "edge"}

@@ -9,20 +9,20 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// listMarks begin the comments of edge lists.
+// listMarks are the bytes that begin comments in edge lists.
 const listMarks = "#%"
 
-// maxID is the largest input id: the one above it is no vertex's.
+// maxID is the largest input id. No vertex has the number above it.
 const maxID = math.MaxUint64 - 1
 
-// pairs and triples are the layouts of a line of an edge list, in words.
+// pairs and triples describe the lines of an edge list in errors.
 const (
 	pairs   = `2: "u v" (a list with weights is of format wel)`
 	triples = `3: "u v w", two ids and a weight`
 )
 
-// readEdgeList reads a list of lines "u v" or, in format wel, "u v w". Its vertices are the ids it
-// names; of a part the ids stay what they are.
+// readEdgeList reads a list of lines "u v" or, in format wel, "u v w". Its vertices are the ids
+// that occur. A part of a list keeps its input ids.
 func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edges.RankInput, error) {
 	told := declared(f.head())
 	if r.Directed != nil {
@@ -58,11 +58,10 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 	return s, nil
 }
 
-// noEdges is the fault of a file that says nothing but its edges, and has none: a download or a
-// program that failed.
+// noEdges is the fault of a file of edges that has none: probably a download or a program failed.
 func noEdges(path string) error { return fileFault(path, "no edges", "one or more") }
 
-// someEdges refuses such a file when all of it was read.
+// someEdges returns a check that refuses a file without edges, after all of it was read.
 func someEdges(path string) func(tuples int, _ uint64) error {
 	return func(tuples int, _ uint64) error {
 		if tuples == 0 {
@@ -74,7 +73,8 @@ func someEdges(path string) func(tuples int, _ uint64) error {
 
 var listNames = map[Format]string{SNAP: "snap edge list", EL: "edge list", WEL: "weighted edge list"}
 
-// listGrammar is that of an edge list with or, as layout says in words, without weights.
+// listGrammar returns the grammar of an edge list, with or without weights. layout describes its
+// lines.
 func (r *reader) listGrammar(weighted bool, layout string) grammar {
 	g := grammar{columns: 2, marks: listMarks, high: maxID, single: r.single(), layout: layout}
 	if weighted {
@@ -83,7 +83,7 @@ func (r *reader) listGrammar(weighted bool, layout string) grammar {
 	return g
 }
 
-// follow says that so many columns follow, if that is more than none.
+// follow allows this number of columns after those that are read.
 func (g *grammar) follow(columns int) {
 	if columns > 0 {
 		g.after = columns
@@ -91,7 +91,7 @@ func (g *grammar) follow(columns int) {
 	}
 }
 
-// others says how many columns are not looked at, if any.
+// others describes the columns that are not read, if there are any.
 func (g *grammar) others() string {
 	if n := g.before + g.after; n > 0 {
 		return " with " + counted(n, "other column")
@@ -99,8 +99,8 @@ func (g *grammar) others() string {
 	return ""
 }
 
-// input makes the result of a list in memory, whose endpoints x has numbered; nil stands for the
-// ids as they are.
+// input makes the result from a list in memory. x has numbered the endpoints; nil means that they
+// are input ids.
 func (r *reader) input(path string, list *edges.Packed, x *numbering, directed bool) *edges.RankInput {
 	s := &edges.RankInput{Input: edges.Input{Name: path, Edges: list, Directed: directed, Free: list.Close}}
 	if x == nil {
@@ -119,7 +119,7 @@ func inFile(err error, path string) error {
 	return err
 }
 
-// account says in one line what was understood of a file; of a part of one it says nothing.
+// account describes in one line how a file was understood. For a part of a file it returns nothing.
 func (r *reader) account(f *file, what string, remarks int, s *edges.RankInput, weighted bool) []string {
 	if r.partial {
 		return nil
@@ -145,14 +145,14 @@ func (r *reader) account(f *file, what string, remarks int, s *edges.RankInput, 
 	return []string{name + ": " + strings.Join(append(parts, "weights "+weightsAccount(weighted, r.Weights), directedAccount(s.Directed)), ", ")}
 }
 
-// note adds a line to the notes of an input, of several ranks that of the first alone.
+// note adds a line to the notes of an input. If there are several ranks, only the first adds it.
 func (r *reader) note(s *edges.RankInput, path, line string) {
 	if r.rank == 0 {
 		s.Notes = append(s.Notes, path+": "+line)
 	}
 }
 
-// idsAccount says which ids the vertices have.
+// idsAccount describes the ids of the vertices.
 func idsAccount(in *edges.Input) string {
 	if in.Vertices == 0 {
 		return ""

@@ -205,7 +205,7 @@ func TestGraph500Errors(t *testing.T) {
 	}
 }
 
-// TestOpenErrors has the errors of files that are none.
+// TestOpenErrors has the errors of names that are not readable files.
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, test := range []struct {
@@ -225,8 +225,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestNoEdges: a file that says nothing but its edges, and has none, is no graph, read whole or in
-// parts.
+// TestNoEdges: a file of edges without edges is refused, whether it is read as a whole or in parts.
 func TestNoEdges(t *testing.T) {
 	for name, text := range map[string]string{"a.el": "", "b.txt": "# c\n\n", "c.txt": "\xef\xbb\xbf", "d.wel.gz": gz("# c\n"), "e.graph500": ""} {
 		path := put(t, name, text)

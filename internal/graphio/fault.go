@@ -6,13 +6,13 @@ import (
 	"strconv"
 )
 
-// fault is what is wrong with an input, and where.
+// fault is an error in an input, with its place.
 type fault struct {
 	file            string
-	line            int // from 1; 0 when the fault is of the file as a whole
-	column          int // byte of the line, from 1; 0 when it is of the line as a whole
+	line            int // from 1; 0 if the fault concerns the file as a whole
+	column          int // byte of the line, from 1; 0 if the fault concerns the line as a whole
 	found, expected string
-	fatal           bool // the line cannot be left out: where it ends is not known
+	fatal           bool // the line cannot be skipped: where it ends is unknown
 }
 
 func (f *fault) Error() string {
@@ -25,33 +25,33 @@ func (f *fault) Error() string {
 	return fmt.Sprintf("%s: found %s, expected %s", f.file, f.found, f.expected)
 }
 
-// wrong is a fault whose place is not known yet.
+// wrong returns a fault whose place is not known yet.
 func wrong(found, expected string) *fault { return &fault{found: found, expected: expected} }
 
-// fileFault is a fault of a file as a whole.
+// fileFault returns a fault of a file as a whole.
 func fileFault(path, found, expected string) *fault {
 	return &fault{file: path, found: found, expected: expected}
 }
 
-// fault is a fault of the file as a whole.
+// fault returns a fault of the file as a whole.
 func (f *file) fault(found, expected string) *fault { return fileFault(f.path, found, expected) }
 
-// firstLineFault is a fault of the first line of a table, whose file is not named yet.
+// firstLineFault returns a fault of the first line of a table. The caller adds the file's name.
 func firstLineFault(found, expected string) *fault { return wrong(found, expected).onLine(1, 1) }
 
-// onLine places the fault at a line and, if it is not 0, a column of it.
+// onLine sets the line of the fault and, if it is not 0, the column.
 func (f *fault) onLine(line, column int) *fault {
 	f.line, f.column = line, column
 	return f
 }
 
-// inColumn places the fault at a column of a line that its reader knows.
+// inColumn sets the column of the fault.
 func (f *fault) inColumn(column int) *fault {
 	f.column = column
 	return f
 }
 
-// at places the fault at a part of a line, unless it has a column already.
+// at sets the column of the fault to the beginning of a part of the line, unless it has a column.
 func (f *fault) at(line, part []byte) *fault {
 	if f != nil && f.column == 0 {
 		f.column = offsetIn(line, part) + 1
@@ -59,11 +59,10 @@ func (f *fault) at(line, part []byte) *fault {
 	return f
 }
 
-// offsetIn returns where a part of a text, which was sliced from it and of which the end may have
-// been cut off, begins in it.
+// offsetIn returns the offset of part in text. part must be a slice of text, maybe without its end.
 func offsetIn(text, part []byte) int { return min(max(cap(text)-cap(part), 0), len(text)) }
 
-// fieldAt returns field i, from 0, of columns between blanks.
+// fieldAt returns column i, from 0, of columns separated by blanks.
 func fieldAt(text []byte, i int) []byte {
 	rest := bytes.TrimLeft(text, " \t")
 	for ; i > 0 && len(rest) > 0; i-- {
@@ -81,7 +80,7 @@ func quote(text []byte) string {
 	return strconv.Quote(string(text))
 }
 
-// thousands writes a count for people: 12,345.
+// thousands formats a count with commas: 12,345.
 func thousands[T int | int64 | uint64](n T) string {
 	digits := strconv.FormatUint(uint64(n), 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -90,7 +89,7 @@ func thousands[T int | int64 | uint64](n T) string {
 	return digits
 }
 
-// counted is a count and its noun, in the plural unless there is one.
+// counted formats a count and its noun, in the plural unless the count is one.
 func counted[T int | int64 | uint64](n T, noun string, plural ...string) string {
 	switch {
 	case n == 1:

@@ -14,16 +14,15 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Stdin is the name of standard input, and stdinName what errors call it.
+// Stdin is the name of standard input. Errors call it stdinName.
 const (
 	Stdin     = "-"
 	stdinName = "standard input"
 )
 
-// Files returns the files that the name of a graph means, in rising order: the file of this name,
-// those of a directory, those that match a pattern (as filepath.Match has it), or those of several
-// such names with commas between. Names that begin with a dot or an underscore must be given as
-// such.
+// Files returns the files of a graph's name, in rising order. A name may be a file, a directory, a
+// pattern (as in filepath.Match), or several of these separated by commas. Directories and patterns
+// do not include names that begin with a dot or an underscore.
 func Files(ctx context.Context, name string) ([]string, error) {
 	if name == Stdin {
 		return []string{name}, nil
@@ -54,7 +53,7 @@ func Files(ctx context.Context, name string) ([]string, error) {
 		return all, nil
 	}
 	if !strings.ContainsAny(name, "*?[") {
-		return []string{name}, nil // who opens it says that it is not there
+		return []string{name}, nil // opening it reports that it does not exist
 	}
 	pattern, err := store.RootsOf(ctx).Path(name)
 	if err != nil {
@@ -74,8 +73,8 @@ func Files(ctx context.Context, name string) ([]string, error) {
 	return all, nil
 }
 
-// Split returns the names in a list with commas between. A file whose own name has commas is no
-// list, and an object with commas in its name may be in one.
+// Split splits a list of names at commas. A file whose own name has commas is one name. An object
+// with commas in its name may be in a list.
 func Split(ctx context.Context, list string) []string {
 	there := func(name string) bool {
 		_, err := statIn(ctx, name)
@@ -101,8 +100,8 @@ func Split(ctx context.Context, list string) []string {
 	return names
 }
 
-// noData reports whether a file among parts is not data: programs that write parts keep other
-// things in files whose names begin so.
+// noData reports whether a file of a directory contains no data. Programs that write graphs in
+// parts give such names to other files.
 func noData(base string) bool { return base[0] == '.' || base[0] == '_' }
 
 // filesOf returns the files of a directory.
@@ -132,7 +131,7 @@ func filesOf(ctx context.Context, dir string) ([]string, error) {
 	return all, nil
 }
 
-// firstTwice returns the first that a rising list has twice, or -1.
+// firstTwice returns the index of the first repeated element of a sorted list, or -1.
 func firstTwice(rising []string) int {
 	for i := 1; i < len(rising); i++ {
 		if rising[i] == rising[i-1] {
@@ -142,7 +141,7 @@ func firstTwice(rising []string) int {
 	return -1
 }
 
-// statIn is stat within what confines a context.
+// statIn is stat, restricted to the directories that the context allows.
 func statIn(ctx context.Context, path string) (fs.FileInfo, error) {
 	if store.IsS3(path) {
 		return stat(ctx, path)
@@ -150,7 +149,7 @@ func statIn(ctx context.Context, path string) (fs.FileInfo, error) {
 	return store.RootsOf(ctx).Stat(path)
 }
 
-// family is the formats that the parts of a graph may have with others.
+// family returns the group of formats whose files may be parts of the same graph.
 func family(f Format) string {
 	switch f {
 	case EL, WEL, SNAP:
@@ -160,8 +159,7 @@ func family(f Format) string {
 	}
 }
 
-// alike refuses files that a format, or what their names say of their formats, does not let be
-// parts of one graph.
+// alike refuses files that cannot be parts of one graph because of their formats.
 func (r *reader) alike(paths []string, format Format) error {
 	for _, path := range paths[1:] {
 		if of := formatOfName(path); r.Format == "" && of != "" && format != "" && family(of) != family(format) {
@@ -174,8 +172,8 @@ func (r *reader) alike(paths []string, format Format) error {
 	return nil
 }
 
-// readTables is readTable of all files of a graph, of which f is the first. begin tells where the
-// lines of data begin in another one.
+// readTables is readTable for all files of a graph. f is the first file. begin returns the
+// beginning of the data in another file.
 func (r *reader) readTables(ctx context.Context, f *file, from start, g grammar, begin func(f *file) (start, error)) (*table, error) {
 	if len(r.others) == 0 {
 		return r.readTable(ctx, f, from, g)
@@ -187,7 +185,8 @@ func (r *reader) readTables(ctx context.Context, f *file, from start, g grammar,
 	lo, hi := edges.Part(int(total), r.rank, r.ranks)
 	t := r.newTable(f, g.columns)
 	for i, base := 0, 0; i < len(sizes); i++ {
-		// [low, high) is this rank's part of the file, whose first byte is byte base of all.
+		// [low, high) is this rank's part of the file. The file begins at byte base of all files
+		// together.
 		low, high := min(max(lo-base, 0), int(sizes[i])), min(max(hi-base, 0), int(sizes[i]))
 		if !r.partial {
 			low, high = 0, int(sizes[i])
@@ -210,15 +209,16 @@ func (r *reader) readTables(ctx context.Context, f *file, from start, g grammar,
 	return t, nil
 }
 
-// filePart is the part of a file that a rank reads. A compressed one is read as a whole by the rank
-// that has its middle.
+// filePart is the part of a file that a rank reads. The rank with the middle of a compressed file
+// reads all of it.
 type filePart struct {
-	low, high     int64
-	first, before bool // the rank has the middle of the file, or its part ends before it
+	low, high int64
+	// first: the rank has the middle of the file; before: its part ends before the middle
+	first, before bool
 }
 
-// sizes returns the sizes of all files, and their sum. Those after the first are added to the
-// progress.
+// sizes returns the sizes of all files, and their sum. It adds the files after the first to the
+// expected progress.
 func (r *reader) sizes(ctx context.Context, f *file) (sizes []int64, total int64, err error) {
 	sizes, total = append(sizes, f.size()), f.size()
 	for _, path := range r.others {
@@ -237,7 +237,7 @@ func (r *reader) sizes(ctx context.Context, f *file) (sizes []int64, total int64
 	return sizes, total, nil
 }
 
-// readOther reads the part of a file that is not the first.
+// readOther reads this rank's part of a file that is not the first.
 func (r *reader) readOther(ctx context.Context, t *table, path string, g grammar, p filePart, begin func(f *file) (start, error)) error {
 	f, err := r.open(ctx, path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// TestFiles has what names mean, and what is wrong with them.
+// TestFiles has the files of names, and errors of names.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"b.csv", "a.csv", ".hidden", "_SUCCESS", "odd,name.csv"} {
@@ -58,8 +58,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestSeveralFiles: the parts of a graph in several files are the graph in one, whatever its cuts,
-// in one process and by ranks.
+// TestSeveralFiles: a graph in several files equals the graph in one file, however it is cut, in
+// one process and by ranks.
 func TestSeveralFiles(t *testing.T) {
 	team := team(t, 3)
 	for seed := range uint64(80) {
@@ -119,7 +119,7 @@ func TestSeveralFiles(t *testing.T) {
 	}
 }
 
-// TestSeveralFilesErrors has the errors of files that are no parts of one graph.
+// TestSeveralFilesErrors has the errors of files that are not parts of one graph.
 func TestSeveralFilesErrors(t *testing.T) {
 	for _, test := range []struct {
 		files map[string]string

@@ -7,19 +7,19 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// parsed is what was read of a graph, before its vertices are numbered. They are those of a
-// numbering or those with names, or else the ids that occur in edges or are listed.
+// parsed is the content of a graph before its vertices are numbered. The vertices are those of
+// numbering or of names; otherwise the ids that occur in edges or in listed.
 type parsed struct {
 	f                  *file
 	table              *table
-	what               string // the format and its columns, for people
+	what               string // the format and its columns, for the user
 	remarks            int    // comment lines before the data
-	directed, weighted bool   // what the format or the file says
+	directed, weighted bool   // according to the format or the file
 
-	numbering *numbering   // of vertices that are known without the edges
-	names     *names.Table // of vertices with names
-	listed    *table       // vertices
-	only      bool         // there are no vertices but those listed
+	numbering *numbering   // if the vertices are known without the edges
+	names     *names.Table // if vertices have names
+	listed    *table       // vertices declared by the input
+	only      bool         // only listed vertices exist
 
 	// See edges.RankInput.
 	check                func(tuples int, largest uint64) error
@@ -36,8 +36,9 @@ func (p *parsed) close() {
 	}
 }
 
-// finish numbers the vertices, packs the edges and frees the tables. It refuses what is wrong with
-// the graph as a whole. Ids of a part of a graph stay what they are, and its input judges the whole.
+// finish numbers the vertices, packs the edges and frees the tables. It checks the graph as a
+// whole. A part of a graph keeps its input ids; the RankInput contains the functions that check the
+// whole graph.
 func (r *reader) finish(ctx context.Context, p *parsed) (*edges.RankInput, error) {
 	t := p.table
 	defer p.close()
@@ -74,8 +75,8 @@ func (r *reader) finish(ctx context.Context, p *parsed) (*edges.RankInput, error
 	return s, nil
 }
 
-// numberParsed numbers the vertices and, if they have names, returns these. It returns no numbering
-// if only all parts of a graph together can number them.
+// numberParsed numbers the vertices, and returns their names if they have any. It returns no
+// numbering if all parts of the graph are needed to number them.
 func (r *reader) numberParsed(ctx context.Context, p *parsed) (x *numbering, d *names.Dictionary, err error) {
 	if p.listed != nil && !r.partial && p.numbering == nil {
 		if x, err = r.numberListed(ctx, p); err != nil || p.only {
@@ -103,8 +104,8 @@ func (r *reader) numberParsed(ctx context.Context, p *parsed) (x *numbering, d *
 	return x, nil, err
 }
 
-// numberListed numbers the vertices that are listed, each once. It frees their table if no others
-// are to be numbered with them.
+// numberListed numbers the listed vertices. A repeated vertex is an error. It frees their table
+// unless other vertices are numbered with them.
 func (r *reader) numberListed(ctx context.Context, p *parsed) (*numbering, error) {
 	x, err := number(ctx, r.Team, p.listed)
 	if err == nil && x.n < p.listed.n {
@@ -117,7 +118,7 @@ func (r *reader) numberListed(ctx context.Context, p *parsed) (*numbering, error
 	return x, err
 }
 
-// judge refuses what is wrong with a graph as a whole.
+// judge checks the graph as a whole.
 func (r *reader) judge(ctx context.Context, p *parsed) error {
 	if p.table.balance != (balance{}) {
 		return p.unbalanced(ctx)
@@ -157,8 +158,8 @@ func (r *reader) share(p *parsed, x *numbering, s *edges.RankInput) error {
 	return nil
 }
 
-// readNamed reads lines whose vertices are numbers or names. begin tells where the lines of data
-// begin in another file of the table, if it may have several.
+// readNamed reads lines whose vertices are numbers or names. begin returns the beginning of the
+// data in another file of the table, if there may be several.
 func (r *reader) readNamed(ctx context.Context, from start, g grammar, p *parsed, begin func(f *file) (start, error)) (*edges.RankInput, error) {
 	defer p.names.Close()
 	var err error
@@ -168,7 +169,7 @@ func (r *reader) readNamed(ctx context.Context, from start, g grammar, p *parsed
 	return r.edgesOf(ctx, p)
 }
 
-// edgesOf makes an input of a table of edges that was read.
+// edgesOf makes an input from a parsed table of edges.
 func (r *reader) edgesOf(ctx context.Context, p *parsed) (*edges.RankInput, error) {
 	p.check = someEdges(r.name)
 	if r.Columns.Vertices != "" {

@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// asText is what to do with a file of another program.
+// asText is the advice for a file of another program.
 const asText = `text: write its edges as lines "u v"`
 
 const zipMagic = "PK\x03\x04"
 
-// magics are the first bytes of kinds of files that are not read, and what to do with one. No text
-// of a graph begins so.
+// magics are the first bytes of file formats that are not read, with an advice. No text of a graph
+// begins with them.
 var magics = []struct{ bytes, found, expected string }{
 	{"PAR1", "Parquet data", "text (--format parquet reads it)"},
 	{"\x04\x22\x4d\x18", "lz4 data", "text, plain or compressed by gzip, zstd, bzip2 or xz: unpack it with unlz4"},
@@ -31,15 +31,16 @@ var magics = []struct{ bytes, found, expected string }{
 	{"version https://git-lfs", "a pointer of Git LFS", "the file itself: git lfs pull fetches it"},
 }
 
-// columnar are the formats of columns between blanks, in whose place other texts are met.
+// columnar are the formats of columns separated by blanks. Texts in other formats are often given
+// as one of these.
 var columnar = map[Format]bool{SNAP: true, EL: true, WEL: true, MatrixMarket: true, LDBC: true, Adjacency: true}
 
-// foreign returns a fault when the content of f, of which head is the beginning, is of a known kind
-// that is not read as text. It is nil for every text that is.
+// foreign returns a fault if the content of f is in a known format that is not read as text. head
+// is the beginning of the content. For a readable text it returns nil.
 func (f *file) foreign(head []byte, format Format) error {
 	text, bad := cutBOM(head)
 	if bad != nil {
-		return nil // the parser says it
+		return nil // the parser reports it
 	}
 	if format == Parquet || format == Serialized || format == SerializedW {
 		return nil
@@ -61,7 +62,7 @@ func (f *file) foreign(head []byte, format Format) error {
 	if format != "" && !columnar[format] && isBinary(text) {
 		return f.fault("binary data", "text in UTF-8")
 	}
-	// its reader says what it is not; a name of a column or a vertex may be any word
+	// these formats report errors themselves: a name of a column or a vertex may be any word
 	if !columnar[format] {
 		return nil
 	}
@@ -76,9 +77,9 @@ func (f *file) foreign(head []byte, format Format) error {
 	return nil
 }
 
-// isBinary reports whether the beginning of a file is no text of any encoding that has ASCII in it:
-// it has bytes that are not UTF-8, and of 32 bytes more than one is a control character other than
-// white space. Of random bytes three are; a text may have some in lines that are malformed.
+// isBinary reports whether the beginning of a file is not text of an encoding that contains ASCII.
+// Such a file has invalid UTF-8, and more than one of 32 bytes is a control character other than
+// white space. In random bytes it is three of 32. A text may have some in malformed lines.
 func isBinary(head []byte) bool {
 	n := 0
 	for _, b := range head {
@@ -89,8 +90,7 @@ func isBinary(head []byte) bool {
 	return 32*n > len(head) && !utf8.Valid(head)
 }
 
-// mayBePacked reports whether a file that is no text can be one of packed tuples, of ids below
-// 2^32.
+// mayBePacked reports whether a file that is not text may contain packed tuples of ids below 2^32.
 func (f *file) mayBePacked(head []byte) bool {
 	if bytes.IndexByte(head, 0) < 0 || len(head) < packedSize || (f.codec == plain && f.size()%packedSize != 0) {
 		return false
@@ -104,7 +104,7 @@ func (f *file) mayBePacked(head []byte) bool {
 }
 
 // firstLine returns the first line of data of a text, without the blanks around it, and its number.
-// It stops at a bad line, of which the parser says what is wrong.
+// It stops at a bad line, which the parser will report.
 func firstLine(text []byte) (line []byte, number int, bad bool) {
 	for number = 1; len(text) > 0; number++ {
 		line, text, _ = bytes.Cut(text, newline)
@@ -118,8 +118,9 @@ func firstLine(text []byte) (line []byte, number int, bad bool) {
 	return nil, number, false
 }
 
-// foreignLine says what a text is whose first line of data is line, in a file of the name given,
-// and what to do with it; nothing if it may be a list of edges or a matrix.
+// foreignLine recognizes a text in another format by its first line of data. name is the file's
+// name. It returns an advice for the user, or nothing if the text may be a list of edges or a
+// matrix.
 func foreignLine(line, text []byte, name string) (found, expected string) {
 	word, rest := cutField(line)
 	lower := strings.ToLower(string(word))
@@ -148,11 +149,11 @@ func foreignLine(line, text []byte, name string) (found, expected string) {
 	return "", ""
 }
 
-// separated says what a text is whose columns something else than blanks is between, by its first
-// line of data.
+// separated recognizes, by the first line of data, a text whose columns are not separated by
+// blanks.
 func separated(line []byte) (found, expected string) {
 	if beginsWithNumbers(line) {
-		return "", "" // what follows the two may be anything
+		return "", "" // the rest of the line may be anything
 	}
 	for _, by := range []struct{ mark, word string }{
 		{",", "commas (CSV)"}, {";", "semicolons (CSV)"}, {"|", "bars"},

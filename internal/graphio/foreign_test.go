@@ -8,8 +8,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// TestForeign reads files of kinds that are not read: each is named, whatever its name and format,
-// also compressed, and by every part of it.
+// TestForeign reads files in formats that are not read. The error names the format, whatever the
+// file's name, format and compression, and whichever part is read.
 func TestForeign(t *testing.T) {
 	tar := strings.Repeat("x\x00", 128) + "\x00ustar" + strings.Repeat("\x00", 300)
 	packed := strings.Repeat(string(appendEdge(nil, 5, 1<<31)), 20)
@@ -58,7 +58,7 @@ func TestForeign(t *testing.T) {
 		`g.e:1:1: found columns separated by bars: "1|2", expected blanks between columns (--format csv reads tables)`)
 }
 
-// TestSeparated: columns with something else between them than blanks are not read as a list.
+// TestSeparated: columns that are not separated by blanks are not read as a list.
 func TestSeparated(t *testing.T) {
 	for content, by := range map[string]string{
 		"1,2,3\n2,3\n3,1,2,4\n4,1\n": "commas (CSV)", "source;target": "semicolons (CSV)", "1|2": "bars",

@@ -5,14 +5,14 @@ import "slices"
 // Description describes a format, for help texts and docs/reference/formats.md.
 type Description struct {
 	Format   Format
-	Suffixes []string // of the names of files, before .gz and the like
+	Suffixes []string // suffixes of file names, without .gz and the like
 	Layout   string   // a line, a record, or the files
-	Edges    string   // directed or undirected, when no flag overrides it
-	Vertices string   // which vertices the graph has
+	Edges    string   // directed or undirected, unless a flag overrides it
+	Vertices string   // the vertices of the graph
 	Weights  string   // where weights are; empty if the format has none
 	Named    bool     // vertices may have names
 	Written  bool
-	Needs    string // what a graph must be to be written
+	Needs    string // the condition on a graph that can be written
 	Lost     string // what writing loses, with a warning
 }
 
@@ -27,7 +27,7 @@ const (
 	tableNeeds = "no names with `\\r\\n` or a NUL byte"
 )
 
-// known are the formats, first those that are written.
+// known has the formats; those that can be written come first.
 var known = []Description{
 	{
 		Format: SNAP, Suffixes: []string{".snap", ".txt"}, Layout: uvLine, Edges: "directed", Vertices: occurring,
@@ -103,13 +103,13 @@ var known = []Description{
 // Known returns the descriptions of all formats.
 func Known() []Description { return slices.Clone(known) }
 
-// UsualNames returns the names of columns of tables that need no flag, in the order in which they
-// are tried.
+// UsualNames returns the column names of tables that need no flag, in the order in which they are
+// tried.
 func UsualNames() (source, target, weight, vertex []string) {
 	return slices.Clone(sourceNames), slices.Clone(targetNames), slices.Clone(weightNames), slices.Clone(vertexNames)
 }
 
-// Formats are the names of all formats, and Written those of the formats that are written.
+// Formats are the names of all formats. Written are the formats that can be written.
 var (
 	Formats = formatNames(func(Description) bool { return true })
 	Written = formatNames(func(d Description) bool { return d.Written })
@@ -125,8 +125,8 @@ func formatNames(in func(Description) bool) []string {
 	return names
 }
 
-// namesIn are the written formats whose vertices may have names. Extensions tell formats by the
-// name of a file, under .gz and the like; a .txt file may be any text.
+// namesIn has the written formats whose vertices may have names. extensions maps suffixes of file
+// names to formats. A .txt file may contain any format.
 var namesIn, extensions = func() (map[Format]bool, map[string]Format) {
 	named, by := map[Format]bool{}, map[string]Format{}
 	for _, d := range known {

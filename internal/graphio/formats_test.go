@@ -8,7 +8,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// describe writes what was read in one line: "directed a>b(weight) ...; isolated vertices".
+// describe returns the content of an input in one line: "directed a>b(weight) ...; isolated
+// vertices".
 func describe(t testing.TB, in *edges.Input) string {
 	t.Helper()
 	name := func(v uint64) string {
@@ -45,7 +46,7 @@ func describe(t testing.TB, in *edges.Input) string {
 	return strings.Join(parts, " ")
 }
 
-// twoKeys begins a graph with a key of costs and then one of weights, which is preferred.
+// twoKeys begins a GraphML file with a key of costs and a key of weights. The latter is preferred.
 func twoKeys(ofCost, ofWeight string) string {
 	return `<graphml><key id="c" for="edge" attr.name="cost">` + ofCost +
 		`</key><key id="w" for="edge" attr.name="weight">` + ofWeight +
@@ -57,14 +58,15 @@ const graphmlHead = `<?xml version="1.0" encoding="UTF-8"?>
 <key id="d0" for="edge" attr.name="weight" attr.type="double"/><key id="d1" for="node" attr.name="color" attr.type="string"/>
 `
 
-// TestOtherFormats reads a small graph of each format that is not columns between blanks, by its
-// name, by what is in it, in pieces of all sizes, and, where several processes can, by parts.
+// TestOtherFormats reads a small graph in each format that is not columns separated by blanks. The
+// format is found by name and by content. The test uses pieces of all sizes, and parts where the
+// format allows them.
 func TestOtherFormats(t *testing.T) {
 	team := team(t, 3)
 	for _, test := range []struct {
 		name, text, want string
 		o                ReadOptions
-		named            bool // each of several processes has names of its own
+		named            bool // each process has its own names
 	}{
 		{"a.jsonl", `{"source": 1, "target": 2}` + "\n\n" + `{"target":"3","x":[1,{"y":null}],"source":10}` + "\r\n", "1>2 10>3", ReadOptions{}, false},
 		{"a", `{"src": 1, "dst": 2, "weight": 0.5}` + "\n" + `{"src": 2, "dst": 3, "weight": "-1e1"}`, "1>2(0.5) 2>3(-10)", ReadOptions{}, false},
@@ -141,8 +143,8 @@ func TestOtherFormats(t *testing.T) {
 	}
 }
 
-// wantNamedParts reads the parts of a file with names: each has names of its own, and together they
-// have its edges.
+// wantNamedParts reads the parts of a file with names. Each part has its own names. Together they
+// have the file's edges.
 func wantNamedParts(t *testing.T, path, want string, o ReadOptions) {
 	t.Helper()
 	for ranks := 1; ranks < 4; ranks++ {
@@ -165,7 +167,7 @@ func wantNamedParts(t *testing.T, path, want string, o ReadOptions) {
 	}
 }
 
-// serializedText is a serialized graph of GAPBS, but for the in-neighbours.
+// serializedText returns a serialized graph of GAPBS without the lists of in-neighbours.
 func serializedText(directed byte, offsets []int64, words []int32) string {
 	n := offsets[len(offsets)-1]
 	b := []byte{directed}
@@ -187,8 +189,8 @@ func le64(x int64) string {
 	return b.String()
 }
 
-// TestFormatErrors has what is wrong with files of these formats: of the whole file and of its
-// parts in the same words.
+// TestFormatErrors has errors in files of these formats. The errors of the whole file and of its
+// parts have the same texts.
 func TestFormatErrors(t *testing.T) {
 	head := graphmlHead + `<graph edgedefault="directed"><node id="a"/>`
 	for _, test := range []struct {
@@ -370,10 +372,10 @@ func TestFormatErrors(t *testing.T) {
 	}
 }
 
-// TestGraphMLParts: ranks that read a graph of GraphML, also a compressed one, have the edges in
-// order, each some, and the names in rising order, each a run.
+// TestGraphMLParts: ranks read a GraphML graph, plain or compressed. Each rank has some of the
+// edges, in order, and a range of the sorted names.
 func TestGraphMLParts(t *testing.T) {
-	const n = 3000 // more than a piece of compressed text has
+	const n = 3000 // more than one piece of compressed text
 	for ids, counts := range map[string][]int{"names": {1, 3}, "numbers": {4}} {
 		numbers := ids == "numbers"
 		var text strings.Builder

@@ -11,12 +11,12 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// isText reports whether a text is read as it stands: not unpacked, and not refused as binary data.
+// isText reports whether a text is read without decompression, and not refused as binary data.
 func isText(text string) bool {
 	return codecOf([]byte(text)) == plain && !isBinary([]byte(text))
 }
 
-// wantSlow compares what was read with what the slow parser made of it.
+// wantSlow compares the result of reading with the result of the slow parser.
 func wantSlow(t *testing.T, in *edges.Input, err error, want graph, ok bool) {
 	t.Helper()
 	if (err == nil) != ok {
@@ -169,8 +169,8 @@ func FuzzSerialized(f *testing.F) {
 	})
 }
 
-// FuzzGraphML has no twin but itself in other parts: whatever a file has, it is a graph whose edges
-// join its nodes, or one error.
+// FuzzGraphML has no slow counterpart. It reads a file as a whole and in parts: the result is a
+// graph whose edges join its nodes, or an error.
 func FuzzGraphML(f *testing.F) {
 	for _, text := range []string{
 		graphmlHead +
@@ -216,8 +216,8 @@ func FuzzGraphML(f *testing.F) {
 	})
 }
 
-// TestOtherShares: parts of random files of other formats are together what is read as a whole,
-// errors among them.
+// TestOtherShares: the parts of random files in other formats have the same edges and errors as the
+// whole.
 func TestOtherShares(t *testing.T) {
 	team := team(t, 3)
 	rounds := uint64(120)
@@ -241,21 +241,21 @@ func TestOtherShares(t *testing.T) {
 		in.Close()
 		if data, err := os.ReadFile(path); err != nil {
 			t.Fatal(err)
-		} else if rng.IntN(3) == 0 && ending != ".parquet" { // one byte is another
+		} else if rng.IntN(3) == 0 && ending != ".parquet" { // change one byte
 			data[rng.IntN(len(data))] = "0 \n9\x00x"[rng.IntN(6)]
 			if err := os.WriteFile(path, data, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 		o := ReadOptions{Team: team, Weights: edges.Weights(rng.IntN(3))}
-		if ending == ".csv" { // a number with a 0 before it would be a name
+		if ending == ".csv" { // a number with a leading zero would be a name
 			o.Columns.IDs = "number"
 		}
 		wantJoinedError(t, path, 1+rng.IntN(5), 1+rng.IntN(3000), o)
 	}
 }
 
-// wantJoinedError is wantJoined, but for which of several faults is told.
+// wantJoinedError is wantJoined, but with several faults either may be reported.
 func wantJoinedError(t *testing.T, path string, ranks, piece int, o ReadOptions) {
 	t.Helper()
 	in, wrong := read(path, piece, o)

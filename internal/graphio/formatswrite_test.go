@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// randomInput makes a graph of n vertices, of which the last has an edge, without parallel edges.
+// randomInput makes a graph of n vertices without parallel edges. The last vertex has an edge.
 func randomInput(rng *rand.Rand, n int, directed, weighted, loops bool) *edges.Input {
 	met := map[[2]uint64]bool{}
 	var tuples [][2]uint64
@@ -44,8 +44,8 @@ func randomInput(rng *rand.Rand, n int, directed, weighted, loops bool) *edges.I
 	return &edges.Input{Name: "test", Edges: list, Vertices: n, Directed: directed, Free: list.Close}
 }
 
-// sorted is a description with its edges in order, and those of an undirected graph with the
-// smaller end first.
+// sortedEdges returns a description with sorted edges. For undirected graphs the smaller end comes
+// first.
 func sortedEdges(description string, directed bool) []string {
 	parts := strings.Fields(description)
 	if !directed {
@@ -61,7 +61,7 @@ func sortedEdges(description string, directed bool) []string {
 	return parts
 }
 
-// TestWriteFormats writes random graphs in every format that can hold them, and reads them again.
+// TestWriteFormats writes random graphs in every format that can hold them, and reads them back.
 func TestWriteFormats(t *testing.T) {
 	team, dir := team(t, 3), t.TempDir()
 	for seed := range uint64(8) {
@@ -72,7 +72,7 @@ func TestWriteFormats(t *testing.T) {
 			switch {
 			case directed && slices.Contains([]string{".col", ".metis", ".graph.gz"}, ending),
 				!weighted && slices.Contains([]string{".gr", ".wsg"}, ending),
-				!directed && ending == ".gr": // written as arcs: below
+				!directed && ending == ".gr": // written as arcs: see below
 				continue
 			}
 			loops := ending != ".metis" && ending != ".graph.gz"
@@ -110,7 +110,7 @@ func TestWriteFormats(t *testing.T) {
 	}
 }
 
-// TestWriteNames writes a graph with names in the formats that have them.
+// TestWriteNames writes a graph with names in the formats that support names.
 func TestWriteNames(t *testing.T) {
 	texts := []string{"plain", `"quoted" name`, "a, b", " blanks ", "tab\there", "Grüße <&>", `back\slash`, "007"}
 	table := names.NewTable()
@@ -147,7 +147,7 @@ func TestWriteNames(t *testing.T) {
 	}
 }
 
-// TestWriteArcs: what a format does not hold is refused, or said.
+// TestWriteArcs: if a format cannot hold a graph, writing fails or warns.
 func TestWriteArcs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	pair := func(directed, weighted bool, first uint64) *edges.Input {

@@ -17,10 +17,10 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// Each target holds two things: no input makes a panic, and an input that is read is read as the
-// slow parser reads it. Where lines are at fault both name the same line.
+// Each fuzz target checks that no input causes a panic, and that the result equals that of the slow
+// parser. If lines are malformed, both must report the same line.
 
-// wantTwin compares what was read with what the slow parser made of it.
+// wantTwin compares the result of reading with the result of the slow parser.
 func wantTwin(t *testing.T, in *edges.Input, err error, want graph, bad badLine) {
 	t.Helper()
 	if (err != nil) != (bad != 0) {
@@ -32,7 +32,7 @@ func wantTwin(t *testing.T, in *edges.Input, err error, want graph, bad badLine)
 		return
 	}
 	var f *fault
-	// line 0: a file of another kind
+	// line 0: a file in another format
 	if !errors.As(err, &f) || (bad > 0 && f.line > 0 && f.line != int(bad)) {
 		t.Fatalf("error %v, the slow parser stopped at line %d", err, bad)
 	}
@@ -54,7 +54,7 @@ func FuzzEdgeList(f *testing.F) {
 		if columns%2 == 1 {
 			format, n = WEL, 3
 			if lines, _, _ := slowLines(text, "#%"); len(lines) > 0 {
-				n = max(n, len(lines[0])) // what follows is not the reader's
+				n = max(n, len(lines[0])) // the reader ignores further columns
 			}
 		}
 		for kind, size := range map[edges.Weights]int{edges.Float64: 64, edges.Float32: 32} {
@@ -117,7 +117,7 @@ func FuzzLDBC(f *testing.F) {
 			return
 		}
 		if properties != "" {
-			if err == nil { // what properties say has a table of its own
+			if err == nil { // the slow parser does not know properties
 				_ = plainly(t, in)
 				in.Close()
 			}
@@ -141,7 +141,7 @@ func FuzzGraph500(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, piece byte) {
 		in, err := read(put(t, "a.bin", string(data)), int(piece)+1, ReadOptions{Team: team})
 		want, bad := slowGraph500(data)
-		if err == nil && len(data) > 0 && want.vertices == nil { // too many to compare
+		if err == nil && len(data) > 0 && want.vertices == nil { // too many vertices to compare
 			in.Close()
 			return
 		}
@@ -171,8 +171,7 @@ func FuzzValues(f *testing.F) {
 	})
 }
 
-// FuzzCompressed reads compressed lists and compares with the list that another decoder makes of
-// the bytes.
+// FuzzCompressed reads compressed lists. It compares with the list decoded by another library.
 func FuzzCompressed(f *testing.F) {
 	f.Add([]byte(gz("1 2\n")), byte(3))
 	f.Add([]byte(gz("1 ")+gz("2\n3 4")), byte(3))

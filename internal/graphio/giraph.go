@@ -10,10 +10,10 @@ import (
 //
 //	[id, value, [[target, weight], ...]]
 //
-// The value is not looked at. As in adjacency lists, every vertex has a line.
+// The value is ignored. As in adjacency lists, every vertex has a line.
 type giraphLists struct{}
 
-// readGiraph reads lines of Giraph.
+// readGiraph reads Giraph's lines.
 func (r *reader) readGiraph(ctx context.Context, f *file) (*edges.RankInput, error) {
 	if f.headIsAll() && len(headLines(f.head(), true)) == 0 {
 		return nil, noLists(f.path)
@@ -107,8 +107,8 @@ func (c *jsonCursor) vertex(p *parser) (uint64, *fault) {
 	return id, bad
 }
 
-// neighbor adds v, with a weight if there are any, to the list of u. Of an edge that is in the
-// lists of both its ends that of the smaller one counts.
+// neighbor adds v, with a weight if lines have any, to the list of u. For an edge in the lists of
+// both ends it keeps the copy in the list of the smaller end.
 func (p *parser) neighbor(u, v uint64, w float64) {
 	if p.twice {
 		p.balance.edge(u, v, w)

@@ -1,7 +1,7 @@
 // Package graphio reads graphs from files into lists of tuples, and writes graphs and results to
-// files. It is where untrusted input is read: whatever a file holds, the outcome is the graph it
-// describes or one error that names the file, the line, what was found and what was expected; never
-// a panic, never a smaller graph.
+// files. Files are untrusted input. Whatever a file contains, the outcome is its graph, or one
+// error with the file, the line, what was found and what was expected. It is never a panic and
+// never a smaller graph. Start with graphio.go and table.go.
 //
 //	file -> pieces of whole lines -> parser, one a worker -> batches, in order -> numbering of ids -> edges.Packed
 //	        (gzip, zstd: one goroutine                                            (bitmap or sorted)
@@ -19,10 +19,10 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Format is a way to lay out a graph in files.
+// Format is a file format of graphs.
 type Format string
 
-// The formats that are read and, but for Adjacency, Giraph and GraphML, written.
+// The formats that can be read. All but Adjacency, Giraph and GraphML can be written.
 const (
 	SNAP         Format = "snap"
 	EL           Format = "el"
@@ -39,11 +39,11 @@ const (
 	METIS        Format = "metis"
 	GraphML      Format = "graphml"
 	Serialized   Format = "sg"  // of GAPBS
-	SerializedW  Format = "wsg" // the same with weights
+	SerializedW  Format = "wsg" // GAPBS with weights
 	Giraph       Format = "giraph"
 )
 
-// ParseFormat returns the format of the name given.
+// ParseFormat returns the format with this name.
 func ParseFormat(s string) (Format, error) {
 	if !slices.Contains(Formats, s) {
 		return "", fmt.Errorf("found the graph format %s, expected one of %s", quote([]byte(s)), strings.Join(Formats, ", "))
@@ -51,52 +51,53 @@ func ParseFormat(s string) (Format, error) {
 	return Format(s), nil
 }
 
-// ReadOptions say how to read a file; the zero value sniffs the format, drops weights and uses one
+// ReadOptions are options of reading. The zero value detects the format, drops weights and uses one
 // goroutine.
 type ReadOptions struct {
-	// Format is the file's format; "" finds it by name and content.
+	// Format is the file's format. "" detects it by name and content.
 	Format Format
-	// Directed, when it is not nil, overrides what the format or the file says.
+	// Directed, if not nil, overrides the direction in the format or the file.
 	Directed *bool
-	// Team shares the work; nil is the caller alone.
+	// Team shares the work. nil means the caller's goroutine alone.
 	Team *parallel.Team
-	// MaxExpand is how many bytes a compressed file may expand to; 0 is 100 times its size and at
-	// least 1 GiB.
+	// MaxExpand is the maximum size of a decompressed file in bytes. 0 is 100 times the compressed
+	// size, and at least 1 GiB.
 	MaxExpand int64
-	// Progress is called now and then, by one goroutine at a time, with the bytes of the files read
-	// and to be read; a file that is read twice counts twice. The total is 0 when it is not known.
+	// Progress is called from time to time, by one goroutine at a time, with the bytes that were
+	// read and the total. A file that is read twice counts twice. The total is 0 if it is unknown.
 	Progress func(done, total int64)
-	// Weights is the kind of weights to keep where the file has weights; Unweighted drops them.
+	// Weights is the kind of weights to keep if the file has weights. Unweighted drops them.
 	Weights edges.Weights
-	// Columns are those of a table.
+	// Columns are the columns of a table.
 	Columns Columns
-	// SkipBad is how many malformed lines of a text are left out, as edges.Input.Skipped tells; one
-	// more is an error.
+	// SkipBad is the maximum number of malformed lines that are skipped. edges.Input.Skipped lists
+	// them. One more is an error.
 	SkipBad int
 }
 
 const (
-	// maxVertices is how many vertices a graph may have.
+	// maxVertices is the maximum number of vertices of a graph.
 	maxVertices = 1 << 32
-	// maxLine is the longest line read, in bytes: the longest sensible one is a comment.
+	// maxLine is the maximum length of a line in bytes. Only comments are that long.
 	maxLine = 1 << 20
-	// pieceSize is how many bytes a worker parses at a time: what it holds of them stays in its
-	// cache.
+	// pieceSize is the number of bytes that a worker parses at a time. The parsed piece fits into
+	// its cache.
 	pieceSize = 1 << 20
 )
 
-// Read reads the graph in a file, or for LDBC in the files beside it. Its vertices are numbered by
-// rising input id. Errors about the content read "FILE:LINE: found X, expected Y". The caller
-// closes the result.
+// Read reads the graph in a file. For LDBC it reads the files beside it, too. Vertices are numbered
+// by rising input id. Errors of the content have the form "FILE:LINE: found X, expected Y". The
+// caller closes the result.
 func Read(ctx context.Context, path string, o ReadOptions) (*edges.Input, error) {
 	return newReader(o, pieceSize).read(ctx, path)
 }
 
-// ReadRank reads the part of a file that the given one of several ranks has: together they read all
-// of it, in order. Plain files are cut by bytes, at the ends of lines or records; compressed ones
-// by pieces, of which a rank decodes those before its own too. Errors name the file and line that
-// Read would: of several, the one of the lowest rank comes first. What only all ranks together can
-// tell, its Check, Undeclared and Repeated say. The caller closes the result.
+// ReadRank reads one rank's part of a file. The parts of all ranks are the whole file, in order.
+// Plain files are cut by bytes, at the ends of lines or records. Compressed files are cut by
+// pieces, and a rank also decodes the pieces before its own. Errors name the same file and line as
+// those of Read; of several errors, the first is that of the lowest rank. The functions Check,
+// Undeclared and Repeated of the result check what only all ranks together know. The caller closes
+// the result.
 func ReadRank(ctx context.Context, path string, rank, ranks int, o ReadOptions) (*edges.RankInput, error) {
 	r := newReader(o, pieceSize)
 	r.rank, r.ranks = rank, ranks
@@ -107,16 +108,16 @@ func ReadRank(ctx context.Context, path string, rank, ranks int, o ReadOptions) 
 type reader struct {
 	ReadOptions
 	piece       int
-	rank, ranks int  // whose part is read, of how many; all that is read is part 0 of 1
-	partial     bool // a part is read, even if it is all: of regular files only
+	rank, ranks int  // which part of how many; part 0 of 1 is the whole file
+	partial     bool // parts are read, even if one part is all; only of regular files
 	progress    progress
-	free        func() int64 // bytes of memory that are available; 0 if unknown
-	skipped     []string     // malformed lines that were left out
-	name        string       // of what is read, as the caller has it
-	// of several files all but the first, which are read one after the other
+	free        func() int64 // returns the available memory in bytes; 0 if unknown
+	skipped     []string     // malformed lines that were skipped
+	name        string       // the name of the graph that the caller gave
+	// the files after the first one, which are read one after the other
 	others    []string
 	format    Format // of the files
-	expecting bool   // progress expects all that is still to be opened
+	expecting bool   // the total of progress already includes the files that are still to be opened
 }
 
 func newReader(o ReadOptions, piece int) *reader {
@@ -136,7 +137,7 @@ func (r *reader) readRank(ctx context.Context, path string) (*edges.RankInput, e
 	return r.tuples(ctx, path)
 }
 
-// tuples reads a file, or a part of it, and returns why ctx ended if it did.
+// tuples reads a file, or a part of it. If ctx ended, it returns the cause.
 func (r *reader) tuples(ctx context.Context, path string) (*edges.RankInput, error) {
 	if r.Format != "" {
 		if _, err := ParseFormat(string(r.Format)); err != nil {
@@ -156,7 +157,7 @@ func (r *reader) tuples(ctx context.Context, path string) (*edges.RankInput, err
 	return s, err
 }
 
-// dispatch reads a file, or several, by their format.
+// dispatch reads one or several files by their format.
 func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, error) {
 	format, path := r.Format, name
 	if format == "" {
@@ -219,7 +220,7 @@ func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, e
 	return r.readEdgeList(ctx, f, format)
 }
 
-// readers read the formats of one file that are no edge lists.
+// readers are the functions for formats of one file that are not edge lists.
 var readers = map[Format]func(r *reader, ctx context.Context, f *file) (*edges.RankInput, error){
 	MatrixMarket: (*reader).readMatrixMarket,
 	Adjacency:    (*reader).readAdjacency,
@@ -238,8 +239,7 @@ var readers = map[Format]func(r *reader, ctx context.Context, f *file) (*edges.R
 // single reports whether weights are rounded to single precision.
 func (r *reader) single() bool { return r.Weights == edges.Float32 }
 
-// directed returns what the caller says of the edges' direction, or else what the format or the
-// file says.
+// directed returns the direction that the caller chose, or else that of the format or the file.
 func (r *reader) directed(file bool) bool {
 	if r.Directed != nil {
 		return *r.Directed

@@ -17,14 +17,14 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// A file of GraphML (http://graphml.graphdrawing.org) is read token by token, so that it takes
-// the memory of its names and edges alone. Entities other than XML's own are not expanded: they are faults.
+// A file of GraphML (http://graphml.graphdrawing.org) is read token by token, so only its names and
+// edges take memory. Only XML's own entities are expanded; others are faults.
 const (
-	graphmlDepth = 64      // how deep elements may be nested
-	graphmlBatch = 1 << 14 // edges of a batch
+	graphmlDepth = 64      // maximum nesting of elements
+	graphmlBatch = 1 << 14 // edges in a batch
 )
 
-// graphml is a file of GraphML while it is read.
+// graphml is the state of reading a GraphML file.
 type graphml struct {
 	r     *reader
 	f     *file
@@ -35,28 +35,29 @@ type graphml struct {
 	index int
 
 	names    *names.Table
-	declared []uint64       // a set of provisional ids: those of nodes
-	pending  map[uint64]int // those of ends of edges that are no nodes yet, with the line
-	nodes    int
-	numeric  bool // all names so far are plain numbers
+	declared []uint64 // set of the provisional ids of nodes
+	// provisional ids of edge ends that are not declared as nodes yet, with their lines
+	pending map[uint64]int
+	nodes   int
+	numeric bool // all names so far are plain numbers
 
 	weight     string // the id of the key of weights
 	weightName string
-	byDefault  *float64          // the weight of edges that say none
-	keys       []string          // names of attributes of edges
-	elsewhere  map[string]string // of keys of weights that are not for edges: what they are for
-	graph      bool              // has begun
+	byDefault  *float64          // weight of edges without a weight
+	keys       []string          // names of edge attributes
+	elsewhere  map[string]string // keys of weights that are not for edges, and what they are for
+	graph      bool              // the element graph has begun
 	directed   bool
-	line       int    // in which the last token begins
-	depth      int    // of the elements that are open
-	text       []byte // of a weight
+	line       int    // line at which the last token begins
+	depth      int    // number of open elements
+	text       []byte // text of a weight
 	edges      int    // so far
-	from, to   int    // of them this rank's first, and the one after its last
+	from, to   int    // indices of this rank's first edge, and after its last edge
 }
 
-// readGraphML reads a graph of GraphML. Its vertices are the nodes, by their ids: numbers, if all
-// ids are, or names. Of several ranks each reads the whole file, since only all of it tells which
-// names are nodes, and keeps the edges of its part.
+// readGraphML reads a GraphML graph. Its vertices are the nodes. Their ids are numbers if all are
+// numbers, otherwise names. Each rank reads the whole file, because only the whole file tells which
+// names are nodes. It keeps the edges of its part.
 func (r *reader) readGraphML(ctx context.Context, f *file) (*edges.RankInput, error) {
 	if r.SkipBad > 0 {
 		return nil, f.fault("GraphML with --skip-bad", "a format of lines: elements are not left out")
@@ -112,7 +113,7 @@ func (g *graphml) read(ctx context.Context) error {
 	return g.flush()
 }
 
-// token reads the next token, and refuses one that is nested too deep.
+// token reads the next token. It fails if the token is nested too deep.
 func (g *graphml) token() (xml.Token, error) {
 	g.line, _ = g.d.InputPos()
 	token, err := g.d.Token()
@@ -131,7 +132,7 @@ func (g *graphml) token() (xml.Token, error) {
 	return token, err
 }
 
-// syntax is the error of a file that is no XML, or cannot be read.
+// syntax translates an error of the XML decoder.
 func (g *graphml) syntax(err error) error {
 	var bad *xml.SyntaxError
 	switch {
@@ -168,7 +169,7 @@ func attribute(attributes []xml.Attr, name string) string {
 	return ""
 }
 
-// element reads the beginning of an element, or all of one of those that make a graph.
+// element reads the beginning of an element. It reads keys, nodes and edges completely.
 func (g *graphml) element(e xml.StartElement) (err error) {
 	ofWeight := ""
 	switch name := e.Name.Local; {
@@ -197,10 +198,10 @@ func (g *graphml) element(e xml.StartElement) (err error) {
 	return err
 }
 
-// within reads an element to its end, and returns the weight in those of its elements that have the
-// name given; nil if there is none. Of several it is the last.
+// within reads an element to its end. It returns the weight in the last inner element named
+// ofWeight, or nil if there is none.
 func (g *graphml) within(e xml.StartElement, ofWeight string) (w *float64, err error) {
-	line := 0 // in which the weight begins that is read now
+	line := 0 // line at which the current weight begins
 	for depth := g.depth; g.depth >= depth; {
 		token, err := g.token()
 		if err != nil {
@@ -212,7 +213,7 @@ func (g *graphml) within(e xml.StartElement, ofWeight string) (w *float64, err e
 			switch {
 			case line > 0:
 				return nil, wrong("<"+name+"> within a weight", "a number alone")
-			case token.Name.Space != e.Name.Space: // of another language
+			case token.Name.Space != e.Name.Space: // an element of another XML namespace
 			case name == "graph":
 				return nil, wrong("another graph, or one within a node", "one graph")
 			case name == "node" || name == "edge" || name == "hyperedge":
@@ -243,9 +244,9 @@ func (g *graphml) within(e xml.StartElement, ofWeight string) (w *float64, err e
 	return w, nil
 }
 
-// key reads the key of an attribute: that of weights is the one named, or the first of the usual
-// names. It returns the name of the element that has the weight of edges without one, if the key is
-// that.
+// key reads the key of an attribute. The key of weights has the name in the options, or the first
+// of the usual names. If this is the key of weights, it returns the name of the element with the
+// default weight.
 func (g *graphml) key(attributes []xml.Attr) (ofWeight string, err error) {
 	if g.graph {
 		return "", wrong("a <key> within the graph", "keys before it")
@@ -342,7 +343,7 @@ func (g *graphml) node(name string) error {
 	return nil
 }
 
-// addEdge stores an edge, if it is of this rank's part.
+// addEdge stores an edge if it is in this rank's part.
 func (g *graphml) addEdge(e xml.StartElement) (err error) {
 	line, owner := g.line, g.owner()
 	if !g.graph {

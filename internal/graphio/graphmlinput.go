@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// tokenReader gives the decoder bytes, of which a key, a node or an edge, or a token elsewhere, may
-// take so many.
+// tokenReader passes bytes to the decoder, but limits the bytes of a key, a node or an edge, or of
+// a token elsewhere.
 type tokenReader struct {
 	*bufio.Reader
 	left int
@@ -32,7 +32,7 @@ func (t *tokenReader) ReadByte() (byte, error) {
 	return b, err
 }
 
-// undeclared is the fault of the first edge with an end that is no node.
+// undeclared returns a fault for the first edge with an end that is not a node.
 func (g *graphml) undeclared() *fault {
 	first := 0
 	for _, line := range g.pending {
@@ -46,7 +46,7 @@ func (g *graphml) undeclared() *fault {
 	return wrong("an edge with an end that is no node", "a <node> for every end").onLine(first, 0)
 }
 
-// input makes the input of what was read.
+// input makes the input from the parsed file.
 func (g *graphml) input(ctx context.Context) (*edges.RankInput, error) {
 	f, r := g.f, g.r
 	if uint64(g.nodes) > maxVertices-1 {
@@ -79,8 +79,7 @@ func (g *graphml) input(ctx context.Context) (*edges.RankInput, error) {
 	return s, nil
 }
 
-// owner returns the rank whose part has what is read now: by its place in the file, or in what is
-// packed.
+// owner returns the rank whose part contains the current position in the plain or compressed file.
 func (g *graphml) owner() int {
 	at := g.f.consumed()
 	if g.f.codec == plain {
@@ -92,8 +91,8 @@ func (g *graphml) owner() int {
 	return min(int(at*int64(g.r.ranks)/g.f.size()), g.r.ranks-1)
 }
 
-// byNumber puts the numbers that all names are in the place of these, and lists those of this rank's
-// part of the nodes.
+// byNumber replaces names, which are all numbers, by these numbers, and lists this rank's part of
+// the nodes.
 func (g *graphml) byNumber(ctx context.Context, p *parsed) error {
 	d, named := g.names.Sort(g.r.Team)
 	defer named.Close()
@@ -109,7 +108,7 @@ func (g *graphml) byNumber(ctx context.Context, p *parsed) error {
 			return ctx.Err()
 		}
 		g.p.reset()
-		if i == 0 { // flush has made one, also of no edges
+		if i == 0 { // flush made it, even if there are no edges
 			lo, hi := edges.Part(len(ids), g.r.rank, g.r.ranks)
 			g.p.listed = append(g.p.listed, ids[lo:hi]...)
 		}

@@ -17,7 +17,7 @@ import (
 	stdgzip "compress/gzip"
 )
 
-// put writes a file into a directory of the test's own and returns its path.
+// put writes a file into a new directory and returns its path.
 func put(t testing.TB, name, content string) string {
 	t.Helper()
 	return putIn(t, t.TempDir(), name, content)
@@ -32,7 +32,7 @@ func putIn(t testing.TB, dir, name, content string) string {
 	return path
 }
 
-// read reads a graph with pieces of the size given.
+// read reads a graph with the given piece size.
 func read(path string, piece int, o ReadOptions) (*edges.Input, error) {
 	return newReader(o, piece).read(context.Background(), path)
 }
@@ -53,7 +53,7 @@ func team(t testing.TB, n int) *parallel.Team {
 	return team
 }
 
-// plainly turns an input into the form that the slow parsers give.
+// plainly converts an input to the form that the slow parsers return.
 func plainly(t testing.TB, in *edges.Input) graph {
 	t.Helper()
 	var g graph
@@ -95,7 +95,7 @@ func same(t testing.TB, got, want graph) {
 
 func cut[T any](s []T) []T { return s[:min(len(s), 20)] }
 
-// wantError checks a message, in which DIR/ stands for nothing: the directory of path.
+// wantError checks an error message. In want, DIR/ stands for the directory of path.
 func wantError(t testing.TB, err error, path, want string) {
 	t.Helper()
 	if err == nil {
@@ -109,7 +109,7 @@ func wantError(t testing.TB, err error, path, want string) {
 func gz(text string) string {
 	var b bytes.Buffer
 	z := stdgzip.NewWriter(&b)
-	_, _ = z.Write([]byte(text)) // a Buffer takes everything
+	_, _ = z.Write([]byte(text)) // writing to a Buffer cannot fail
 	_ = z.Close()
 	return b.String()
 }

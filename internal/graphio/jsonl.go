@@ -11,19 +11,19 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// jsonLines reads objects, one a line, each an edge: its source, its target and, if columns is 3,
-// its weight, by the names of members. Others are not looked at.
+// jsonLines reads lines of JSON objects. Each object is an edge with the given members: source,
+// target and, if columns is 3, weight. Other members are ignored.
 type jsonLines struct {
 	members [3]string
 	columns int
-	names   *names.Table // nil of numbers
-	zeros   bool         // numbers in strings may begin with zeros
+	names   *names.Table // nil if ids are numbers
+	zeros   bool         // numbers in strings may have leading zeros
 }
 
-// jsonHead is how many of the first lines are looked at to tell what they mean.
+// jsonHead is the number of first lines that determine the meaning of the members.
 const jsonHead = 100
 
-// readJSONLines reads lines of JSON. Its vertices are the ids, or the names, that occur.
+// readJSONLines reads lines of JSON. The vertices are all ids or names in them.
 func (r *reader) readJSONLines(ctx context.Context, f *file) (*edges.RankInput, error) {
 	j, said, err := r.Columns.members(f.head(), f.headIsAll())
 	if err != nil {
@@ -33,7 +33,7 @@ func (r *reader) readJSONLines(ctx context.Context, f *file) (*edges.RankInput, 
 	return r.readNamed(ctx, start{}, g, &parsed{f: f, names: j.names, what: said, weighted: j.columns == 3, directed: true}, nil)
 }
 
-// members tells from the first lines which members of their objects are what, and says it.
+// members derives the meaning of the objects' members from the first lines, and describes it.
 func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 	head, bad := cutBOM(head)
 	if bad != nil {
@@ -80,13 +80,14 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 	return j, c.say(JSONLines, true), nil
 }
 
-// numberedLine is a line and its number.
+// numberedLine is a line with its number.
 type numberedLine struct {
 	text   []byte
 	number int
 }
 
-// headLines are the first lines of a text that are not empty. all says that the text is whole.
+// headLines returns the first lines of a text that are not empty. all means that head is the whole
+// text.
 func headLines(head []byte, all bool) []numberedLine {
 	var lines []numberedLine
 	for number := 1; len(head) > 0 && len(lines) < jsonHead; number++ {
@@ -102,7 +103,7 @@ func headLines(head []byte, all bool) []numberedLine {
 	return lines
 }
 
-// titles returns the names of the members of an object.
+// titles returns the names of an object's members.
 func (c *jsonCursor) titles() ([]string, *fault) {
 	if !c.take('{') {
 		return nil, c.bad(`an object, such as {"source": 1, "target": 2}`)
@@ -124,11 +125,11 @@ func (c *jsonCursor) titles() ([]string, *fault) {
 	}
 }
 
-// named reports whether a line has an end that is no whole number.
+// named reports whether an end in a line is not a whole number.
 func (j *jsonLines) named(line numberedLine) bool {
 	fields, bad := j.fields(newJSONCursor(line.text))
 	if bad != nil {
-		return false // it is said when it is read
+		return false // it is reported when the line is read
 	}
 	for _, f := range fields[:2] {
 		if len(f.text) == 0 || countDigits(f.text) != len(f.text) || leadingZero(f.text) {
@@ -141,12 +142,12 @@ func (j *jsonLines) named(line numberedLine) bool {
 // jsonField is a string or a number.
 type jsonField struct {
 	text   []byte
-	column int // where it begins in the line, without the blanks before that
+	column int // where it begins in the line, after blanks
 	there  bool
 	number bool
 }
 
-// fields returns the members of the object of a line that are read.
+// fields returns the members of a line's object that are read.
 func (j *jsonLines) fields(c jsonCursor) (fields [3]jsonField, bad *fault) {
 	if !c.take('{') {
 		return fields, c.bad("an object, which begins with {")
@@ -188,7 +189,7 @@ func (j *jsonLines) fields(c jsonCursor) (fields [3]jsonField, bad *fault) {
 	return fields, c.end()
 }
 
-// member returns which of the members that are read has a name, or -1.
+// member returns the index of the member with a name, or -1 if it is not read.
 func (j *jsonLines) member(name []byte) int {
 	for i, member := range j.members[:j.columns] {
 		if string(name) == member {
@@ -198,7 +199,7 @@ func (j *jsonLines) member(name []byte) int {
 	return -1
 }
 
-// field reads a string or a number: the source, the target or the weight.
+// field reads a string or a number: source, target or weight.
 func (c *jsonCursor) field(at int) (f jsonField, bad *fault) {
 	f.there = true
 	c.space()

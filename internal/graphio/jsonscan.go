@@ -7,26 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// jsonDepth is how deep values that are not looked at may be nested.
+// jsonDepth is the maximum nesting of values that are skipped.
 const jsonDepth = 64
 
-// jsonCursor reads the JSON text of a line from its beginning to its end, without making anything
-// of it (RFC 8259).
+// jsonCursor scans the JSON text of a line (RFC 8259) without building values.
 type jsonCursor struct {
-	text []byte // what is left
+	text []byte // the rest
 	all  []byte
 }
 
-// newJSONCursor begins to read a line. The cursor has no text if there are only blanks.
+// newJSONCursor begins to read a line. For a line of blanks the cursor has no text.
 func newJSONCursor(line []byte) jsonCursor {
 	text := trimLine(line)
 	return jsonCursor{text: text, all: line[:offsetIn(line, text)+len(text)]}
 }
 
-// column is where the cursor is in the text, from 1.
+// column returns the cursor's column in the text, from 1.
 func (c *jsonCursor) column() int { return len(c.all) - len(c.text) + 1 }
 
-// bad is the fault at the cursor.
+// bad returns a fault at the cursor.
 func (c *jsonCursor) bad(expected string) *fault {
 	c.space()
 	if len(c.text) == 0 {
@@ -35,7 +34,7 @@ func (c *jsonCursor) bad(expected string) *fault {
 	return wrong(quote(c.text), expected).inColumn(c.column())
 }
 
-// tail is the end of a text, as much as errors show.
+// tail returns the end of a text that errors show.
 func tail(text []byte) []byte { return text[max(len(text)-40, 0):] }
 
 func (c *jsonCursor) space() {
@@ -44,7 +43,7 @@ func (c *jsonCursor) space() {
 	}
 }
 
-// next returns the next byte that is no blank, 0 at the end.
+// next returns the next byte that is not a blank, or 0 at the end.
 func (c *jsonCursor) next() byte {
 	if len(c.text) > 0 && c.text[0] > ' ' {
 		return c.text[0]
@@ -56,7 +55,7 @@ func (c *jsonCursor) next() byte {
 	return c.text[0]
 }
 
-// take takes a byte if it is the next that is no blank.
+// take consumes a byte if it is the next that is not a blank.
 func (c *jsonCursor) take(b byte) bool {
 	if c.next() != b {
 		return false
@@ -65,8 +64,9 @@ func (c *jsonCursor) take(b byte) bool {
 	return true
 }
 
-// list goes through what is between an opening bracket, which has been taken, and the closing one,
-// with commas between: it reports whether there is another element. first is true before the first.
+// list iterates over elements separated by commas, after the opening bracket. It reports whether
+// there is another element. first must be true only in the first call. It consumes the closing
+// bracket.
 func (c *jsonCursor) list(closing byte, first bool) (more bool, bad *fault) {
 	if c.take(closing) {
 		return false, nil
@@ -77,8 +77,8 @@ func (c *jsonCursor) list(closing byte, first bool) (more bool, bad *fault) {
 	return true, nil
 }
 
-// string reads a string. Where nothing in it is escaped it is a part of the line, else of memory of
-// its own.
+// string reads a string. The result is a part of the line or, if something in it is escaped, newly
+// allocated.
 func (c *jsonCursor) string() ([]byte, *fault) {
 	if c.next() != '"' {
 		return nil, c.bad("a string")
@@ -116,8 +116,7 @@ func (c *jsonCursor) string() ([]byte, *fault) {
 	if json.Unmarshal(whole, &text) != nil {
 		return nil, c.bad("a string")
 	}
-	// What stands for half of a pair of surrogates comes as U+FFFD, so that different names would
-	// be one.
+	// The decoder replaces half a surrogate pair by U+FFFD, so different names would become equal.
 	if n := strings.Count(text, "\uFFFD"); n > 0 && n > bytes.Count(whole, []byte("\uFFFD"))+bytes.Count(bytes.ToLower(whole), []byte(`\ufffd`)) {
 		return nil, wrong("half of a surrogate pair: "+quote(whole),
 			"text in UTF-8").inColumn(c.column())
@@ -126,7 +125,7 @@ func (c *jsonCursor) string() ([]byte, *fault) {
 	return []byte(text), nil
 }
 
-// number reads a number, and returns its text.
+// number reads a number and returns its text.
 func (c *jsonCursor) number() ([]byte, *fault) {
 	c.space()
 	i := 0
@@ -162,7 +161,7 @@ func (c *jsonCursor) number() ([]byte, *fault) {
 	return text, nil
 }
 
-// skip reads a value that is not looked at.
+// skip reads a value and ignores it.
 func (c *jsonCursor) skip(depth int) *fault {
 	if depth > jsonDepth {
 		return wrong(counted(jsonDepth, "bracket")+" within each other",
@@ -191,11 +190,11 @@ func (c *jsonCursor) skip(depth int) *fault {
 	}
 }
 
-// skipList reads an object or an array that is not looked at.
+// skipList reads an object or an array and ignores it.
 func (c *jsonCursor) skipList(opening byte, depth int) *fault {
 	c.take(opening)
 	for first := true; ; first = false {
-		// ] and } are two after [ and {
+		// in ASCII, ] is [ + 2 and } is { + 2
 		if more, bad := c.list(opening+2, first); bad != nil || !more {
 			return bad
 		}
@@ -210,7 +209,7 @@ func (c *jsonCursor) skipList(opening byte, depth int) *fault {
 	}
 }
 
-// key reads the name of a member of an object, and the colon.
+// key reads the name of a member of an object, and the colon after it.
 func (c *jsonCursor) key() ([]byte, *fault) {
 	name, bad := c.string()
 	if bad != nil {
@@ -222,7 +221,7 @@ func (c *jsonCursor) key() ([]byte, *fault) {
 	return name, nil
 }
 
-// end refuses what follows the value of a line.
+// end returns a fault unless the line ends after its value.
 func (c *jsonCursor) end() *fault {
 	if c.next() != 0 || len(c.text) > 0 {
 		return c.bad("the end of the line: one value a line")

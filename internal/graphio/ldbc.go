@@ -15,8 +15,7 @@ type ldbcFiles struct {
 	vertices, edges, properties string // properties is "" when there are none
 }
 
-// ldbcFilesOf returns the files that belong to path: one of them, or what their names have in
-// common.
+// ldbcFilesOf returns the files of a graph. path is one of them, or the common part of their names.
 func ldbcFilesOf(path string) (ldbcFiles, error) {
 	base, c := splitCodec(path)
 	base = ldbcBase(base)
@@ -38,7 +37,7 @@ func ldbcFilesOf(path string) (ldbcFiles, error) {
 	return files, nil
 }
 
-// ldbcBase returns what the names of the files have in common, given that or one of them.
+// ldbcBase returns the common part of the files' names, given that part or one of the names.
 func ldbcBase(name string) string {
 	for _, end := range []string{".v", ".e", ".properties"} {
 		if base, ok := strings.CutSuffix(name, end); ok {
@@ -48,13 +47,13 @@ func ldbcBase(name string) string {
 	return name
 }
 
-// ldbcPairs is the layout of a line of FILE.e without weights, vertexGrammar that of FILE.v, where
-// columns of the vertex may follow its id: ReadColumn reads them.
+// ldbcPairs describes a line of FILE.e without weights. vertexGrammar is the grammar of FILE.v. The
+// id of a vertex may be followed by other columns, which ReadColumn reads.
 const ldbcPairs = `2: "u v"`
 
 var vertexGrammar = grammar{columns: 1, more: true, marks: listMarks, high: maxID, layout: "1: a vertex id"}
 
-// ldbcGraph is the files of a graph, opened.
+// ldbcGraph is the open files of a graph.
 type ldbcGraph struct {
 	ldbcFiles
 	p       *properties
@@ -87,8 +86,8 @@ func (r *reader) openLDBC(ctx context.Context, path string) (*ldbcGraph, error) 
 	return g, nil
 }
 
-// ldbcGrammar is that of FILE.e: the columns that FILE.properties names, or else as many as the
-// first line has.
+// ldbcGrammar returns the grammar of FILE.e: the columns named in FILE.properties, or as many as
+// the first line has.
 func (r *reader) ldbcGrammar(g *ldbcGraph) grammar {
 	if g.p.edges == nil {
 		n := columns(g.e.head())
@@ -108,7 +107,7 @@ func (r *reader) ldbcGrammar(g *ldbcGraph) grammar {
 	return list
 }
 
-// check refuses files that are no text, and a graph that has no vertices.
+// check refuses files that are not text, and a graph without vertices.
 func (g *ldbcGraph) check() error {
 	head := g.v.head()
 	if columns(head) == 0 && g.v.headIsAll() {
@@ -123,8 +122,8 @@ func (g *ldbcGraph) check() error {
 // Close closes the vertices and the edges.
 func (g *ldbcGraph) Close() { _, _ = g.v.Close(), g.e.Close() }
 
-// readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those of FILE.v, which are
-// listed of a part.
+// readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those in FILE.v. Parts of a
+// graph list their vertices.
 func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, error) {
 	g, err := r.openLDBC(ctx, path)
 	if err != nil {
@@ -164,7 +163,7 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 	return s, err
 }
 
-// account says where the direction of edges is from.
+// account describes which input determined the direction of edges.
 func (g *ldbcGraph) account(override *bool) string {
 	switch {
 	case override != nil:
@@ -191,7 +190,7 @@ func (r *reader) openProperties(ctx context.Context, files ldbcFiles) (*properti
 	return readProperties(f, filepath.Base(files.base))
 }
 
-// repeated returns the first id of t that has come before, and its place.
+// repeated returns the index of the first repeated id of t, and the id.
 func repeated(t *table, x *numbering) (int, uint64) {
 	seen := make([]bool, x.n)
 	k := 0
@@ -208,7 +207,8 @@ func repeated(t *table, x *numbering) (int, uint64) {
 	panic("graphio: fewer vertices than ids, but none twice")
 }
 
-// undeclaredIn returns the first endpoint of tuple i that has no number; one of them has none.
+// undeclaredIn returns the first endpoint of tuple i without a number. At least one endpoint has
+// none.
 func (t *table) undeclaredIn(i int, x *numbering) uint64 {
 	batch := t.batchOf(i)
 	u, v := t.batches[batch].tuple(i - t.starts[batch])

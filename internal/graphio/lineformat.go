@@ -2,15 +2,16 @@ package graphio
 
 import "bytes"
 
-// lineFormat reads the lines of a format that is not columns between blanks: objects, lists, lines
-// with letters in front. It is called once a line, which costs little beside reading one.
+// lineFormat reads the lines of a format that is not columns separated by blanks: objects, lists,
+// or lines that begin with letters. It is called once per line. The call costs little compared with
+// reading the line.
 type lineFormat interface {
 	// line reads a line, without its newline and carriage return, into the columns of p. It may
-	// change the bytes of the line.
+	// modify the line's bytes.
 	line(p *parser, line []byte) *fault
 }
 
-// parseOwn is parse of a format that reads its lines itself.
+// parseOwn is parse for formats with a lineFormat.
 func (p *parser) parseOwn(data []byte) {
 	p.names.Reset()
 	for len(data) > 0 {
@@ -27,7 +28,7 @@ func (p *parser) parseOwn(data []byte) {
 	}
 }
 
-// ownLine reads a line of such a format.
+// ownLine reads a line in such a format.
 func (p *parser) ownLine(line []byte) *fault {
 	if bad := checkLine(line); bad != nil {
 		return bad

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// lineReader reads lines one by one: headers, small files, and the way to a fault that showed after
-// parsing.
+// lineReader reads lines one by one: headers, small files, and the line of a fault that was found
+// after parsing.
 type lineReader struct {
 	r      *bufio.Reader
 	line   int   // number of the last line read, from 1
@@ -16,7 +16,7 @@ type lineReader struct {
 	long   []byte
 }
 
-// next returns the next line without its newline, or io.EOF. The line holds until the next call.
+// next returns the next line without its newline, or io.EOF. The line is valid until the next call.
 func (l *lineReader) next() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {
@@ -52,15 +52,15 @@ func (l *lineReader) next() ([]byte, error) {
 	return line, nil
 }
 
-// at gives a fault the number of the last line read. Without a column it is at the beginning of the
-// line.
+// at sets a fault's line to the number of the last line read. A fault without a column gets column
+// 1.
 func (l *lineReader) at(f *fault) error {
 	f.line, f.column = l.line, max(f.column, 1)
 	return f
 }
 
-// eachLine parses the lines of a file from a start on once more, one after the other, and calls each
-// with where a line begins and what it holds, until that returns false.
+// eachLine parses the lines of a file from a start again, one after the other. It calls each with
+// the offset, number and content of every line until each returns false.
 func (r *reader) eachLine(f *file, g grammar, from start, each func(at int64, line int, text []byte, p *parser) bool) error {
 	f.restart()
 	l := lineReader{r: f.content}
@@ -85,9 +85,9 @@ func (r *reader) eachLine(f *file, g grammar, from start, each func(at int64, li
 	}
 }
 
-// lineOf returns a function that says what is wrong with a vertex in the k-th tuple of the lines
-// that begin at an offset or later or, if listed, with that of the k-th list. It reads the file anew
-// for the line.
+// lineOf returns a function that locates the fault of vertex id and returns it. The vertex is in
+// the k-th tuple of the lines at offset from or later or, if listed, in the k-th list. The function
+// reads the file again to find the line.
 func (r *reader) lineOf(f *file, g grammar, from int64, listed bool, what, expected string) func(ctx context.Context, k int, id uint64) error {
 	return func(ctx context.Context, k int, id uint64) error {
 		bad := f.fault(fmt.Sprintf("vertex %d%s", id, what), expected)
@@ -116,7 +116,8 @@ func (r *reader) lineOf(f *file, g grammar, from int64, listed bool, what, expec
 	}
 }
 
-// again returns what look says of a file that is opened anew or, of one that cannot be, bad.
+// again opens the file again and returns the result of look. If the file cannot be read twice, it
+// returns bad.
 func (r *reader) again(ctx context.Context, f *file, bad error, look func(*file) error) error {
 	if !f.regular {
 		return bad
@@ -129,7 +130,7 @@ func (r *reader) again(ctx context.Context, f *file, bad error, look func(*file)
 	return look(f)
 }
 
-// columnOf returns the column of an id in a line of columns between blanks, or 1.
+// columnOf returns the column of an id in a line, or 1.
 func columnOf(line []byte, id uint64) int {
 	for rest := trimLine(line); len(rest) > 0; {
 		var field []byte

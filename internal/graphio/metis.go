@@ -9,24 +9,24 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// metisHeader is the first line of a graph of METIS (manual of METIS 5.1, 4.1.1):
+// metisHeader is the first line of a METIS graph (manual of METIS 5.1, 4.1.1):
 //
 //	VERTICES EDGES [FORMAT [WEIGHTS]]
 //
-// FORMAT is three digits: sizes of vertices, weights of vertices, weights of edges. Then comes a
-// line for each vertex, counted from 1: its size, its weights and its neighbours, each with the
-// weight of the edge. An edge is in the lines of both its ends.
+// FORMAT has three digits: whether there are sizes of vertices, weights of vertices, and weights of
+// edges. After the header there is a line for each vertex, from vertex 1: its size, its weights and
+// its neighbours, each with the weight of the edge. An edge is in the lines of both its ends.
 type metisHeader struct {
 	countedHeader
 	before   int // numbers before the neighbours
 	weighted bool
 }
 
-// metisLists reads the lines of the vertices.
+// metisLists reads the lines of vertices.
 type metisLists struct{ *metisHeader }
 
-// readMETIS reads a graph of METIS. A line does not say whose it is, so the file is read in order:
-// parts of it are parsed at the same time, and who reads a part reads those before it, too.
+// readMETIS reads a METIS graph. The vertex of a line is the line's number, so each rank reads the
+// file in order from its beginning to the end of its part. The team parses pieces in parallel.
 func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, error) {
 	if r.SkipBad > 0 {
 		return nil, f.fault("METIS with --skip-bad", "a format whose lines say whose they are: the number of a line of METIS is its vertex, so that none is left out")
@@ -48,7 +48,7 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 	if err != nil {
 		return nil, err
 	}
-	// that of the last part has read all
+	// the rank with the last part has read the whole file
 	if r.rank == r.ranks-1 && uint64(src.counted) < h.vertices {
 		t.slabs.close()
 		return nil, &fault{file: f.path, line: h.line, column: 1, found: counted(src.counted, "line") + " of vertices in the file", expected: thousands(h.vertices) + ", as this line says (a vertex without neighbours has an empty one)"}
@@ -58,7 +58,7 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 	return r.finish(ctx, p)
 }
 
-// metisRows counts the lines of vertices: all that are no comments.
+// metisRows counts the lines of vertices: all lines except comments.
 func metisRows(data []byte) int {
 	n := bytes.Count(data, newline) - bytes.Count(data, []byte("\n%"))
 	if len(data) > 0 && data[0] == '%' {
@@ -67,7 +67,7 @@ func metisRows(data []byte) int {
 	return n
 }
 
-// readMETISHeader reads the lines up to the first that is no comment.
+// readMETISHeader reads the lines up to the first that is not a comment.
 func readMETISHeader(lines *lineReader) (*metisHeader, error) {
 	const what = "the numbers of vertices and edges, and perhaps a format and a number of weights"
 	h := &metisHeader{countedHeader: countedHeader{noun: "edge"}}

@@ -12,20 +12,21 @@ import (
 // mtxBanner begins every Matrix Market file.
 const mtxBanner = "%%MatrixMarket"
 
-// lowerTriangle is which entries a symmetric matrix has: an edge in both triangles would be two
-// edges. One with all entries is a general matrix.
+// lowerTriangle describes the entries of a symmetric matrix. Entries in both triangles would be two
+// edges; such a matrix is general.
 const lowerTriangle = `those with row >= column alone, each edge once (a file with both triangles is "general", not "symmetric")`
 
-// mtxKind is a kind of matrix: what the banner may say, and the numbers of the line of sizes.
+// mtxKind describes a kind of matrix: the allowed words of the banner, and the numbers in the line
+// of sizes.
 type mtxKind struct {
 	banner [4][]string // the words after the first
-	sizes  string      // in words
-	count  int         // of these numbers
-	noun   string      // a line of data
+	sizes  string      // description of the sizes
+	count  int         // how many numbers
+	noun   string      // name of a line of data
 }
 
-// The kinds of matrices that are read: graphs, and columns of values. Unsigned integers are written
-// by SciPy.
+// The kinds of matrices that are read: graphs, and columns of values. SciPy writes unsigned
+// integers.
 var (
 	mtxGraph = mtxKind{
 		[4][]string{{"matrix"}, {"coordinate"}, {"pattern", "real", "integer", "unsigned-integer"}, {"general", "symmetric"}},
@@ -37,7 +38,7 @@ var (
 	}
 )
 
-// mtxHeader is what a Matrix Market file says before its data (Boisvert, Pozo, Remington 1996):
+// mtxHeader is the header of a Matrix Market file (Boisvert, Pozo, Remington 1996):
 //
 //	%%MatrixMarket matrix coordinate FIELD SYMMETRY          %%MatrixMarket matrix array FIELD general
 //	% comments                                               % comments
@@ -49,7 +50,7 @@ type mtxHeader struct {
 }
 
 // readMatrixMarket reads a matrix whose entries are edges from row to column. Its vertices are 1 to
-// rows. Nothing is allocated by what the header says before the entries have been read.
+// the number of rows. It does not allocate by the sizes in the header before the entries are read.
 func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInput, error) {
 	h, err := readMTXHeader(&lineReader{r: f.content}, &mtxGraph)
 	if err == nil && h.symmetric && r.directed(false) {

@@ -9,15 +9,15 @@ import (
 	"strconv"
 )
 
-// namedLine is a line of values of vertices by their names, for errors.
+// namedLine describes a line with a vertex's name and value, for errors.
 const namedLine = "name<TAB>value"
 
-// named returns a value of a vertex by its name.
+// named returns a value of a vertex with a name.
 func named(line int, name, text []byte) *Value {
 	return &Value{Line: line, ID: NoNumber, Names: [2][]byte{name}, Text: text}
 }
 
-// namedLines reads lines of text.
+// namedLines reads the lines "name<TAB>value" of a text.
 func namedLines(ctx context.Context, lines *lineReader, of *Column, each eachLine) error {
 	for ctx.Err() == nil {
 		line, err := lines.next()

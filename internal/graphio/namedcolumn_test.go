@@ -13,7 +13,7 @@ func TestReadColumnByNames(t *testing.T) {
 		file, text string
 		column     int
 		loose      bool
-		want       string // values, or the end of the error
+		want       string // the values, or the end of the error
 	}{
 		{"a.txt", "Rue de\t0.5\n東京\t-1\r\n\n\"a\\tb\"\tx y", 0, false, `1 Rue de=0.5;2 東京=-1;4 a	b=x y;`},
 		{"a.txt", "a\t1\t2\nb\t3\t4\n", 3, false, `1 a=2;2 b=4;`},

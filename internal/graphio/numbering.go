@@ -11,14 +11,14 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// numbering numbers ids densely, in rising order, in one of four ways:
+// numbering maps input ids to dense numbers in the same order. It has four forms:
 //
 //	consecutive ids:  id - first
-//	dense ids:        the rank of the id's bit in a bitmap of the ids there are
-//	sparse ids:       the place of the id in their sorted list
-//	names:            the place of the name in the sorted list of names
+//	dense ids:        the rank of the id's bit in a bitmap of all ids
+//	sparse ids:       the index of the id in the sorted list of ids
+//	names:            the index of the name in the sorted list of names
 //
-// Invariant: ids[i] is the id of vertex i, unless the ids are consecutive, which leaves ids nil.
+// Invariant: ids[i] is the id of vertex i. But consecutive ids leave ids nil.
 type numbering struct {
 	n      int
 	first  uint64
@@ -28,10 +28,10 @@ type numbering struct {
 	named  *names.Numbers // of the provisional ids of names
 }
 
-// consecutive numbers the n ids from first on.
+// consecutive returns the numbering of the n ids from first.
 func consecutive(first uint64, n int) *numbering { return &numbering{n: n, first: first} }
 
-// labels returns what the numbering makes of the numbers of vertices.
+// labels returns the input ids of all numbers.
 func (x *numbering) labels() edges.Labels {
 	if x.ids != nil {
 		return edges.NewLabels(x.ids)
@@ -39,8 +39,8 @@ func (x *numbering) labels() edges.Labels {
 	return edges.Consecutive(x.first)
 }
 
-// translate replaces ids by numbers. It stops at the first id that has none and returns its place,
-// or -1.
+// translate replaces ids by numbers. It stops at the first id without a number and returns its
+// index, or -1.
 func (x *numbering) translate(ids []uint64) int {
 	switch {
 	case x.named != nil:
@@ -75,7 +75,7 @@ func (x *numbering) translate(ids []uint64) int {
 	return -1
 }
 
-// of returns the number of one id.
+// of returns the number of an id.
 func (x *numbering) of(id uint64) (number uint64, ok bool) {
 	one := [1]uint64{id}
 	ok = x.translate(one[:]) < 0
@@ -87,8 +87,8 @@ func number(ctx context.Context, team *parallel.Team, t *table) (*numbering, err
 	if t.n == 0 {
 		return consecutive(0, 0), nil
 	}
-	// A bitmap of an id space 64 times as large as the list takes a word a tuple, no more than the
-	// list itself.
+	// If the id space is at most 64 times as large as the list, its bitmap takes at most one word a
+	// tuple, as much as the list.
 	if t.max <= math.MaxUint32 && t.max/64 <= uint64(t.n)+1024 {
 		return rankIDs(ctx, team, t)
 	}
@@ -121,8 +121,8 @@ func rankIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, er
 	return x, nil
 }
 
-// markIDs makes the set of all ids in t. Each worker marks a bitmap of its own, as many as the
-// memory of the list itself would hold; then they are joined.
+// markIDs returns the set of all ids in t. Workers mark separate bitmaps, which are joined in the
+// end. Together the bitmaps take at most as much memory as the list.
 func markIDs(ctx context.Context, team *parallel.Team, t *table) ([]uint64, error) {
 	words := bitmap.Words(int(t.max) + 1)
 	if err := t.slabs.admission.admit(8*int64(words), "the set of its vertices"); err != nil {
@@ -157,7 +157,7 @@ func markIDs(ctx context.Context, team *parallel.Team, t *table) ([]uint64, erro
 	return sets[0], ctx.Err()
 }
 
-// tooMany is the fault of an input with more vertices than a graph may have.
+// tooMany is the fault of an input with more than maxVertices vertices.
 func tooMany(n uint64) *fault {
 	return wrong(thousands(n)+" vertices", "at most "+thousands(uint64(maxVertices)))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// input is an open input file: a file of the system, or an object in S3.
+// input is an open input file: a file in the file system, or an object in S3.
 type input interface {
 	io.Reader
 	io.ReaderAt
@@ -24,7 +24,7 @@ type input interface {
 	SetReadDeadline(t time.Time) error
 }
 
-// stat is os.Stat, also of an object in S3.
+// stat is os.Stat, and also works for objects in S3.
 func stat(ctx context.Context, path string) (fs.FileInfo, error) {
 	if !store.IsS3(path) {
 		return (*store.Roots)(nil).Stat(path)
@@ -36,7 +36,7 @@ func stat(ctx context.Context, path string) (fs.FileInfo, error) {
 	return objectInfo{o}, nil
 }
 
-// Absolute is the name by which a process that runs in another directory finds an input file.
+// Absolute returns a name with which a process in another directory can open an input file.
 func Absolute(path string) (string, error) {
 	if path == Stdin {
 		return "", fileFault(stdinName, "a graph for processes that run elsewhere", "a file that they can read: standard input is read by one process alone")
@@ -57,7 +57,7 @@ func Absolute(path string) (string, error) {
 	return strings.Join(parts, ","), nil
 }
 
-// find returns the object of a name s3://BUCKET/NAME, and the store that has it.
+// find returns the object named s3://BUCKET/NAME, and its store.
 func find(ctx context.Context, path string) (store.Store, store.Object, error) {
 	if err := store.RootsOf(ctx).Check(path); err != nil {
 		return nil, store.Object{}, err
@@ -74,7 +74,7 @@ func find(ctx context.Context, path string) (store.Store, store.Object, error) {
 	return s, o, err
 }
 
-// objectInfo is what the system would say of a file that is an object.
+// objectInfo is the fs.FileInfo of an object.
 type objectInfo struct{ object store.Object }
 
 func (i objectInfo) Name() string       { return path.Base(i.object.Name) }
@@ -84,21 +84,21 @@ func (i objectInfo) ModTime() time.Time { return time.Time{} }
 func (i objectInfo) IsDir() bool        { return false }
 func (i objectInfo) Sys() any           { return nil }
 
-// object is an input file that is an object. Each read by offset is a request, so that several run
-// at once; reading in order takes requestSize at a time. It fails when the object is no longer the
-// one that was opened.
+// object is an open object as an input file. Each ReadAt is a request, so several can run in
+// parallel. Read requests requestSize bytes at a time. Reading fails if the object has been
+// replaced since it was opened.
 type object struct {
-	ctx    context.Context // of who opened it: it ends requests
+	ctx    context.Context // the opener's context, which cancels requests
 	cancel context.CancelFunc
 	store  store.Store
 	object store.Object
 	at     int64
 }
 
-// requestSize is how much of an object a request takes in order.
+// requestSize is the size of a request of sequential reading.
 const requestSize = 4 << 20
 
-// openInput opens a file of the system or an object.
+// openInput opens a file or an object.
 func openInput(ctx context.Context, path string) (input, error) {
 	if path == Stdin {
 		path = "/dev/stdin"
@@ -143,10 +143,10 @@ func (o *object) Close() error {
 
 func (o *object) Stat() (fs.FileInfo, error) { return objectInfo{o.object}, nil }
 
-// SetReadDeadline is for pipes, whose reads no context ends.
+// SetReadDeadline does nothing: it is for pipes, whose reads a context cannot cancel.
 func (o *object) SetReadDeadline(time.Time) error { return nil }
 
-// upload puts a finished file under the name of an object.
+// upload stores a finished file as an object.
 func upload(ctx context.Context, file, path string) (err error) {
 	bucket, name := store.SplitS3(path)
 	s, err := store.Open(bucket)
@@ -165,8 +165,7 @@ func upload(ctx context.Context, file, path string) (err error) {
 	return s.Put(ctx, name, f, info.Size())
 }
 
-// writable tells whether the bucket of an object that is to be written is there and lets itself be
-// asked.
+// writable checks that the bucket of an object that is to be written exists and can be accessed.
 func writable(ctx context.Context, path string) error {
 	_, _, err := find(ctx, path)
 	if err != nil && (errors.Is(err, store.ErrNoBucket) || !errors.Is(err, fs.ErrNotExist)) {

@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// headSize is how much of a file is looked at to tell its format.
+// headSize is the number of bytes at the beginning of a file that determine its format.
 const headSize = 64 << 10
 
 var (
@@ -24,31 +24,32 @@ var (
 	utf16BOMBE = []byte{0xfe, 0xff}
 )
 
-// file is an input file, open, and its content as a stream. Whoever reads a plain regular file may
-// also go by offset.
+// file is an open input file with its content as a stream. A plain regular file can also be read by
+// offset.
 type file struct {
 	path  string
-	roots *store.Roots // that it is below, if it must be
+	roots *store.Roots // the directories that must contain it, if it is restricted
 	f     input
 	info  fs.FileInfo
 	codec codec
-	limit int64 // on expansion
-	// regular: has a size, can be read by offset and more than once. Pipes are not.
+	limit int64 // maximum size after decompression
+	// regular: the file has a size and can be read by offset and several times. Pipes are not
+	// regular.
 	regular  bool
 	progress *progress
-	// unwritten: a pipe from which nothing was read yet, that may have no writer.
+	// unwritten: a pipe that was not read yet, and maybe has no writer.
 	unwritten bool
 
-	// bytes taken through raw that count as read and may have to be read again
+	// bytes read from raw that progress includes, and that may be read again
 	rawRead int64
-	rawAt   int64         // bytes taken through raw since its beginning
+	rawAt   int64         // bytes read from raw since the beginning
 	raw     *bufio.Reader // the bytes of the file
 	expand  *expander     // nil for a plain file
-	content *bufio.Reader // the bytes decoded
+	content *bufio.Reader // the decompressed bytes
 	cancel  func() bool
 }
 
-// open opens a text file, compressed if its first bytes say so.
+// open opens a text file. Its first bytes tell whether it is compressed.
 func (r *reader) open(ctx context.Context, path string) (*file, error) {
 	f, err := r.openRaw(ctx, path)
 	if err != nil {
@@ -68,7 +69,7 @@ func (r *reader) open(ctx context.Context, path string) (*file, error) {
 		return nil, fileFault(path, fmt.Sprintf("a file of %s", counted(len(head), "byte")), named.String()+" data")
 	}
 	f.decode()
-	// a beginning that is cut would be taken for a short text, and that be blamed
+	// otherwise a truncated compressed file would be reported as a short text
 	if f.codec != plain {
 		if _, err := f.content.Peek(headSize); err != nil && err != io.EOF {
 			_ = f.Close()
@@ -78,7 +79,7 @@ func (r *reader) open(ctx context.Context, path string) (*file, error) {
 	return f, nil
 }
 
-// openRaw opens a file whose compression the caller is to set.
+// openRaw opens a file. The caller determines its compression.
 func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 	f, err := openInput(ctx, path)
 	if err != nil {
@@ -96,14 +97,14 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 		path = stdinName
 	}
 	in := &file{path: path, roots: store.RootsOf(ctx), f: f, info: info, limit: r.MaxExpand, regular: info.Mode().IsRegular() && path != stdinName, progress: &r.progress}
-	// A pipe may be silent for ever: a deadline in the past ends the wait when the caller has had
-	// enough.
+	// Reading a pipe may block. When the caller's context ends, a deadline in the past ends the
+	// read.
 	in.cancel = context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
-	if in.regular && info.Size() == 0 { // files of /proc say so, and have something in them
+	if in.regular && info.Size() == 0 { // files in /proc report size 0 but have content
 		n, _ := f.ReadAt(make([]byte, 1), 0)
 		in.regular = n == 0
 	}
-	if r.partial && !in.regular { // before it is read from: nobody may ever write to a pipe
+	if r.partial && !in.regular { // check before reading: a pipe may never have a writer
 		_ = in.Close()
 		return nil, fileFault(path, "a pipe or device", "a regular file, which all workers can read")
 	}
@@ -112,7 +113,7 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 	return in, nil
 }
 
-// size returns the size of a regular file, in bytes, and 0 of others.
+// size returns the size of a regular file in bytes. For other files it returns 0.
 func (f *file) size() int64 {
 	if !f.regular {
 		return 0
@@ -135,13 +136,13 @@ func (f *file) restart() {
 	f.decode()
 }
 
-// uncount takes back from the progress what has been looked at and will be read again.
+// uncount subtracts from progress the bytes that will be read again.
 func (f *file) uncount() {
 	f.progress.add(-f.rawRead)
 	f.rawRead = 0
 }
 
-// decode makes content of raw.
+// decode sets content to the decompressed bytes of raw.
 func (f *file) decode() {
 	f.closeExpander()
 	f.content = f.raw
@@ -151,8 +152,8 @@ func (f *file) decode() {
 	}
 }
 
-// consumed returns how many bytes of the file went into what of the content has been read or looked
-// at: the same for all who read the file the same way.
+// consumed returns the number of bytes of the file that were used for the content read so far,
+// including what was peeked. All ranks that read the file in the same way get the same number.
 func (f *file) consumed() int64 { return f.rawAt - int64(f.raw.Buffered()) }
 
 func (f *file) closeExpander() {
@@ -162,23 +163,23 @@ func (f *file) closeExpander() {
 	}
 }
 
-// head returns the first lines of the content without taking them. What is wrong with them shows
-// when they are read.
+// head returns the first whole lines of the content without consuming them. It ignores errors,
+// which appear again when the lines are read.
 func (f *file) head() []byte {
 	head, err := f.content.Peek(headSize)
 	if err == nil {
-		return head[:bytes.LastIndexByte(head, '\n')+1] // the last line may go on
+		return head[:bytes.LastIndexByte(head, '\n')+1] // the last line may continue
 	}
 	return head
 }
 
-// headIsAll reports whether the content ends within what head looks at.
+// headIsAll reports whether head sees all of the content.
 func (f *file) headIsAll() bool {
 	_, err := f.content.Peek(headSize)
 	return err == io.EOF
 }
 
-// Close closes the file, and drops its buffers: what judges an input may keep the file for its name.
+// Close closes the file and frees its buffers. Later checks may keep the file for its name.
 func (f *file) Close() error {
 	f.cancel()
 	f.closeExpander()
@@ -186,7 +187,7 @@ func (f *file) Close() error {
 	return f.f.Close()
 }
 
-// unchanged fails when the file is no longer what it was when it was opened.
+// unchanged returns an error if the file was changed since it was opened.
 func (f *file) unchanged() error {
 	if !f.regular {
 		return nil
@@ -220,8 +221,8 @@ func (f *file) changed(found string) error {
 	return f.fault(found+" while it was read", "the "+counted(f.size(), "byte")+" it had when it was opened")
 }
 
-// random prepares reading by offset alone, for which what is expected must be neither compressed nor
-// a pipe.
+// random prepares reading by offset alone. The file must be neither compressed nor a pipe; expected
+// describes it in the error.
 func (f *file) random(expected string) error {
 	const why = ": it is read from several places at once"
 	switch {
@@ -234,7 +235,7 @@ func (f *file) random(expected string) error {
 	return nil
 }
 
-// readAt fills p from the offset given; the file has that much.
+// readAt fills p from an offset. The file must be long enough.
 func (f *file) readAt(p []byte, off int64) error {
 	n, err := f.f.ReadAt(p, off)
 	switch {
@@ -247,7 +248,7 @@ func (f *file) readAt(p []byte, off int64) error {
 	}
 }
 
-// rawReader reads a file in order and reports progress.
+// rawReader reads a file sequentially and reports progress.
 type rawReader struct {
 	f    *file
 	from io.Reader
@@ -276,21 +277,21 @@ type readError struct{ err error }
 func (e *readError) Error() string { return e.err.Error() }
 func (e *readError) Unwrap() error { return e.err }
 
-// progress adds up bytes read and tells them.
+// progress counts bytes read and reports them.
 type progress struct {
 	mu          sync.Mutex
 	done, total int64
 	report      func(done, total int64)
 }
 
-// expect adds n bytes to those that will be read.
+// expect adds n bytes to the expected total.
 func (p *progress) expect(n int64) {
 	p.mu.Lock()
 	p.total += n
 	p.mu.Unlock()
 }
 
-// add adds n bytes to those read, and tells.
+// add adds n bytes to those read, and reports progress.
 func (p *progress) add(n int64) {
 	p.mu.Lock()
 	p.done += n

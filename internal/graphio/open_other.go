@@ -7,14 +7,13 @@ import (
 	"os"
 )
 
-// openFile opens a file to read it.
-// toRead is how a file is opened to read it.
+// toRead is the flag to open a file for reading.
 const toRead = os.O_RDONLY
 
-// openPipe opens a pipe to write to it.
+// openPipe opens a pipe for writing.
 func openPipe(_ context.Context, path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY, 0)
 }
 
-// awaitWriter has nothing to wait for: to open a pipe has waited.
+// awaitWriter does nothing: opening a pipe has waited for a writer.
 func awaitWriter(*os.File) error { return nil }

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// toRead is how a file is opened to read it. A pipe that nobody has opened to write to is not
-// waited for; that is awaitWriter's.
+// toRead is the flag to open a file for reading. With O_NONBLOCK, opening a pipe does not wait for
+// a writer; awaitWriter does.
 const toRead = os.O_RDONLY | unix.O_NONBLOCK
 
-// readerPace is how long a pipe without a reader is left before it is tried again.
+// readerPace is the time between two attempts to open a pipe without a reader.
 const readerPace = 20 * time.Millisecond
 
-// openPipe opens a pipe to write to it. It waits for a reader until ctx ends.
+// openPipe opens a pipe for writing. It waits for a reader until ctx ends.
 func openPipe(ctx context.Context, path string) (*os.File, error) {
 	t := time.NewTicker(readerPace)
 	defer t.Stop()
@@ -35,8 +35,8 @@ func openPipe(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// awaitWriter waits until a pipe that was opened has something in it, or had a writer that is gone,
-// or its deadline is over: to read from one that nobody writes to yet gives its end.
+// awaitWriter waits until an open pipe has data, or had a writer that closed it, or its deadline
+// expires. Without waiting, reading a pipe without a writer would return the end of file.
 func awaitWriter(f *os.File) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

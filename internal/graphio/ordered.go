@@ -7,11 +7,11 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// piecesAhead is how many pieces of an output each worker formats before they are written.
+// piecesAhead is the number of pieces of an output that each worker formats ahead of writing.
 const piecesAhead = 8
 
-// ordered formats the pieces 0 to n-1 of an output on the team, some at a time, and writes them in
-// order. format appends a piece to dst. The first error in the order of pieces ends it.
+// ordered formats the pieces 0 to n-1 of an output in parallel, and writes them in order. format
+// appends a piece to dst. The first error, in the order of pieces, ends it.
 func ordered(ctx context.Context, team *parallel.Team, n int,
 	format func(worker int, dst []byte, piece int) ([]byte, error), write func(piece int, data []byte) error,
 ) error {

@@ -14,21 +14,21 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// output is a file being written. It is written beside its place under another name and put there
-// when it is whole.
+// output is a file being written. It gets a temporary name in the same directory, and its own name
+// when it is complete.
 type output struct {
 	ctx     context.Context
-	path    string // where it goes: links are followed
-	temp    string // "" when path is a device or a pipe, written in place
+	path    string // the final path: symbolic links are resolved
+	temp    string // "" if path is a device or a pipe, which is written in place
 	f       *os.File
 	encoder io.WriteCloser
-	cancel  func() bool // of what ends a wait for a pipe's reader with ctx; or nil
+	cancel  func() bool // ends waiting for a pipe's reader when ctx ends; may be nil
 }
 
-// WriteFile makes a file of what fill writes, compressed if the name ends in .gz or .zst. The file
-// appears whole, or not at all. A pipe is written in place; when ctx ends, its reader is not waited
-// for any more. mode bounds who may read the file: at most those who could read the file that it
-// replaces, or else all that the umask lets.
+// WriteFile creates a file with the data that fill writes. It compresses if the name ends in .gz or
+// .zst. The file appears complete or not at all. A pipe is written in place; waiting for its reader
+// ends with ctx. mode limits the permissions: an existing file's permissions are not extended, and
+// a new file gets those that the umask allows.
 func WriteFile(ctx context.Context, path string, mode fs.FileMode, threads int, fill func(w io.Writer) error) error {
 	_, c := splitCodec(path)
 	o, err := create(ctx, path, mode, c, threads)
@@ -45,8 +45,8 @@ func WriteFile(ctx context.Context, path string, mode fs.FileMode, threads int, 
 	return o.place()
 }
 
-// Writable tells before long work whether a file can be written: it begins one beside its place,
-// and removes it.
+// Writable checks before long work whether a file can be written. It creates a temporary file in
+// the same directory and removes it.
 func Writable(path string) error {
 	if _, c := splitCodec(path); c == bzipped || c == xzipped {
 		return errUnwritten(c)
@@ -55,7 +55,7 @@ func Writable(path string) error {
 		return writable(context.Background(), path)
 	}
 	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		return nil // to open a pipe would wait for its reader
+		return nil // opening a pipe would wait for its reader
 	}
 	o, err := create(context.Background(), path, 0o600, plain, 1)
 	if err == nil {
@@ -64,7 +64,7 @@ func Writable(path string) error {
 	return err
 }
 
-// create begins a file. One that is to become an object is begun where temporary files are.
+// create begins a file. A future object is begun in the directory of temporary files.
 func create(ctx context.Context, path string, mode fs.FileMode, c codec, threads int) (*output, error) {
 	far := store.IsS3(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil && !far {
@@ -85,12 +85,12 @@ func create(ctx context.Context, path string, mode fs.FileMode, c codec, threads
 		}
 		if err == nil {
 			f := o.f
-			// of a device it does nothing
+			// no effect for a device
 			o.cancel = context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) })
 		}
 	default:
 		if o.f, err = createBeside(path, mode); err == nil && replaces {
-			err = o.f.Chmod(info.Mode().Perm() & mode) // no others may read it than before
+			err = o.f.Chmod(info.Mode().Perm() & mode) // do not extend the permissions
 		}
 	}
 	if o.f != nil && o.cancel == nil {
@@ -107,10 +107,10 @@ func create(ctx context.Context, path string, mode fs.FileMode, c codec, threads
 	return o, nil
 }
 
-// errNoReader is what is wrong with a pipe that cannot be waited for.
+// errNoReader is the error of a pipe without a reader, if waiting is not possible.
 var errNoReader = errors.New("it is a pipe that nobody reads")
 
-// Create makes a file that is written in place, or empties it. A pipe without a reader is an error.
+// Create creates or truncates a file that is written in place. A pipe without a reader is an error.
 func Create(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
@@ -125,7 +125,7 @@ func Create(path string) (*os.File, error) {
 	return f, nil
 }
 
-// reason is what the system said, without the name of the file that was begun beside the one meant.
+// reason returns the error without the name of the temporary file.
 func reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -134,8 +134,8 @@ func reason(err error) error {
 	return err
 }
 
-// createBeside makes a new file in the directory of path. Unlike os.CreateTemp it leaves the
-// permissions to the umask.
+// createBeside creates a file in the directory of path. Unlike os.CreateTemp it applies the umask
+// to the permissions.
 func createBeside(path string, mode fs.FileMode) (*os.File, error) {
 	dir, name := filepath.Split(path)
 	for {
@@ -146,13 +146,12 @@ func createBeside(path string, mode fs.FileMode) (*os.File, error) {
 	}
 }
 
-// Write adds to the file.
 func (o *output) Write(p []byte) (int, error) {
 	n, err := o.encoder.Write(p)
 	return n, o.cause(err)
 }
 
-// cause is why an error came: ctx, if it ended a wait.
+// cause replaces the error of an expired deadline by the reason for which ctx ended.
 func (o *output) cause(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) && o.ctx.Err() != nil {
 		return context.Cause(o.ctx)
@@ -177,13 +176,13 @@ func (o *output) close() error {
 	return err
 }
 
-// place puts the finished file in its place.
+// place gives the finished file its final name.
 func (o *output) place() error {
 	if o.temp == "" {
 		return nil
 	}
 	if store.IsS3(o.path) {
-		return upload(o.ctx, o.temp, o.path) // discard removes the file
+		return upload(o.ctx, o.temp, o.path) // discard removes the temporary file
 	}
 	if err := os.Rename(o.temp, o.path); err != nil {
 		return err
@@ -192,11 +191,11 @@ func (o *output) place() error {
 	return nil
 }
 
-// discard removes what has not been put in its place.
+// discard removes a file that has not got its final name.
 func (o *output) discard() {
 	if o.f != nil {
 		if o.encoder != nil {
-			_ = o.encoder.Close() // ends its goroutines
+			_ = o.encoder.Close() // ends the encoder's goroutines
 		}
 		_ = o.close()
 	}

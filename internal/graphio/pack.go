@@ -10,12 +10,12 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// packRound is how many blocks are packed between two releases of what has been packed.
+// packRound is the number of blocks that are packed before their slabs are freed.
 const packRound = 4096
 
-// pack makes the list of the tuples in t, in their order, with endpoints numbered by x or, if that
-// is nil, as they are, and frees what it has packed. When an endpoint has no number it returns the
-// first tuple that has such a one, still in t; else -1.
+// pack makes the list of the tuples in t, in their order, and frees the packed slabs. x numbers the
+// endpoints; if it is nil, they stay as they are. If an endpoint has no number, it returns the
+// first such tuple, which is still in t; otherwise -1.
 func pack(ctx context.Context, team *parallel.Team, t *table, x *numbering, kind edges.Weights) (*edges.Packed, int, error) {
 	if !t.weighted {
 		kind = edges.Unweighted
@@ -55,7 +55,7 @@ func pack(ctx context.Context, team *parallel.Team, t *table, x *numbering, kind
 	return list, -1, nil
 }
 
-// batchOf returns the batch that holds tuple i, or the number of batches past the end.
+// batchOf returns the batch of tuple i, or the number of batches if i is past the end.
 func (t *table) batchOf(i int) int {
 	if i >= t.n {
 		return len(t.batches)
@@ -65,7 +65,7 @@ func (t *table) batchOf(i int) int {
 		return at - 1
 	}
 	for t.batches[at].n == 0 {
-		at++ // an empty batch begins where the next one does
+		at++ // an empty batch has the same start as the next one
 	}
 	return at
 }
@@ -97,5 +97,5 @@ func (t *table) block(i int, b *edges.Block, x *numbering) int {
 	if u < 0 && v < 0 {
 		return -1
 	}
-	return at + int(min(uint(u), uint(v))) // -1 is the largest
+	return at + int(min(uint(u), uint(v))) // as an unsigned number, -1 is the largest
 }

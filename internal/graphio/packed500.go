@@ -34,9 +34,9 @@ func appendEdge(dst []byte, u, v uint64) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(u>>32|v>>32<<16))
 }
 
-// readGraph500 reads packed tuples, undirected; as a part, whole blocks of them, but for the last.
-// Its vertices are 0 to the largest endpoint. The file is read twice, first for the largest
-// endpoint and then for the tuples, so that nothing but the packed list takes memory.
+// readGraph500 reads packed tuples, which are undirected. Parts are cut between blocks. The
+// vertices are 0 to the largest endpoint. The file is read twice: first for the largest endpoint,
+// then for the tuples. So only the packed list takes memory.
 func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInput, error) {
 	f, err := r.openRecords(ctx, path, packedSize, 2)
 	if err != nil {
@@ -82,8 +82,8 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInpu
 	return s, nil
 }
 
-// largestTuple refuses a largest vertex that a graph cannot have, or that so many tuples do not
-// make likely: all up to it are vertices.
+// largestTuple refuses a largest vertex that a graph cannot have, or that is implausible for so few
+// tuples: all numbers up to it are vertices.
 func largestTuple(path string, last uint64, tuples int) error {
 	const all = "files name all vertices up to the largest"
 	switch most := mostVertices(tuples); {
@@ -96,13 +96,12 @@ func largestTuple(path string, last uint64, tuples int) error {
 	return nil
 }
 
-// mostVertices is how many vertices a file of n edges may have. Vertices cost memory that no edge
-// pays for, so a file that asks for a thousand times more of them than it has edges is taken for a
-// damaged one.
+// mostVertices returns the maximum number of vertices of a file with n edges. Vertices take memory,
+// so a file with a thousand times more vertices than edges is considered damaged.
 func mostVertices(n int) uint64 { return max(1024*uint64(n), 1<<20) }
 
-// load makes the list of some of the tuples, whose endpoints are below vertices unless the file has
-// changed, with weights if they are wanted and w is not nil.
+// load makes the list of the tuples in part. Their endpoints must be below vertices, otherwise the
+// file has changed. It adds the weights if they are wanted and w is not nil.
 func (r *reader) load(ctx context.Context, f, w *file, part extent, vertices uint64) (*edges.Packed, error) {
 	kind, n := r.Weights, part.to-part.from
 	if w == nil {
@@ -124,7 +123,7 @@ func (r *reader) load(ctx context.Context, f, w *file, part extent, vertices uin
 	})
 	if err == nil && kind != edges.Unweighted {
 		if err = r.loadWeights(ctx, w, part, list); err == nil {
-			err = f.unchanged() // weights of other tuples would be wrong ones
+			err = f.unchanged() // the weights would belong to other tuples
 		}
 	}
 	if err != nil {
@@ -134,7 +133,7 @@ func (r *reader) load(ctx context.Context, f, w *file, part extent, vertices uin
 	return list, nil
 }
 
-// openRecords opens a file of records of a size, to be read the number of times given.
+// openRecords opens a file of records of this size. It will be read the given number of times.
 func (r *reader) openRecords(ctx context.Context, path string, size, times int64) (*file, error) {
 	f, err := r.openRaw(ctx, path)
 	if err != nil {
@@ -154,7 +153,8 @@ func (r *reader) openRecords(ctx context.Context, path string, size, times int64
 	return f, nil
 }
 
-// unlessPairs returns what is wrong with a file of packed edges, or that it has pairs instead.
+// unlessPairs returns err, unless the file has pairs of 64-bit numbers: then it returns an error
+// about these.
 func (f *file) unlessPairs(err error) error {
 	if f.isPairs() {
 		return f.fault("edges of 16 bytes, two numbers of 64 bits",
@@ -163,8 +163,8 @@ func (f *file) unlessPairs(err error) error {
 	return err
 }
 
-// isPairs reports whether a file begins with pairs of 64-bit numbers below 2^32. As packed edges
-// these would have the vertex 0 by turns as source and as target.
+// isPairs reports whether a file begins with pairs of 64-bit numbers below 2^32. If these were
+// packed edges, every edge would have vertex 0 as an end.
 func (f *file) isPairs() bool {
 	head := f.head()
 	head = head[:len(head)&^7]
@@ -181,13 +181,13 @@ func (f *file) isPairs() bool {
 	return some != 0
 }
 
-// weightsBeside is the name of the weights beside a file of packed edges.
+// weightsBeside returns the name of the weights file of a file of packed edges.
 func weightsBeside(path string) string {
 	base, _ := splitCodec(path)
 	return base + ".weights"
 }
 
-// openWeights opens the weights beside f, or returns nil when there are none.
+// openWeights opens the weights file of f. It returns nil if there is none.
 func (r *reader) openWeights(ctx context.Context, f *file) (*file, error) {
 	path, times := weightsBeside(f.path), int64(1)
 	if !exists(path) {
@@ -204,13 +204,12 @@ func (r *reader) openWeights(ctx context.Context, f *file) (*file, error) {
 	return w, err
 }
 
-// extent is some of the records of a file: from the first, a multiple of a block of a list, to
-// before the last.
+// extent is a range of the records of a file. from is a multiple of a list's block size.
 type extent struct{ from, to int }
 
-// records calls do with runs of those records of f, of the size given, that are in part. The runs
-// begin at multiples of a block of a list; first is the number of the first record in data, counted
-// from that of part.
+// records calls do with runs of the records of f in part. size is a record's size. The runs begin
+// at multiples of a list's block size. first is the number of the first record in data, counted
+// from the beginning of part.
 func (r *reader) records(ctx context.Context, f *file, size int, part extent, do func(worker, first int, data []byte) error) error {
 	block := size * edges.BlockSize
 	src := &fileSource{f: f, size: int64(max(r.piece/block, 1) * block), records: true}
@@ -256,8 +255,8 @@ func (r *reader) loadWeights(ctx context.Context, f *file, part extent, list *ed
 	})
 }
 
-// fill stores the records of f in part, of the size given, in the blocks of a list: decode makes a
-// block, whose length is set, of its records.
+// fill stores the records of f in part in the blocks of a list. size is a record's size. decode
+// makes a block, whose length is set, from its records.
 func (r *reader) fill(ctx context.Context, f *file, size int, part extent, list *edges.Packed,
 	decode func(i int, b *edges.Block, data []byte) error,
 ) error {

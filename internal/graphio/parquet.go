@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// parquetBatch is how many rows are read at a time.
+// parquetBatch is the number of rows that are read at a time.
 const parquetBatch = 1 << 16
 
 // parquetTable is a file of Parquet whose rows are edges.
@@ -24,17 +24,17 @@ type parquetTable struct {
 	f        *file
 	table    *ParquetFile
 	columns  [3]*StoredColumn // the source, the target and the weight, if there is one
-	at       [3]int           // their places, -1 if there is none
-	names    *names.Table     // nil of numbers
-	ends     int              // columns of ids: 2, or 1 of a table of vertices
-	lo, hi   int              // the row groups of this rank
-	firsts   []int            // the first batch of each of them
-	rows     []int64          // the first row of each row group, and after the last
+	at       [3]int           // their indices, -1 if there is none
+	names    *names.Table     // nil if ids are numbers
+	ends     int              // columns of ids: 2, or 1 in a table of vertices
+	lo, hi   int              // this rank's row groups
+	firsts   []int            // the first batch of each of these row groups
+	rows     []int64          // the first row of each row group, and the number of rows
 	weighted bool
 }
 
-// readParquet reads a table of Parquet whose rows are edges. Its vertices are the ids, or the
-// names, that occur. Row groups are read at the same time; of several ranks each has some of them.
+// readParquet reads a Parquet table whose rows are edges. The vertices are all ids or names in it.
+// Row groups are read in parallel. Each rank reads some of them.
 func (r *reader) readParquet(ctx context.Context, f *file) (*edges.RankInput, error) {
 	p, said, err := r.openParquet(f, r.Columns)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *reader) readParquet(ctx context.Context, f *file) (*edges.RankInput, er
 	return r.edgesOf(ctx, &parsed{f: f, table: t, names: p.names, what: said, weighted: p.weighted, directed: true})
 }
 
-// openParquet reads what a file says of its columns and rows, and shares out the row groups.
+// openParquet reads the footer, and assigns row groups to ranks.
 func (r *reader) openParquet(f *file, o Columns) (p *parquetTable, said string, err error) {
 	p = &parquetTable{r: r, f: f}
 	if p.table, err = r.readFooter(f); err != nil {
@@ -67,12 +67,13 @@ func (r *reader) openParquet(f *file, o Columns) (p *parquetTable, said string, 
 			batch += int((n + parquetBatch - 1) / parquetBatch)
 		}
 	}
-	// A row takes so much at least, and a footer may speak of rows that pages of some bytes have.
+	// A footer may claim many rows in pages of a few bytes. A row takes at least this much memory.
 	mine := p.rows[p.hi] - p.rows[p.lo]
 	return p, said, r.admission(f).admit(8*mine, "the list of "+counted(mine, "row"))
 }
 
-// understand finds the columns of edges, or of a table of vertices that of these.
+// understand finds the columns of source, target and weight or, in a table of vertices, the column
+// of ids.
 func (p *parquetTable) understand(columns []StoredColumn, o *Columns) (string, error) {
 	if o.Header != nil || o.Delimiter != "" {
 		return "", wrong("--header or --delimiter",
@@ -114,7 +115,7 @@ func (p *parquetTable) understand(columns []StoredColumn, o *Columns) (string, e
 	return c.say(Parquet, true), nil
 }
 
-// usable refuses a column that has no vertices, or weights.
+// usable returns a fault if the column cannot contain vertices, or weights if weight is true.
 func (c *StoredColumn) usable(weight bool) *fault {
 	bad := wrong(fmt.Sprintf("the column %q of type %s", c.Name, c.Of), "whole numbers or text")
 	if weight {
@@ -159,14 +160,14 @@ func (p *parquetTable) read(ctx context.Context) (*table, error) {
 	return t, nil
 }
 
-// rowGroup is one while it is read.
+// rowGroup is the state of reading a row group.
 type rowGroup struct {
 	*parquetTable
 	number  int
 	columns [3]ParquetPages
-	row     int64 // the first of the batch, in the file
+	row     int64 // the first row of the batch, in the file
 	ids     [2][]uint64
-	pairs   []uint64 // the ids of a row one after the other
+	pairs   []uint64 // the ids of the rows; the two ids of a row are adjacent
 	taken   []uint64 // provisional ids of names
 	weights []float64
 	bits    []uint64
@@ -177,7 +178,7 @@ type rowGroup struct {
 // group reads a row group.
 func (p *parquetTable) group(ctx context.Context, t *table, worker, number int) (err error) {
 	g := &rowGroup{parquetTable: p, number: number, row: p.rows[number], parser: parser{grammar: grammar{high: maxID}}}
-	at := 0 // the column that is read
+	at := 0 // the column being read
 	defer func() {
 		if x := recover(); x != nil {
 			err = g.fault(at, fmt.Errorf("%v", x))
@@ -230,7 +231,7 @@ func (p *parquetTable) group(ctx context.Context, t *table, worker, number int) 
 	return nil
 }
 
-// rowError is what is wrong with a value: of a row of the batch.
+// rowError is an error in the value of a row of the batch.
 type rowError struct {
 	row             int
 	found, expected string
@@ -238,7 +239,7 @@ type rowError struct {
 
 func (e *rowError) Error() string { return e.found }
 
-// fault says where an error of a column is.
+// fault adds the place to an error in a column.
 func (g *rowGroup) fault(column int, err error) error {
 	name := g.parquetTable.columns[column].Name
 	var value *rowError
@@ -288,7 +289,7 @@ func (g *rowGroup) readIDs(at, n int) error {
 	return nil
 }
 
-// checkIDs refuses negative numbers, and the one that is no vertex's.
+// checkIDs refuses negative numbers, and the number above maxID.
 func checkIDs(ids []uint64, unsigned bool) error {
 	all := uint64(0)
 	for _, id := range ids {
@@ -308,7 +309,7 @@ func checkIDs(ids []uint64, unsigned bool) error {
 	return nil
 }
 
-// readTexts reads the vertices of n rows that are texts.
+// readTexts reads the vertices of n rows from a column of text.
 func (g *rowGroup) readTexts(at, n int) error {
 	if g.names == nil {
 		g.ids[at] = slices.Grow(g.ids[at][:0], n)

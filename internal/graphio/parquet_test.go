@@ -20,7 +20,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// parquetFile writes rows of columns by the library, in row groups of the size given.
+// parquetFile writes rows with the library, in row groups of the given size.
 func parquetFile(t testing.TB, columns []string, nodes []parquet.Node, rows []parquet.Row, group int, o ...parquet.WriterOption) []byte {
 	t.Helper()
 	fields := parquet.Group{}
@@ -46,8 +46,7 @@ func parquetFile(t testing.TB, columns []string, nodes []parquet.Node, rows []pa
 	return b.Bytes()
 }
 
-// rowsText writes rows as describe writes their edges: those of kind uint32 are of integers without
-// signs.
+// rowsText returns rows in the format of describe. Integers are unsigned if kind is uint32.
 func rowsText(rows []parquet.Row, kind string) string {
 	text := func(v parquet.Value) string {
 		switch {
@@ -79,8 +78,8 @@ func rowsText(rows []parquet.Row, kind string) string {
 	return strings.Join(parts, " ")
 }
 
-// TestParquet reads files of all types, encodings and compressions that are read, and compares with
-// the rows that were written.
+// TestParquet reads files of all supported types, encodings and compressions, and compares them
+// with the written rows.
 func TestParquet(t *testing.T) {
 	team := team(t, 3)
 	codecs := []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd, &parquet.Brotli, &parquet.Lz4Raw}
@@ -190,7 +189,7 @@ func TestParquet(t *testing.T) {
 	}
 }
 
-// TestParquetIDs: text that is numbers, numbers that are names, and columns that are found by their
+// TestParquetIDs reads texts that are numbers, numbers that are names, and columns found by their
 // usual names.
 func TestParquetIDs(t *testing.T) {
 	text := func(s string, column int) parquet.Value { return parquet.ByteArrayValue([]byte(s)).Level(0, 0, column) }
@@ -208,7 +207,7 @@ func TestParquetIDs(t *testing.T) {
 	}
 }
 
-// TestParquetErrors has what is wrong with tables, and with the files they are in.
+// TestParquetErrors has errors of tables, and of the files that contain them.
 func TestParquetErrors(t *testing.T) {
 	long := func(x int64, column int) parquet.Value { return parquet.Int64Value(x).Level(0, 0, column) }
 	ints := []parquet.Node{parquet.Leaf(parquet.Int64Type), parquet.Leaf(parquet.Int64Type)}
@@ -252,7 +251,7 @@ func TestParquetErrors(t *testing.T) {
 	}
 }
 
-// TestParquetRows: rows that a footer claims are refused before anything is made for them.
+// TestParquetRows: if a footer claims too many rows, it is refused before memory is allocated.
 func TestParquetRows(t *testing.T) {
 	seed := parquetSeeds(t)[0]
 	meta := new(format.FileMetaData)
@@ -277,7 +276,7 @@ func TestParquetRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data := append(bytes.Clone(seed), footer...) // the old footer is passed over
+		data := append(bytes.Clone(seed), footer...) // the old footer becomes unused bytes
 		data = append(binary.LittleEndian.AppendUint32(data, uint32(len(footer))), parquetMagic...)
 		r := newReader(ReadOptions{}, pieceSize)
 		r.free = func() int64 { return 1 << 40 }
@@ -288,7 +287,7 @@ func TestParquetRows(t *testing.T) {
 	}
 }
 
-// parquetSeeds are small files of many encodings.
+// parquetSeeds returns small files with many encodings.
 func parquetSeeds(t testing.TB) [][]byte {
 	var seeds [][]byte
 	long := func(x int64, level, column int) parquet.Value { return parquet.Int64Value(x).Level(0, level, column) }
@@ -316,8 +315,7 @@ func parquetSeeds(t testing.TB) [][]byte {
 	return seeds
 }
 
-// FuzzParquet reads files that are at fault somewhere: there is a graph or an error that names the
-// file.
+// FuzzParquet reads malformed files. The result is a graph or an error with the file's name.
 func FuzzParquet(f *testing.F) {
 	for _, seed := range parquetSeeds(f) {
 		f.Add(seed)
@@ -339,10 +337,10 @@ func FuzzParquet(f *testing.F) {
 	})
 }
 
-// TestParquetFaults changes one byte or a few of whole files, many times: the outcome is a graph or
+// TestParquetFaults changes one or a few bytes of valid files, many times. The result is a graph or
 // an error.
 func TestParquetFaults(t *testing.T) {
-	const rounds = 50 // FuzzParquet goes on
+	const rounds = 50 // FuzzParquet tests more
 	path := filepath.Join(t.TempDir(), "a.parquet")
 	for i, seed := range parquetSeeds(t) {
 		rng := rand.New(rand.NewPCG(uint64(i), 7))
@@ -364,8 +362,8 @@ func TestParquetFaults(t *testing.T) {
 	}
 }
 
-// BenchmarkReadParquet reads two columns of int64, plain values, of 8 row groups, with two threads:
-// as they are and by Snappy; and, to compare, the pages alone, without making a graph of them.
+// BenchmarkReadParquet reads two columns of int64 in 8 row groups with two threads, without
+// compression and with Snappy. For comparison it also reads only the pages, without making a graph.
 func BenchmarkReadParquet(b *testing.B) {
 	team := team(b, 2)
 	for name, codec := range map[string]compress.Codec{"plain": &parquet.Uncompressed, "snappy": &parquet.Snappy} {

@@ -7,92 +7,91 @@ import (
 	"io"
 )
 
-// A driver reads and writes the pages of Parquet (drivers/parquet): a program that does not import
-// it does not link the library for them. What the columns of a table mean is known here.
+// A driver reads and writes the pages of Parquet (drivers/parquet). A program that does not import
+// it does not link the Parquet library. This package knows the meaning of the columns.
 
-// A file of Parquet ends with what it holds: | PAR1 | pages ... | footer | size of the footer
-// (uint32) | PAR1 |.
+// Layout of a Parquet file: | PAR1 | pages ... | footer | size of the footer (uint32) | PAR1 |.
 const (
 	parquetMagic = "PAR1"
-	// maxFooter is how long a footer may be.
+	// maxFooter is the maximum size of a footer in bytes.
 	maxFooter = 256 << 20
-	// footerMemory is how many bytes a footer may take in memory for each of its own.
+	// footerMemory is the estimated memory for each byte of a footer.
 	footerMemory = 100
 )
 
-// ColumnType is what the values of a column of Parquet are.
+// ColumnType is the type of the values of a Parquet column.
 type ColumnType uint8
 
 const (
-	// TextColumn is of texts in UTF-8.
+	// TextColumn has texts in UTF-8.
 	TextColumn ColumnType = iota
-	// IntColumn is of int64.
+	// IntColumn has int64s.
 	IntColumn
-	// UintColumn is of uint64.
+	// UintColumn has uint64s.
 	UintColumn
-	// FloatColumn is of float64.
+	// FloatColumn has float64s.
 	FloatColumn
-	// BoolColumn is of truth values.
+	// BoolColumn has booleans.
 	BoolColumn
 )
 
-// ParquetColumn is a column of a file that is written.
+// ParquetColumn is a column of a file to write.
 type ParquetColumn struct {
 	Name string
 	Type ColumnType
 }
 
-// ParquetWriter writes a table. Each row is a value for each column, in order, by the method of the
-// column's type, and Row.
+// ParquetWriter writes a table. For each row, call the method of each column's type, in order, and
+// then Row.
 type ParquetWriter interface {
 	Int(column int, x int64)
 	Uint(column int, x uint64)
 	Float(column int, x float64)
 	Bool(column int, x bool)
-	// Text's bytes must not change before some more rows have been written, as many as 4096.
+	// The bytes of a Text must not change before 4096 more rows were written.
 	Text(column int, x []byte)
 	Row() error
 	Close() error
 }
 
-// ParquetSource is where a driver reads a file.
+// ParquetSource gives a driver access to a file.
 type ParquetSource struct {
 	ReadAt   func(p []byte, at int64) error       // fills p
-	Admit    func(bytes int64, what string) error // refuses memory that is not there
-	Progress func(bytes int64)                    // counts what was read
+	Admit    func(bytes int64, what string) error // returns an error if memory is not available
+	Progress func(bytes int64)                    // counts bytes read
 }
 
-// StoredColumn is a column of a file that is read.
+// StoredColumn is a column of a file being read.
 type StoredColumn struct {
 	Name  string
-	Type  ColumnType // BoolColumn of all that is neither numbers nor text
-	Of    string     // what Parquet calls its type
-	Other string     // what it has, if neither numbers nor text: lists, dates, decimals
+	Type  ColumnType // BoolColumn stands for all types that are neither numbers nor text
+	Of    string     // Parquet's name of the type
+	Other string     // the type, if it is neither numbers nor text: lists, dates, decimals
 }
 
 // ParquetFile is an open file.
 type ParquetFile struct {
-	Columns []StoredColumn // at the top of the schema
-	Rows    []int64        // of each row group
-	// Pages reads a column of numbers or texts in a row group.
+	Columns []StoredColumn // top-level columns of the schema
+	Rows    []int64        // the number of rows of each row group
+	// Pages returns the pages of a column of numbers or texts in a row group.
 	Pages func(column, group int) ParquetPages
 }
 
-// ParquetPages reads a column in a row group, in order.
+// ParquetPages reads a column in a row group sequentially.
 type ParquetPages interface {
-	// Words fills dst with the bits of the next numbers: integers extended to 64 bits, or the bits
-	// of a float64.
+	// Words fills dst with the next numbers: integers extended to 64 bits, or the bits of float64s.
 	Words(dst []uint64) error
-	// Texts calls each with the next n texts.
+	// Texts calls each with each of the next n texts.
 	Texts(n int, each func(text []byte) error) error
 }
 
-// MissingValue is the error of a row of a row group that has no value.
+// MissingValue is the error of a row without a value. Row is counted in its row group.
 type MissingValue struct{ Row int64 }
 
 func (*MissingValue) Error() string { return "nothing" }
 
-// ParquetDriver opens a file by its footer and the place where the footer begins, and begins one.
+// ParquetDriver is an implementation of Parquet. Open opens a file whose footer begins at end.
+// Create begins to write a file.
 type ParquetDriver struct {
 	Open   func(footer []byte, end int64, source ParquetSource) (*ParquetFile, error)
 	Create func(w io.Writer, columns []ParquetColumn) ParquetWriter
@@ -100,12 +99,12 @@ type ParquetDriver struct {
 
 var parquetDriver ParquetDriver
 
-// RegisterParquet is for the init function of the driver.
+// RegisterParquet registers the driver. The driver's init function calls it.
 func RegisterParquet(d ParquetDriver) { parquetDriver = d }
 
 var errNoParquet = errors.New("this program has no driver for Parquet: import _ \"github.com/superstep-go/superstep/drivers/parquet\"")
 
-// NewParquetWriter begins a table.
+// NewParquetWriter begins to write a table.
 func NewParquetWriter(w io.Writer, columns []ParquetColumn) (ParquetWriter, error) {
 	if parquetDriver.Create == nil {
 		return nil, errNoParquet
@@ -113,7 +112,7 @@ func NewParquetWriter(w io.Writer, columns []ParquetColumn) (ParquetWriter, erro
 	return parquetDriver.Create(w, columns), nil
 }
 
-// readFooter opens a file by its end.
+// readFooter reads the footer of a file and opens it with the driver.
 func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 	fault := func(found, expected string) error { return f.fault(found, expected) }
 	if parquetDriver.Open == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// parquet writes a table of edges: source, target and, if there are any, weight.
+// parquet writes a table of edges: source, target and, if the graph has weights, weight.
 func (w *writer) parquet() error {
 	if err := w.warnTable(Parquet); err != nil {
 		return err

@@ -6,55 +6,56 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// grammar says what a line of data looks like: one id, two, or two and a weight, between blanks.
+// grammar describes a line of data: one id, two, or two and a weight, separated by blanks.
 type grammar struct {
-	columns   int    // that are read: 1, 2 or 3
-	before    int    // columns between the ids and the weight, which are not looked at
-	after     int    // columns after all that are read, which are not looked at
-	marks     string // bytes that make a line a comment when they begin it
-	letter    byte   // of DIMACS: the first column of lines of data; that of comments is c
-	low, high uint64 // the ids there are
+	columns   int    // columns that are read: 1, 2 or 3
+	before    int    // ignored columns between the ids and the weight
+	after     int    // ignored columns after those that are read
+	marks     string // bytes that begin a comment line
+	letter    byte   // of DIMACS: the first column of a line of data; comments begin with c
+	low, high uint64 // range of ids
 	single    bool   // weights are rounded to single precision
-	lower     bool   // of a symmetric matrix: no column is larger than its row
-	more      bool   // any number of columns may follow, which are not looked at
-	// of lists: an edge is in those of both its ends, and the pair of the larger one is left out
+	lower     bool   // of a symmetric matrix: column <= row
+	more      bool   // any number of ignored columns may follow
+	// of lists: an edge is in the lists of both ends, and the copy in the list of the larger end is
+	// dropped
 	twice  bool
-	layout string      // the columns in words, for errors
-	csv    *csvGrammar // of a table; nil of columns between blanks
-	// of other formats, whose lines it reads; nil of columns between blanks and of tables
+	layout string      // description of the columns for errors
+	csv    *csvGrammar // of a table; otherwise nil
+	// of formats that are neither columns separated by blanks nor tables; otherwise nil
 	own   lineFormat
-	named *names.Table // of own: of ids that are text; nil of numbers
+	named *names.Table // for own, of ids that are text; nil if ids are numbers
 }
 
-// parser reads lines into columns. ids holds the endpoints one after another, weights one for each
-// line of data.
+// parser reads lines into columns. ids holds the endpoints of all lines, weights one weight for
+// each line of data.
 type parser struct {
 	grammar
 	ids             []uint64
 	weights         []float64
-	listed          []uint64    // of lists: the vertex of each line of data
-	balance         balance     // of lists: of their edges
-	names           names.Batch // of a table of names
+	listed          []uint64    // of lists: the vertex of each line
+	balance         balance     // of lists: the balance of their edges
+	names           names.Batch // of formats with names
 	lines, comments int
-	// of formats whose lines are numbered: how many lines of data come before, and how many of them
+	// of formats whose line numbers matter: the lines of data before this piece, and the lines that
 	// were read
 	first, rows int
-	limit       int // of malformed lines that may be left out
-	// those left out and, if they are more than the limit, one more. Their lines are counted from
-	// that of the data
+	limit       int // of malformed lines that may be skipped
+	// the skipped lines and, if there are more than limit, one more. Their numbers are counted from
+	// the beginning of the data
 	bad []*fault
-	cut cutter // of a table
+	cut cutter // for a table
 }
 
-// reset empties the columns and counts, and keeps the memory.
+// reset empties the columns and counters, and keeps their memory.
 func (p *parser) reset() {
 	p.ids, p.weights, p.lines, p.comments = p.ids[:0], p.weights[:0], 0, 0
 	p.first, p.rows = 0, 0
 	p.listed, p.balance, p.bad = p.listed[:0], balance{}, nil
 }
 
-// parse reads data, whole lines, until one is at fault, and by how many lines that may be left out
-// have been: p.bad then ends with it.
+// parse reads data, which is whole lines. It stops after more malformed lines than limit, or at one
+// that cannot be skipped. This line is then the last in p.bad.
 func (p *parser) parse(data []byte) {
 	if p.csv != nil {
 		p.parseCSV(data)
@@ -79,7 +80,7 @@ func (p *parser) parse(data []byte) {
 	}
 }
 
-// whole reads one line, or of one at fault nothing.
+// whole reads one line. A malformed line adds nothing.
 func (p *parser) whole(line []byte) *fault {
 	ids, weights, names, listed, balance := len(p.ids), len(p.weights), p.names.Len(), len(p.listed), p.balance
 	var f *fault
@@ -96,15 +97,15 @@ func (p *parser) whole(line []byte) *fault {
 	return f
 }
 
-// leave notes a fault, and reports whether its line is left out.
+// leave records a fault, and reports whether its line is skipped.
 func (p *parser) leave(f *fault) bool {
 	p.bad = append(p.bad, f)
 	return len(p.bad) <= p.limit && !f.fatal
 }
 
-// fast reads lines of the plain form, nothing but ids of up to 19 digits, a short weight, blanks
-// and columns that are not looked at, from data[at:] on, and returns where the first line begins
-// that is different. It accepts nothing that line refuses, with the same result.
+// fast reads plain lines from data[at:], and returns the beginning of the first line that is not
+// plain. A plain line has only ids of up to 19 digits, a short weight, blanks and ignored columns.
+// For every line it accepts, line gives the same result.
 func (p *parser) fast(data []byte, at int) int {
 	ids, weights, lines, letter := p.ids, p.weights, 0, p.letter
 	for at < len(data) {
@@ -166,8 +167,8 @@ func (p *parser) fast(data []byte, at int) int {
 	return at
 }
 
-// digits reads decimal digits from data[i:], which a byte that is none ends, and returns their
-// value, right for up to 19 of them, and where they end.
+// digits reads decimal digits from data[i:], which must contain a byte after them. It returns the
+// value, which is correct for up to 19 digits, and the end of the digits.
 func digits(data []byte, i int) (uint64, int) {
 	x := uint64(0)
 	for ; i < len(data); i++ {
@@ -180,8 +181,8 @@ func digits(data []byte, i int) (uint64, int) {
 	return x, i
 }
 
-// skipColumns skips n columns of bytes above the blank, each after blanks, and returns where they
-// end and whether they are there.
+// skipColumns skips n columns, each after blanks. It returns their end, and false if there are
+// fewer.
 func skipColumns(data []byte, i, n int) (int, bool) {
 	for ; n > 0; n-- {
 		from := i
@@ -200,12 +201,12 @@ func skipColumns(data []byte, i, n int) (int, bool) {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// trimLine removes the carriage return that ends a line and the blanks around it.
+// trimLine removes the carriage return at the end of a line, and the blanks around the rest.
 func trimLine(line []byte) []byte {
 	return bytes.Trim(bytes.TrimSuffix(line, []byte{'\r'}), " \t")
 }
 
-// cutField cuts the first column off a line that does not begin with a blank.
+// cutField returns the first column of a line that does not begin with a blank, and the rest.
 func cutField(line []byte) (field, rest []byte) {
 	end := bytes.IndexAny(line, " \t")
 	if end < 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// TestDecimal compares the fast way to read a number with strconv, bit by bit.
+// TestDecimal compares decimal with strconv, bit by bit.
 func TestDecimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	texts := []string{
@@ -47,7 +47,7 @@ func TestDecimal(t *testing.T) {
 	}
 }
 
-// TestPieces cuts a text into pieces of every size: together they are the text.
+// TestPieces cuts a text into pieces of every size. Joined, they are the text.
 func TestPieces(t *testing.T) {
 	for _, text := range []string{"a\nbb\n\n\nccc\ndddddddddddddddddd\ne", "a\n", "\n", "x", strings.Repeat("y", 50), "\n\n\n", "ab\ncd\n" + strings.Repeat("z", 5000) + "\nq"} {
 		for size := 1; size < 60; size++ {
@@ -83,7 +83,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestNumbering numbers ids of every kind and compares with a sorted list; ids that are not there
+// TestNumbering numbers ids of every kind and compares with a sorted list. Ids that do not occur
 // have no number.
 func TestNumbering(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -139,7 +139,7 @@ func contains(rising []uint64, id uint64) bool {
 	return found
 }
 
-// TestNoAllocation holds the parser to none for a line, slow or fast, once its columns are large
+// TestNoAllocation: neither the slow nor the fast parser allocates once its columns are large
 // enough.
 func TestNoAllocation(t *testing.T) {
 	for _, line := range []string{"12345\t67890\t0.25\n", "# comment\n", " 7 8 12345.6789012345678\n", "7 8 1e-3 \r\n"} {
@@ -189,7 +189,7 @@ func list(n int, weighted bool, id func(*rand.Rand) uint64) []byte {
 func dense(r *rand.Rand) uint64  { return r.Uint64N(1 << 20) }
 func sparse(r *rand.Rand) uint64 { return r.Uint64() >> 8 }
 
-// BenchmarkParse is one core's way from bytes to columns.
+// BenchmarkParse parses bytes into columns on one core.
 func BenchmarkParse(b *testing.B) {
 	for _, weighted := range []bool{false, true} {
 		b.Run(fmt.Sprintf("weighted=%t", weighted), func(b *testing.B) {
@@ -210,7 +210,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkRead is the whole way from a file in the system's cache to the packed list.
+// BenchmarkRead reads a file from the page cache into the packed list.
 func BenchmarkRead(b *testing.B) {
 	const size = 32 << 20
 	for _, file := range []struct {
@@ -223,7 +223,7 @@ func BenchmarkRead(b *testing.B) {
 		{"gz.el", func() string { return gz(string(list(size, false, dense))) }},
 		{"zst.el", func() string { return zst(string(list(size, false, dense))) }},
 		{"a.csv", func() string { return strings.ReplaceAll(string(list(size, false, dense)), "\t", ",") }},
-		{"quoted.csv", func() string { // half as many lines in as many bytes
+		{"quoted.csv", func() string { // half as many lines in the same number of bytes
 			lines := strings.Split(string(list(size/2, false, dense)), "\n")
 			for i, line := range lines[:len(lines)-1] {
 				lines[i] = `"` + strings.ReplaceAll(line, "\t", `","`) + `","x, y"`
@@ -256,7 +256,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite is the way from the packed list to a file.
+// BenchmarkWrite writes the packed list to a file.
 func BenchmarkWrite(b *testing.B) {
 	in := mustRead(b, put(b, "a.wel", string(list(16<<20, true, dense))),
 		ReadOptions{Weights: edges.Float64, Team: team(b, 2)})

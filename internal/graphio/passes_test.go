@@ -11,9 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// TestWeightsOfWholeBlocks has files of weights that end, too soon or too late, where a block of
-// the list ends, read whole and in parts: where nothing is cut the number
-// alone tells.
+// TestWeightsOfWholeBlocks has files with too few or too many weights that end at a block boundary
+// of the list. They are read as a whole and in parts. Only their number is wrong.
 func TestWeightsOfWholeBlocks(t *testing.T) {
 	const b = edges.BlockSize
 	for _, test := range []struct {
@@ -45,8 +44,8 @@ func TestWeightsOfWholeBlocks(t *testing.T) {
 	}
 }
 
-// TestChangedBetweenPasses changes a file when it, or the one before it, has been read once: what
-// was understood of it the first time does not hold any more.
+// TestChangedBetweenPasses changes a file after it, or the file before it, was read once. Then the
+// results of the first pass are no longer valid.
 func TestChangedBetweenPasses(t *testing.T) {
 	const n = 3 * edges.BlockSize
 	tuples := strings.Repeat(string(appendEdge(nil, 1, 2)), n)
@@ -70,8 +69,8 @@ func TestChangedBetweenPasses(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		files  map[string]string // the first to be read is a.*
-		at     int64             // how many bytes have been read when it happens
+		files  map[string]string // a.* is read first
+		at     int64             // the number of bytes read before the change
 		change func(path string) error
 		want   string
 	}{

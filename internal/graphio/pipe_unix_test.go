@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestPipe reads what is no regular file.
+// TestPipe reads pipes.
 func TestPipe(t *testing.T) {
 	for _, text := range []string{"1 2\n3 4\n", gz("1 2\n3 4\n"), "%%MatrixMarket matrix coordinate pattern general\n4 4 2\n1 2\n3 4\n"} {
 		path := filepath.Join(t.TempDir(), "pipe")
@@ -38,7 +38,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// TestSilentPipe gives up on a pipe that says nothing.
+// TestSilentPipe: reading stops when the context ends, even if the pipe's writer writes nothing.
 func TestSilentPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -61,8 +61,7 @@ func TestSilentPipe(t *testing.T) {
 
 var errEnough = errors.New("enough")
 
-// TestFileOfUnknownSize reads what calls itself a regular file of 0 bytes and has something in it:
-// files of /proc do.
+// TestFileOfUnknownSize reads a regular file that reports size 0 but has content, as in /proc.
 func TestFileOfUnknownSize(t *testing.T) {
 	const path = "/proc/self/environ"
 	if _, err := os.Stat(path); err != nil || os.Getenv("PATH") == "" {
@@ -75,7 +74,7 @@ func TestFileOfUnknownSize(t *testing.T) {
 	}
 }
 
-// TestPipeWithoutWriter gives up on a pipe that nobody opens to write to.
+// TestPipeWithoutWriter: reading a pipe without a writer stops when the context ends.
 func TestPipeWithoutWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -100,8 +99,8 @@ func TestPipeWithoutWriter(t *testing.T) {
 	}
 }
 
-// TestPipeWithoutReader gives up on a pipe that nobody opens to read from, or from which nobody
-// reads.
+// TestPipeWithoutReader: writing stops when the context ends, if nobody opens the pipe for reading,
+// or nobody reads from it.
 func TestPipeWithoutReader(t *testing.T) {
 	for _, name := range []string{"pipe", "pipe.gz", "pipe.zst"} {
 		for _, opened := range []bool{false, true} {
@@ -119,7 +118,7 @@ func TestPipeWithoutReader(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			done := make(chan error, 1)
 			go func() {
-				random := rand.NewChaCha8([32]byte{}) // it cannot be compressed
+				random := rand.NewChaCha8([32]byte{}) // incompressible
 				done <- WriteFile(ctx, path, 0o666, 2, func(w io.Writer) error {
 					_, err := io.CopyN(w, random, 8<<20)
 					return err
@@ -138,7 +137,7 @@ func TestPipeWithoutReader(t *testing.T) {
 	}
 }
 
-// TestPipeWithReader writes to a pipe what its reader gets, who comes late.
+// TestPipeWithReader writes to a pipe. The reader comes later and gets the data.
 func TestPipeWithReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -171,8 +170,8 @@ func TestPipeWithReader(t *testing.T) {
 	}
 }
 
-// TestSharesOfPipes: a part is of a regular file, also when one worker has all of it. A pipe that
-// nobody writes to is refused without waiting for it.
+// TestSharesOfPipes: parts can be read only from a regular file, even if one worker reads all of
+// it. A pipe is refused without waiting for a writer.
 func TestSharesOfPipes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

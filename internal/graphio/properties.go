@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// properties is what a Graphalytics .properties file says about the form of a graph.
+// properties is the content of a Graphalytics .properties file about a graph's form.
 type properties struct {
 	directed *bool
-	// The names of the columns that follow the ids in FILE.v and FILE.e, where there are entries of
-	// them, and which of the latter is the weight, by the entry of the algorithm SSSP.
+	// The names of the columns after the ids in FILE.v and FILE.e, nil without an entry. weight is
+	// the name of the column that the entry of algorithm SSSP names.
 	vertices, edges *[]string
 	weight          string
 }
 
-// weightColumn returns which of the edges' properties is the weight, from 0: the one that SSSP
-// takes, that of this name, or the only one.
+// weightColumn returns the index, from 0, of the weight among the edge properties: the property of
+// SSSP, the one named "weight", or the only one.
 func (p *properties) weightColumn() (int, bool) {
 	for _, name := range []string{p.weight, "weight"} {
 		if i := slices.Index(*p.edges, name); i >= 0 && name != "" {
@@ -30,8 +30,8 @@ func (p *properties) weightColumn() (int, bool) {
 	return 0, len(*p.edges) == 1
 }
 
-// readProperties reads the entries of the graph called name, or of whatever graph the file is about
-// when it is one that goes by another name. All other keys are ignored.
+// readProperties reads the entries of the graph called name. If there are none, and the file is
+// about one other graph, it reads that graph's entries. It ignores all other keys.
 //
 //	graph.NAME.directed = true
 //	graph.NAME.vertex-properties.names = age, height
@@ -61,7 +61,7 @@ func readProperties(f *file, name string) (*properties, error) {
 	return p, f.unchanged()
 }
 
-// addProperty adds what an entry says to the graph it is about.
+// addProperty adds an entry to the properties of its graph.
 func addProperty(graphs map[string]*properties, key, value string) *fault {
 	rest, ok := strings.CutPrefix(key, "graph.")
 	if !ok {
@@ -99,8 +99,8 @@ func propertyNames(value string) []string {
 	return strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(", \t", c) })
 }
 
-// nextProperty reads the next entry of a Java properties file: key, then = or : or a blank, then
-// value, where a line that ends with a backslash goes on in the next.
+// nextProperty reads the next entry of a Java properties file: the key, then = or : or a blank,
+// then the value. A line that ends with a backslash continues in the next line.
 func nextProperty(lines *lineReader) (key, value string, err error) {
 	text := ""
 	for text == "" {
@@ -131,28 +131,27 @@ func trimProperty(line []byte) string {
 	return strings.TrimLeft(strings.TrimSuffix(string(line), "\r"), " \t\f")
 }
 
-// goesOn reports whether text ends with a backslash that no other one escapes.
+// goesOn reports whether text ends with an unescaped backslash.
 func goesOn(text string) bool {
 	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
 }
 
-// property is a key, where a backslash escapes what would end it, and a value.
+// property matches a key, in which a backslash escapes separators, and a value.
 var property = regexp.MustCompile(`(?s)^((?:\\.|[^=: \t\f\\])*\\?)[ \t\f]*[=:]?[ \t\f]*(.*)$`)
 
 var escaped = regexp.MustCompile(`(?s)\\(.)`)
 
-// unescape removes the backslashes before characters. Names with \u in them are not those of any
-// key looked for.
+// unescape removes backslashes before characters. It does not decode \u: no known key needs it.
 func unescape(text string) string { return escaped.ReplaceAllString(text, "$1") }
 
-// Entry is one of a properties file. Line is that in which it ends.
+// Entry is an entry of a properties file. Line is the number of its last line.
 type Entry struct {
 	Value string
 	Line  int
 }
 
-// ReadEntries returns the entries of a Java properties file, such as Graphalytics has beside its
-// graphs. Of keys that come again the last entry counts.
+// ReadEntries returns the entries of a Java properties file, such as Graphalytics has for its
+// graphs. If a key is repeated, the last entry wins.
 func ReadEntries(r io.Reader, path string) (map[string]Entry, error) {
 	all, lines := map[string]Entry{}, &lineReader{r: bufio.NewReader(r)}
 	for {

@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// joined reads a file by shares and puts them together, the slow way. Its error is that of the
-// lowest rank.
+// joined reads a file in parts and joins these in a simple way. If there are errors, it returns the
+// one of the lowest rank.
 func joined(t testing.TB, path string, ranks, piece int, o ReadOptions) (graph, error) {
 	t.Helper()
 	shares := make([]*edges.RankInput, ranks)
@@ -114,7 +114,7 @@ func joined(t testing.TB, path string, ranks, piece int, o ReadOptions) (graph, 
 	return g, nil
 }
 
-// wantJoined compares what shares have together with what is read as a whole.
+// wantJoined compares the joined parts with the graph that is read as a whole.
 func wantJoined(t testing.TB, path string, ranks, piece int, o ReadOptions) {
 	t.Helper()
 	in, wrong := read(path, piece, o)
@@ -128,7 +128,7 @@ func wantJoined(t testing.TB, path string, ranks, piece int, o ReadOptions) {
 	}
 }
 
-// randomLines makes a text of lines, some of them odd, and with luck one of them wrong.
+// randomLines makes lines of text. Some are unusual, and maybe one is wrong.
 func randomLines(rng *rand.Rand, line func() string, bad []string) string {
 	var b strings.Builder
 	n := rng.IntN(120)
@@ -153,7 +153,7 @@ func randomLines(rng *rand.Rand, line func() string, bad []string) string {
 	return b.String()
 }
 
-// randomLists makes adjacency lists, with luck wrong in one place.
+// randomLists makes adjacency lists, maybe with one error.
 func randomLists(rng *rand.Rand, undirected bool) string {
 	n := 1 + rng.IntN(40)
 	lists, ids := make([][]int, n), rng.Perm(3 * n)[:n]
@@ -180,12 +180,12 @@ func randomLists(rng *rand.Rand, undirected bool) string {
 	}, []string{"1 x", "-1", "1,2"})
 }
 
-// TestShares: the shares of any number of ranks together are the whole, whatever is in the file and
-// wherever it is cut; and what is wrong with it is said in the same words.
+// TestShares: the parts of any number of ranks are together the whole graph, whatever the file
+// contains and wherever it is cut. Errors have the same texts.
 func TestShares(t *testing.T) {
 	team := parallel.NewTeam(3, false)
 	defer team.Close()
-	rounds := uint64(300) // FuzzShares goes on
+	rounds := uint64(300) // FuzzShares tests more
 	if testing.Short() {
 		rounds = 100
 	}
@@ -287,7 +287,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestSharesOfLargeCompressed: enough of a file that every rank has some pieces of it.
+// TestSharesOfLargeCompressed reads a file with several pieces for every rank.
 func TestSharesOfLargeCompressed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var b strings.Builder
@@ -309,7 +309,7 @@ func TestSharesOfLargeCompressed(t *testing.T) {
 			}
 			s.Close()
 		}
-		// Cut in the middle: whoever comes to the place says so.
+		// Cut in the middle: the rank that reads this place reports it.
 		cut := put(t, name, text[:len(text)/2])
 		wantJoined(t, cut, 3, 64<<10, ReadOptions{})
 	}
@@ -336,7 +336,7 @@ func FuzzShares(f *testing.F) {
 		if o.Format == Graph500 {
 			name = "a.bin"
 			if len(text) >= packedSize && len(text)%packedSize == 0 {
-				// An id as large as the text says would ask for as many vertices.
+				// An id as large as in the text would require as many vertices.
 				text = strings.Repeat("\x01\x02\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00",
 					len(text)/packedSize)
 			}
@@ -345,8 +345,8 @@ func FuzzShares(f *testing.F) {
 	})
 }
 
-// TestMarkAcrossParts: a table of a few bytes that begins with a byte order mark is read once, also
-// by so many ranks that parts end within the mark.
+// TestMarkAcrossParts: a small table with a byte order mark is read once, even if parts of many
+// ranks end within the mark.
 func TestMarkAcrossParts(t *testing.T) {
 	for _, text := range []string{"\xef\xbb\xbf1,2\n3,4\n", "\xef\xbb\xbf1,2", "\xef\xbb\xbf", "1,2\n3,4\n"} {
 		for ranks := 1; ranks <= 16; ranks++ {

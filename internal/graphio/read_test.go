@@ -19,7 +19,7 @@ const mtx = "%%MatrixMarket matrix coordinate "
 
 var yes, no = true, false
 
-// readTests are small files of every format, the graph in each, and what is said about it.
+// readTests are small files of every format, with their graphs and notes.
 var readTests = []struct {
 	name, text string
 	o          ReadOptions
@@ -156,7 +156,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestGraphalytics reads the examples of Graphalytics by every name they go by.
+// TestGraphalytics reads the examples of Graphalytics by each of their names.
 func TestGraphalytics(t *testing.T) {
 	for name, directed := range map[string]bool{"directed": true, "undirected": false} {
 		base := "testdata/graphalytics/example-" + name
@@ -219,7 +219,7 @@ func TestLDBCProperties(t *testing.T) {
 }
 
 // TestAgainstSlow reads lists of all kinds of ids, in pieces of all sizes, and compares with the
-// plain parser.
+// slow parser.
 func TestAgainstSlow(t *testing.T) {
 	kinds := map[string]func(*rand.Rand) uint64{
 		"dense":  func(r *rand.Rand) uint64 { return r.Uint64N(300) },
@@ -261,7 +261,7 @@ func TestAgainstSlow(t *testing.T) {
 
 func pick(r *rand.Rand, choice ...string) string { return choice[r.IntN(len(choice))] }
 
-// TestCancel ends reading in the middle.
+// TestCancel cancels reading.
 func TestCancel(t *testing.T) {
 	text := strings.Repeat("1 2\n", 10000)
 	packed := strings.Repeat(string(appendEdge(nil, 1, 2)), 10000)
@@ -281,7 +281,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestProgress wants rising reports that end with everything.
+// TestProgress: the reported progress rises and ends at the total.
 func TestProgress(t *testing.T) {
 	text := strings.Repeat("1 2\n", 90000)
 	packed := strings.Repeat(string(appendEdge(nil, 1, 2)), 10000)
@@ -313,8 +313,7 @@ func TestDirectoryBesideGraph(t *testing.T) {
 	}
 }
 
-// TestOtherColumns reads lists with columns beside the ids and the weight, which are left alone, in
-// pieces of all sizes.
+// TestOtherColumns reads lists with additional columns, which are ignored, in pieces of all sizes.
 func TestOtherColumns(t *testing.T) {
 	want := graph{[]uint64{1, 2, 3}, [][2]uint64{{1, 2}, {2, 3}, {3, 1}}, []float64{0.5, -2, 7}}
 	plain := graph{want.vertices, want.tuples, nil}

@@ -7,15 +7,15 @@ import (
 	"math"
 )
 
-// A record of a table is a line, or several where a field in quotes has line breaks in it. Where
-// records end is told by the quotes that open a field: those after the beginning of the record or a
-// delimiter, with blanks between at most. A quote twice within quotes is one of the text; every
-// other one ends the field, and whatever else there is up to the next delimiter or line break may
-// be malformed, but does not open quotes.
+// A record of a table is one line, or several if a quoted field contains line breaks. The opening
+// quotes of fields determine where records end. A quote opens a field if only blanks stand between
+// it and the beginning of the record or a delimiter. Within quotes, a doubled quote is part of the
+// text. Any other quote ends the field. The rest up to the next delimiter or line break may be
+// malformed, but cannot open quotes.
 
-// recordEnd returns where the newline is that ends the record of which data[from] is a part outside
-// of quotes, or -1 if there is none, or quotes do not end. Data begins with a record, or within one
-// that data[:from] ends the quotes of.
+// recordEnd returns the position of the newline that ends the record at data[from], which is
+// outside quotes. It returns -1 if there is none, or if quotes do not end. Data begins with a
+// record, or within a quoted field that ends in data[:from].
 func (c *csvGrammar) recordEnd(data []byte, from int) int {
 	end := from - 1
 	for at := from; ; {
@@ -40,7 +40,7 @@ func (c *csvGrammar) recordEnd(data []byte, from int) int {
 	}
 }
 
-// opens reports whether the quote at data[i], which is not within others, opens a field.
+// opens reports whether the quote at data[i], which is not within quotes, opens a field.
 func (c *csvGrammar) opens(data []byte, i int) bool {
 	for i--; i >= 0; i-- {
 		switch b := data[i]; {
@@ -53,7 +53,8 @@ func (c *csvGrammar) opens(data []byte, i int) bool {
 	return true
 }
 
-// closing returns where the quote is that ends the field whose text begins at data[at], or -1.
+// closing returns the position of the quote that ends the field whose text begins at data[at], or
+// -1.
 func closing(data []byte, at int) int {
 	for {
 		i := bytes.IndexByte(data[at:], '"')
@@ -67,8 +68,8 @@ func closing(data []byte, at int) int {
 	}
 }
 
-// ends returns where the records of data end, after their newlines, in rising order. data[from] is in
-// the first of them and outside of quotes.
+// ends returns the ends of the records in data, after their newlines, in rising order. data[from]
+// is in the first record and outside quotes.
 func (c *csvGrammar) ends(data []byte, from int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for at := from; ; {
@@ -80,8 +81,8 @@ func (c *csvGrammar) ends(data []byte, from int) iter.Seq[int] {
 	}
 }
 
-// lastEnd returns where the last record of data that is complete ends, after its newline; 0 if
-// there is none. Data begins with a record.
+// lastEnd returns the end of the last complete record in data, after its newline, or 0. Data begins
+// with a record.
 func (c *csvGrammar) lastEnd(data []byte) (last int) {
 	if bytes.IndexByte(data, '"') < 0 {
 		return bytes.LastIndexByte(data, '\n') + 1
@@ -91,8 +92,8 @@ func (c *csvGrammar) lastEnd(data []byte) (last int) {
 	return last
 }
 
-// endAfter returns where the first record begins that does so at data[over:] or later, 0 if data
-// does not tell. Data begins with a record.
+// endAfter returns the beginning of the first record that begins at data[over:] or later, or 0 if
+// data is too short. Data begins with a record.
 func (c *csvGrammar) endAfter(data []byte, over int) int {
 	for at := range c.ends(data, 0) {
 		if at >= over {
@@ -102,8 +103,8 @@ func (c *csvGrammar) endAfter(data []byte, over int) int {
 	return 0
 }
 
-// eachRecord calls each with the records of a table that begin at a place or later, in order, and
-// where and in which line they begin. cut cuts them, as cutRecord does.
+// eachRecord calls each with the records of a table that begin at from or later, in order, with
+// their offset and line. cut cuts off a record, as cutRecord does.
 func (c *csvGrammar) eachRecord(ctx context.Context, f *file, from start,
 	cut func(data []byte) (record, rest []byte, ends bool),
 	each func(record []byte, at int64, line int) error,
@@ -136,8 +137,8 @@ func (c *csvGrammar) eachRecord(ctx context.Context, f *file, from start,
 	}
 }
 
-// cutRecord cuts the first record off data, which ends with a newline, and reports whether its
-// quotes end. One whose quotes do not is all there is.
+// cutRecord cuts the first record off data, which ends with a newline. ends reports whether its
+// quotes end; if not, the record is all of data.
 func (c *csvGrammar) cutRecord(data []byte) (record, rest []byte, ends bool) {
 	end := c.recordEnd(data, 0)
 	if ends = end >= 0; !ends {

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// allRows returns the rows of a table, as they are cut where it is read.
+// allRows returns the rows of a table, cut by the code under test.
 func allRows(text string, delimiter byte) (rows [][]string, bad *fault) {
 	c := &csvGrammar{delimiter: delimiter}
 	data := []byte(strings.TrimPrefix(text, "\xef\xbb\xbf"))
@@ -38,8 +38,8 @@ func allRows(text string, delimiter byte) (rows [][]string, bad *fault) {
 	return rows, nil
 }
 
-// FuzzCSVLikeGo: what encoding/csv reads is read as it does, but for blanks around fields; and so
-// does the slow parser, of anything.
+// FuzzCSVLikeGo: if encoding/csv accepts a table, the result here is the same, except for blanks
+// around fields. The slow parser agrees for every input.
 func FuzzCSVLikeGo(f *testing.F) {
 	for _, text := range []string{
 		"a,b\n", "\"a\nb\",c\n\"d\"\"\r\n\",e\r\n", "a,\"b\n", "\"a\"x,b\n", "\n\n \"a\n\" , b\n",
@@ -77,7 +77,7 @@ func FuzzCSVLikeGo(f *testing.F) {
 			}
 			return all
 		}
-		// a carriage return alone is refused here
+		// here, a single carriage return is refused
 		if strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") {
 			return
 		}
@@ -87,13 +87,13 @@ func FuzzCSVLikeGo(f *testing.F) {
 	})
 }
 
-// randomTable makes a table of numbers with texts between them, some of several lines.
+// randomTable makes a table of numbers with texts between them. Some texts have several lines.
 func randomTable(rng *rand.Rand, n int) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	w.UseCRLF = rng.IntN(2) == 0
 	texts := []string{"", "x", "a,b", "line\nbreak", "\n\n", `say "hi"`, "\"\n\"", "1,2,3\n4,5,6\n", strings.Repeat("long\n", 30), ",\n\"", "\n\""}
-	_ = w.Write([]string{"from", "note", "to", "rest"}) // into a Builder
+	_ = w.Write([]string{"from", "note", "to", "rest"}) // writing to a Builder cannot fail
 	for range n {
 		if rng.IntN(40) == 0 {
 			w.Flush()
@@ -105,7 +105,7 @@ func randomTable(rng *rand.Rand, n int) string {
 	return b.String()
 }
 
-// wantTable compares a table of numbers with what encoding/csv reads.
+// wantTable returns the graph of a table of numbers, read with encoding/csv.
 func wantTable(t *testing.T, text string) (want graph) {
 	t.Helper()
 	r := csv.NewReader(strings.NewReader(text))
@@ -132,7 +132,7 @@ func wantTable(t *testing.T, text string) (want graph) {
 	return want
 }
 
-// TestRecords: line breaks in quotes, wherever pieces are cut, and whatever the ranks.
+// TestRecords reads line breaks in quotes, with any cuts between pieces and any number of ranks.
 func TestRecords(t *testing.T) {
 	team := team(t, 3)
 	for seed := range uint64(120) {
@@ -158,7 +158,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestRecordErrors: a fault within a record of several lines has the line it is in.
+// TestRecordErrors: the error for a fault in a record of several lines names the line of the fault.
 func TestRecordErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"from,to\n\"a\nb\",c\n\"d\n\n\",\n":   `a.csv:6:3: found nothing in "to", expected a vertex`,
@@ -166,7 +166,7 @@ func TestRecordErrors(t *testing.T) {
 		"from,to\na,b\nc,\"d\ne,f\n":          `a.csv:3:3: found quotes that do not end, expected a " that ends them`,
 		"from,to\n\"a\nb\",\"c\n":             `a.csv:3:4: found quotes that do not end, expected a " that ends them`,
 		"from,to,cost\n\"a\nb\", c ,\" x\"\n": `a.csv:3:8: found the weight " x" in "cost", expected a number`,
-		// which ends, so that what reads on beyond the limit is told from what does not
+		// the record ends, to distinguish a reader that continues beyond the limit
 		"from,to\na,b\n\"" + strings.Repeat("c\n",
 			1<<20) + "\",d\n": `a.csv:3:1: found a record of more than 1 MiB: "\"` + strings.Repeat(`c\n`,
 			39) + `c"..., expected quotes that end, and shorter ones`,
@@ -176,7 +176,7 @@ func TestRecordErrors(t *testing.T) {
 		path := put(t, "a.csv", text)
 		small := 7
 		if len(text) > 1<<20 {
-			small = 1 << 12 // each piece looks at the record from its beginning on
+			small = 1 << 12 // each piece scans the record from its beginning
 		}
 		for _, piece := range []int{small, 1 << 20} {
 			_, err := read(path, piece, ReadOptions{Team: team(t, 2), Weights: edges.Float64})

@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// lines is part of lines or, of a table, records.
+// lines returns a source of whole lines or, for a table, of whole records, in one part of the
+// content.
 func (f *file) lines(from int64, size int, rank, ranks int, c *csvGrammar) source {
 	src := f.part(from, size, false, rank, ranks)
 	if c == nil {
@@ -28,20 +29,20 @@ func (f *file) lines(from int64, size int, rank, ranks int, c *csvGrammar) sourc
 	return src
 }
 
-// recordSource reads pieces of a plain file that is a table, those records that begin in [lo, end).
-// A line break may be within quotes, and what is within is known from the beginning of the record
-// alone: one goroutine at a time reads and cuts, which takes little, while the others parse.
+// recordSource reads pieces of a plain file that is a table: the records that begin in [lo, end). A
+// line break may be within quotes, and only the beginning of the record tells whether it is. So one
+// goroutine at a time reads and cuts, which takes little time, while the others parse.
 type recordSource struct {
 	streamSource
 	from, lo int64
-	window   int64 // how much before lo is looked at first
+	window   int64 // how far before lo the first search begins
 	synced   sync.Once
 	failed   error
 }
 
 func (s *recordSource) span() edges.Span { return edges.Span{From: s.lo, To: s.end, Size: s.f.size()} }
 
-// before counts the lines before the first record.
+// before returns the number of lines before the first record.
 func (s *recordSource) before() (int, error) { return s.f.newlines(s.from, s.first) }
 
 func (s *recordSource) next(ctx context.Context, p *piece) error {
@@ -57,11 +58,11 @@ func (s *recordSource) next(ctx context.Context, p *piece) error {
 	return s.streamSource.next(ctx, p)
 }
 
-// sync returns where the first record begins that does so at lo or later. Whether lo is within
-// quotes is told by the lines before it: read as if they began within, and as if not, both soon
-// agree on where a record begins, and from there on on all. They may not where there are no quotes:
-// but then quotes that go on to lo would be those of a record that is too long, which is an error
-// of an earlier part.
+// sync returns the beginning of the first record that begins at lo or later. The text before lo
+// tells whether lo is within quotes. sync reads it twice: as if it began outside quotes, and as if
+// it began within. Soon both find the same beginning of a record, and agree from there on. Without
+// quotes in the text they may never agree. But then quotes that reach lo would make a record that
+// is too long, and an earlier part reports that.
 func (s *recordSource) sync() (int64, error) {
 	if s.lo <= s.from {
 		return s.lo, nil
@@ -86,7 +87,7 @@ func (s *recordSource) sync() (int64, error) {
 			}
 		}
 		outside := slices.AppendSeq([]int{0}, s.csv.ends(data[first:], 0))
-		from := 0 // where it is certain that a record begins
+		from := 0 // a record certainly begins here
 		if base > s.from {
 			if from = s.agreed(outside, data[first:]); from < 0 && s.lo-base > 2*maxLine && bytes.IndexByte(data[:s.lo-base], '"') < 0 {
 				from = 0
@@ -98,7 +99,7 @@ func (s *recordSource) sync() (int64, error) {
 					return min(base+int64(first+at), s.f.size()), nil
 				}
 			}
-			if whole || ahead > 2*maxLine { // a record that does not end, or too late
+			if whole || ahead > 2*maxLine { // the record does not end, or is too long
 				return s.f.size(), nil
 			}
 			ahead *= 8
@@ -108,8 +109,8 @@ func (s *recordSource) sync() (int64, error) {
 	}
 }
 
-// agreed returns the first place where a record begins also if data begin within quotes, or -1.
-// outside are the places where one does else.
+// agreed returns the first beginning of a record that is found even if data begins within quotes,
+// or -1. outside has the beginnings that are found if data begins outside quotes.
 func (s *recordSource) agreed(outside []int, data []byte) int {
 	end := closing(data, 0) + 1
 	if end == 0 {

@@ -10,10 +10,10 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// A serialized graph of the GAP Benchmark Suite (S. Beamer, src/writer.h), .sg, or .wsg with
-// weights. Numbers are little-endian; vertices are signed numbers of 32 bits from 0 on. An edge of
-// an undirected graph is in the lists of both its ends; a directed graph has the lists of
-// in-neighbours, too, which say nothing new.
+// A serialized graph of the GAP Benchmark Suite (S. Beamer, src/writer.h): .sg, or .wsg with
+// weights. Numbers are little-endian. Vertices are signed 32-bit numbers from 0. An edge of an
+// undirected graph is in the lists of both its ends. A directed graph also has the lists of
+// in-neighbours, which are redundant.
 //
 //	0          1         9         17                     17 + 8(n+1)
 //	| directed | edges m | nodes n | offsets, n+1 (int64) | neighbours, m (int32; in .wsg int32 vertex, int32 weight) |
@@ -26,7 +26,7 @@ type serialized struct {
 	weighted bool
 }
 
-// recordSize is the size of a neighbour.
+// recordSize returns the size of a neighbour in bytes.
 func (h *serialized) recordSize() int64 {
 	if h.weighted {
 		return 8
@@ -34,11 +34,11 @@ func (h *serialized) recordSize() int64 {
 	return 4
 }
 
-// neighbors is where the neighbours begin.
+// neighbors returns the offset of the neighbours in the file.
 func (h *serialized) neighbors() int64 { return serializedHead + 8*(h.nodes+1) }
 
-// readSerialized reads a serialized graph. Its vertices are 0 to n-1. The neighbours are cut into
-// equal parts, of which each finds in the offsets whose they are.
+// readSerialized reads a serialized graph. Its vertices are 0 to n-1. The array of neighbours is
+// cut into equal parts. Each part finds the vertices of its neighbours in the offsets.
 func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput, error) {
 	weighted := r.format == SerializedW
 	h, err := serializedHeader(f, weighted)
@@ -88,7 +88,7 @@ func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput,
 	})
 }
 
-// serializedHeader reads the header, and compares it with the size of the file.
+// serializedHeader reads the header and checks it against the size of the file.
 func serializedHeader(f *file, weighted bool) (*serialized, error) {
 	if err := f.random("a serialized graph that is not compressed"); err != nil {
 		return nil, err
@@ -122,8 +122,8 @@ func serializedHeader(f *file, weighted bool) (*serialized, error) {
 	return h, nil
 }
 
-// checkOffsets checks this rank's part of the offsets: they begin with 0, rise, and end with the
-// number of edges.
+// checkOffsets checks this rank's part of the offsets: they begin with 0, do not fall, and end with
+// the number of edges.
 func (r *reader) checkOffsets(ctx context.Context, f *file, h *serialized) error {
 	lo, hi := edges.Part(int(h.nodes)+1, r.rank, r.ranks)
 	src := &fileSource{f: f, from: serializedHead, size: int64(r.piece/8+1) * 8, records: true}
@@ -151,20 +151,20 @@ func (r *reader) checkOffsets(ctx context.Context, f *file, h *serialized) error
 	return err
 }
 
-// offset reads the offset of a node.
+// offset reads the offset of a node's list.
 func (h *serialized) offset(f *file, node int64) (int64, error) {
 	var b [8]byte
 	err := f.readAt(b[:], serializedHead+8*node)
 	return int64(binary.LittleEndian.Uint64(b[:])), err
 }
 
-// offsetsAtOnce is how many offsets are read at a time.
+// offsetsAtOnce is the number of offsets that are read at a time.
 const offsetsAtOnce = 4096
 
-// lists adds the neighbours in data, of which the first has the number at, to what q has read.
+// lists adds the neighbours in data to q. at is the index of the first of them.
 func (h *serialized) lists(f *file, q *parser, at int64, data []byte) error {
 	var failed error
-	// the last whose list begins at or before at
+	// the last node whose list begins at or before at
 	node := int64(sort.Search(int(h.nodes), func(i int) bool {
 		begins, err := h.offset(f, int64(i)+1)
 		if err != nil {

@@ -2,12 +2,12 @@ package graphio
 
 import "github.com/superstep-go/superstep/internal/edges"
 
-// mayLeave returns how many malformed lines may still be left out.
+// mayLeave returns how many more malformed lines may be skipped.
 func (r *reader) mayLeave() int { return max(r.SkipBad-len(r.skipped), 0) }
 
-// leaveOut notes the malformed lines of batches, those of a source, in their order, until they are
-// more than may be left out: that line is the fault it returns. A rank whose lines alone are too
-// many notes that one as well, and leaves it to all of them to tell which is the first too many.
+// leaveOut records the malformed lines of a source's batches in their order. It returns a fault for
+// the first line that exceeds the limit. A rank that alone exceeds the limit records this line,
+// too, because only all ranks together know which line is the first one too many.
 func (r *reader) leaveOut(f *file, src source, from start, batches []batch) error {
 	before, err := src.before()
 	if err != nil {
@@ -32,7 +32,7 @@ func (r *reader) leaveOut(f *file, src source, from start, batches []batch) erro
 	return nil
 }
 
-// tooManyBad is the fault of a line that may not be left out, where others were.
+// tooManyBad adds the limit to the fault of a line that exceeds it.
 func (r *reader) tooManyBad(bad *fault) error {
 	if r.SkipBad > 0 && !bad.fatal {
 		bad.expected += " " + edges.TooManySkipped(r.SkipBad)

@@ -11,8 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// TestSkipBad: malformed lines are left out and noted, up to as many as are allowed; one more is
-// the fault.
+// TestSkipBad: malformed lines are skipped and noted, up to the limit. One more is an error.
 func TestSkipBad(t *testing.T) {
 	team := team(t, 3)
 	for seed := range uint64(150) {
@@ -28,7 +27,7 @@ func TestSkipBad(t *testing.T) {
 			good := fmt.Sprint(rng.IntN(50), sep, rng.IntN(50))
 			if line > 0 && rng.IntN(6) == 0 {
 				w := wrong[rng.IntN(len(wrong))]
-				if strings.HasSuffix(w, `"2`) { // it would go on
+				if strings.HasSuffix(w, `"2`) { // the quotes would continue in the next line
 					w = "?"
 				}
 				fmt.Fprintln(&text, w)
@@ -78,8 +77,8 @@ func wantSkipped(t *testing.T, got, want []string) {
 	}
 }
 
-// TestSkipBadOfOtherLines is TestSkipBad of formats that are no columns between blanks. A line is
-// left out with all it has: edges, weights and names.
+// TestSkipBadOfOtherLines is TestSkipBad for formats that are not columns separated by blanks.
+// Skipping a line skips all its edges, weights and names.
 func TestSkipBadOfOtherLines(t *testing.T) {
 	team := team(t, 3)
 	for seed := range uint64(120) {
@@ -128,7 +127,7 @@ func TestSkipBadOfOtherLines(t *testing.T) {
 		}
 		wantSkipped(t, in.Skipped, bad)
 		in.Close()
-		// joined does not count what ranks have left out
+		// joined does not count skipped lines
 		if want.Names == nil && o.Format != DIMACS {
 			got, err := joined(t, path, 1+rng.IntN(4), piece, o)
 			if err != nil {
@@ -158,7 +157,7 @@ func TestSkipBadOfOtherLines(t *testing.T) {
 	path = put(t, "a.giraph", "[1,0,[[2,1]]]\nx\n[1,0,[[1,1]]]\n")
 	_, err = read(path, pieceSize, ReadOptions{Format: Giraph, SkipBad: 1})
 	wantError(t, err, path, "a.giraph:3:1: found vertex 1 again, expected every vertex once")
-	// the record of open quotes is one line
+	// a record with open quotes counts as one line
 	for _, text := range []string{"id\n007\n1\n2\n1\n5\n6\n", "id\n\"7\n1\n2\n1\n5\n6\n"} {
 		vertices := put(t, "v.csv", text)
 		_, err = read(put(t, "e.csv", "source,target\n1,2\n"), pieceSize,
@@ -168,8 +167,8 @@ func TestSkipBadOfOtherLines(t *testing.T) {
 	}
 }
 
-// TestSkipBadOfRanks: a rank that has more malformed lines than all may have leaves it to all of
-// them to tell which is one too many.
+// TestSkipBadOfRanks: if one rank exceeds the limit of malformed lines, it does not fail. All ranks
+// together find the line that is one too many.
 func TestSkipBadOfRanks(t *testing.T) {
 	path := put(t, "a.el", strings.Repeat("1 2\n", 50)+strings.Repeat("x\n", 50))
 	r := newReader(ReadOptions{SkipBad: 2}, 10)
@@ -185,8 +184,8 @@ func TestSkipBadOfRanks(t *testing.T) {
 	}
 }
 
-// TestSkipBadElsewhere: of a matrix the entries left out count, and of a graph of LDBC a vertex
-// whose line is left out is not there.
+// TestSkipBadElsewhere: skipped entries of a matrix count as entries. If a vertex's line in a graph
+// of LDBC is skipped, the vertex does not exist.
 func TestSkipBadElsewhere(t *testing.T) {
 	path := put(t, "a.mtx",
 		"%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 2\n9 1\n2 3\n")

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// graph is what a file means, as plainly as can be: ids of vertices, rising, and tuples of ids.
+// graph is the content of a file in the simplest form: sorted ids of vertices, and tuples of ids.
 type graph struct {
 	vertices []uint64
 	tuples   [][2]uint64
-	weights  []float64 // nil when there are none
+	weights  []float64 // nil if there are none
 }
 
-// badLine is the line at which a slow parser stopped; 0 is none, -1 the file as a whole.
+// badLine is the line at which a slow parser stopped. 0 means none, -1 the file as a whole.
 type badLine int
 
-// slowLines is the text parser without any speed: all lines of data, split into columns.
+// slowLines is a simple text parser. It returns all lines of data, split into columns.
 func slowLines(data, marks string) (lines [][]string, numbers []int, bad badLine) {
 	if strings.HasPrefix(data, "\xff\xfe") || strings.HasPrefix(data, "\xfe\xff") {
 		return nil, nil, 1
@@ -38,8 +38,8 @@ func slowLines(data, marks string) (lines [][]string, numbers []int, bad badLine
 	return lines, numbers, 0
 }
 
-// slowList is the twin of the parser of edge lists, of as many columns as given, of which it reads
-// three.
+// slowList is the simple counterpart of the edge list parser. Lines have the given number of
+// columns; at most three are used.
 func slowList(data, marks string, columns int, low, high uint64, size int) (ids []uint64, weights []float64, bad badLine) {
 	lines, numbers, bad := slowLines(data, marks)
 	for i, fields := range lines {
@@ -70,7 +70,7 @@ func slowList(data, marks string, columns int, low, high uint64, size int) (ids 
 	return ids, weights, bad
 }
 
-// slowGraph is the graph of an edge list whose vertices are the ids it names.
+// slowGraph returns the graph of an edge list. Its vertices are the ids that occur.
 func slowGraph(ids []uint64, weights []float64) graph {
 	g := graph{weights: weights}
 	for i := 0; i < len(ids); i += 2 {
@@ -81,13 +81,13 @@ func slowGraph(ids []uint64, weights []float64) graph {
 	return g
 }
 
-// slowLDBC is the twin of readLDBC without properties.
+// slowLDBC is the simple counterpart of readLDBC without properties.
 func slowLDBC(v, e string, columns int) (graph, badLine) {
 	lines, _, bad := slowLines(v, "#%")
 	if bad != 0 {
 		return graph{}, -1
 	}
-	var firsts []string // what follows is not the reader's
+	var firsts []string // the reader ignores further columns
 	for _, fields := range lines {
 		firsts = append(firsts, fields[0])
 	}
@@ -113,7 +113,7 @@ func slowLDBC(v, e string, columns int) (graph, badLine) {
 	return g, 0
 }
 
-// slowMTX is the twin of readMatrixMarket.
+// slowMTX is the simple counterpart of readMatrixMarket.
 func slowMTX(data string) (g graph, symmetric bool, bad badLine) {
 	head, _, _ := strings.Cut(strings.TrimPrefix(data, "\xef\xbb\xbf"), "\n")
 	banner := strings.Fields(strings.ToLower(head))
@@ -156,7 +156,7 @@ func slowMTX(data string) (g graph, symmetric bool, bad badLine) {
 	return g, banner[4] == "symmetric", 0
 }
 
-// slowGraph500 is the twin of readGraph500.
+// slowGraph500 is the simple counterpart of readGraph500.
 func slowGraph500(data []byte) (g graph, bad badLine) {
 	if len(data)%12 != 0 || len(data) == 0 {
 		return g, -1
@@ -174,7 +174,7 @@ func slowGraph500(data []byte) (g graph, bad badLine) {
 	if last > math.MaxUint32 || last >= mostVertices(len(g.tuples)) {
 		return g, -1
 	}
-	if len(data) > 0 && last < 1<<20 { // larger ones are compared by number alone
+	if len(data) > 0 && last < 1<<20 { // for larger graphs only the number of vertices is compared
 		for id := uint64(0); id <= last; id++ {
 			g.vertices = append(g.vertices, id)
 		}

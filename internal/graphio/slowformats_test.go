@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// slowWeight is a weight as slowList has it.
+// slowWeight parses a weight as slowList does.
 func slowWeight(text string) (float64, bool) {
 	if text == "" || strings.ContainsAny(text, " \t\n\r#%") {
 		return 0, false
@@ -24,7 +24,7 @@ func slowWeight(text string) (float64, bool) {
 	return weights[0], true
 }
 
-// slowID is an id of a range.
+// slowID parses an id in a range.
 func slowID(text string, low, high uint64) (uint64, bool) {
 	if text == "" || strings.Trim(text, "0123456789") != "" {
 		return 0, false
@@ -33,7 +33,8 @@ func slowID(text string, low, high uint64) (uint64, bool) {
 	return id, err == nil && id >= low && id <= high
 }
 
-// rawLines are the lines of a text, without what ends them; ok is false if no text has such.
+// rawLines returns the lines of a text without their endings. ok is false if the text is not
+// readable.
 func rawLines(data string) (lines []string, ok bool) {
 	if strings.HasPrefix(data, "\xff\xfe") || strings.HasPrefix(data, "\xfe\xff") ||
 		strings.Contains(data, "\x00") {
@@ -52,7 +53,7 @@ func rawLines(data string) (lines []string, ok bool) {
 	return lines, true
 }
 
-// slowScalar is the text of a string or a number of JSON.
+// slowScalar returns the text of a string or a number in JSON.
 func slowScalar(raw json.RawMessage) (text string, number, ok bool) {
 	if len(raw) > 0 && raw[0] == '"' {
 		return text, false, json.Unmarshal(raw, &text) == nil
@@ -66,8 +67,8 @@ func slowScalar(raw json.RawMessage) (text string, number, ok bool) {
 	return n.String(), true, true
 }
 
-// slowJSONLines is the twin of readJSONLines, of the members source, target and weight: the edges
-// as describe has them.
+// slowJSONLines is the simple counterpart of readJSONLines, for the members source, target and
+// weight. It returns edges in the form of describe.
 func slowJSONLines(data string, named, weighted bool) (parts []string, ok bool) {
 	lines, ok := rawLines(data)
 	for _, line := range lines {
@@ -126,7 +127,7 @@ func slowJSONLines(data string, named, weighted bool) (parts []string, ok bool) 
 	return parts, ok && len(parts) > 0
 }
 
-// slowGiraph is the twin of readGiraph, of directed graphs.
+// slowGiraph is the simple counterpart of readGiraph for directed graphs.
 func slowGiraph(data string) (g graph, ok bool) {
 	lines, ok := rawLines(data)
 	g.weights = []float64{}
@@ -174,7 +175,7 @@ func slowGiraph(data string) (g graph, ok bool) {
 	return g, ok && len(g.vertices) > 0
 }
 
-// slowDIMACS is the twin of readDIMACS.
+// slowDIMACS is the simple counterpart of readDIMACS.
 func slowDIMACS(data string) (g graph, ok bool) {
 	lines, ok := rawLines(data)
 	var kind string
@@ -230,7 +231,7 @@ func slowDIMACS(data string) (g graph, ok bool) {
 	return g, ok
 }
 
-// slowMETIS is the twin of readMETIS.
+// slowMETIS is the simple counterpart of readMETIS.
 func slowMETIS(data string) (g graph, ok bool) {
 	lines, ok := rawLines(data)
 	var header []uint64
@@ -332,7 +333,7 @@ func slowMETIS(data string) (g graph, ok bool) {
 	return g, ok
 }
 
-// slowSerialized is the twin of readSerialized.
+// slowSerialized is the simple counterpart of readSerialized.
 func slowSerialized(data []byte, weighted bool) (g graph, ok bool) {
 	if len(data) < 25 || data[0] > 1 {
 		return g, false

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// formatOfName returns the format that a file's name tells, or "".
+// formatOfName returns the format of a file name's suffix, or "".
 func formatOfName(path string) Format {
 	base, _ := splitCodec(path)
 	return extensions[strings.ToLower(filepath.Ext(base))]
 }
 
-// formatOfContent returns the format of a text file that begins with head, when its name says
-// format. A Matrix Market header tells more than a name, and so does the number of columns in an
-// edge list without weights in its name.
+// formatOfContent returns the format of a text file that begins with head. format is the format of
+// its name. A Matrix Market header overrides the name. So does the number of columns of an edge
+// list, if the name does not promise weights.
 func formatOfContent(format Format, head []byte) Format {
 	head, _ = bytes.CutPrefix(head, utf8BOM)
 	if isMatrixMarket(head) {
@@ -39,7 +39,8 @@ func formatOfContent(format Format, head []byte) Format {
 	return format
 }
 
-// lookOf returns the format that a file is plainly of, whose name does not tell, or "".
+// lookOf returns the format of a file that its content clearly shows, or "". The name does not tell
+// it.
 func lookOf(head []byte) Format {
 	if bytes.HasPrefix(head, []byte(parquetMagic)) {
 		return Parquet
@@ -73,8 +74,8 @@ func lookOf(head []byte) Format {
 	return ""
 }
 
-// columns counts the columns of the first line of data in the head of an edge list; 0 when there is
-// none, and 1 when a bad line comes before it.
+// columns returns the number of columns of the first line of data at the beginning of an edge list.
+// It returns 0 if there is none, and 1 if a bad line comes first.
 func columns(head []byte) (n int) {
 	line, _, bad := firstLine(bytes.TrimPrefix(head, utf8BOM))
 	if bad {
@@ -86,7 +87,7 @@ func columns(head []byte) (n int) {
 	return n
 }
 
-// isLDBCBase reports whether path names no file, but the vertices and the edges beside it exist.
+// isLDBCBase reports whether there is no file path, but the files path.v and path.e exist.
 func isLDBCBase(path string) bool {
 	if exists(path) {
 		return false
@@ -96,9 +97,9 @@ func isLDBCBase(path string) bool {
 	return v && e
 }
 
-// Present returns an error when there is no file of the name given and, where the format is not
-// known, none of a graph of LDBC that goes by this name without an ending; where the format is
-// LDBC's, when one of the graph's files is missing.
+// Present returns an error if the file does not exist. If the format is unknown, path may also be
+// the common name of an LDBC graph without suffix. For format LDBC, all files of the graph must
+// exist.
 func Present(path string, format Format) error {
 	if format == LDBC {
 		_, err := ldbcFilesOf(path)
@@ -118,8 +119,8 @@ func Present(path string, format Format) error {
 	return err
 }
 
-// beside returns the name of the file base+suffix, compressed as c by preference, and whether there
-// is such a file.
+// beside returns the name of the file base+suffix, preferably with compression c, and whether it
+// exists.
 func beside(base, suffix string, c codec) (string, bool) {
 	for _, try := range []codec{c, plain, gzipped, zstandard} {
 		if path := base + suffix + try.suffix(); exists(path) {

@@ -10,36 +10,36 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// piece is a run of whole lines, or of whole records, of an input. Pieces are numbered in the order
-// of the input.
+// piece is a sequence of whole lines or records of an input. Pieces are numbered in the order of
+// the input.
 type piece struct {
 	index int
 	at    int64  // offset of data[0] in the content
-	data  []byte // lines: ends with a newline, added where the file lacks the last one
-	buf   []byte // memory of data, used again
-	first int    // how many lines of data come before, if the source counts them
+	data  []byte // whole lines end with a newline, which is added to the file's last line
+	buf   []byte // memory of data, which is reused
+	first int    // number of data lines before this piece, if the source counts them
 }
 
-// source cuts an input into pieces. next may be called by several goroutines at once, each with its
-// own piece. Indices are handed out in order, also to calls that fail; after the last piece next
+// source cuts an input into pieces. Several goroutines may call next at the same time, each with
+// its own piece. Indices are assigned in order, also to failed calls. After the last piece next
 // returns io.EOF.
 type source interface {
 	next(ctx context.Context, p *piece) error
-	// span returns what part of the content the pieces are, when all have been handed out.
+	// span returns the range of the content that the pieces cover, after the last piece.
 	span() edges.Span
-	// before returns how many lines begin before that part.
+	// before returns the number of lines that begin before that range.
 	before() (int, error)
 }
 
-// source returns the content of f in pieces of about size bytes: lines, or records whose length
-// divides size. The pieces begin at offset from, which for anything but a plain regular file is how
-// much of the content has been read.
+// source returns the content of f in pieces of about size bytes. Pieces are whole lines, or records
+// whose length divides size. They begin at offset from. If f is not a plain regular file, from must
+// be the current position.
 func (f *file) source(from int64, size int, records bool) source {
 	return f.part(from, size, records, 0, 1)
 }
 
-// part is source of one of several parts of the content, which are about equal: of a plain file in
-// bytes, of others in what they are of the compressed file.
+// part is like source, for one of several parts of about the same size. A plain file is cut by its
+// bytes, another file by its compressed bytes.
 func (f *file) part(from int64, size int, records bool, rank, ranks int) source {
 	if f.regular && f.codec == plain {
 		f.uncount()
@@ -49,12 +49,12 @@ func (f *file) part(from int64, size int, records bool, rank, ranks int) source 
 	return &streamSource{f: f, offset: from, size: size, records: records, rank: rank, ranks: ranks, first: -1, end: math.MaxInt64}
 }
 
-// fileSource reads pieces of a plain file by offset, so that workers read in parallel. It does not
-// map the file into memory: a mapped file that shrinks kills the process that reads it.
+// fileSource reads pieces of a plain file by offset, so workers read in parallel. It does not map
+// the file into memory: if a mapped file shrinks, the process is killed.
 type fileSource struct {
 	f       *file
-	from    int64 // where the first part begins
-	lo, hi  int64 // where this one begins and ends
+	from    int64 // beginning of the first part
+	lo, hi  int64 // range of this part
 	size    int64
 	records bool
 
@@ -89,7 +89,8 @@ func (s *fileSource) read(p *piece, lo, hi int64) error {
 		p.data = p.buf
 		return s.f.readAt(p.data, lo)
 	}
-	// A piece has the lines that begin in [lo, hi). The byte before tells whether one begins at lo.
+	// A piece has the lines that begin in [lo, hi). The byte before lo tells whether a line begins
+	// at lo.
 	skip := int64(0)
 	if lo > s.from {
 		skip = 1
@@ -102,7 +103,7 @@ func (s *fileSource) read(p *piece, lo, hi int64) error {
 	if skip > 0 {
 		first := bytes.IndexByte(p.data[:len(p.data)-1], '\n')
 		if first < 0 {
-			p.data = nil // all of it belongs to a line that began before
+			p.data = nil // the piece is inside a line that began earlier
 			return nil
 		}
 		p.data = p.data[first+1:]
@@ -113,7 +114,7 @@ func (s *fileSource) read(p *piece, lo, hi int64) error {
 
 func (s *fileSource) span() edges.Span { return edges.Span{From: s.lo, To: s.hi, Size: s.f.size()} }
 
-// before counts the newlines that begin lines between from and lo.
+// before returns the number of lines that begin between from and lo.
 func (s *fileSource) before() (int, error) {
 	if s.lo == s.from {
 		return 0, nil
@@ -122,7 +123,7 @@ func (s *fileSource) before() (int, error) {
 	return lines + 1, err
 }
 
-// newlines counts the newlines of a part of a plain file.
+// newlines counts the newlines in a range of a plain file.
 func (f *file) newlines(from, to int64) (n int, err error) {
 	buf := make([]byte, pieceSize)
 	for at := from; at < to; at += int64(len(buf)) {
@@ -137,8 +138,8 @@ func (f *file) newlines(from, to int64) (n int, err error) {
 
 var newline = []byte{'\n'}
 
-// finish completes the last line of p, which goes on after hi. A line that is too long is left cut:
-// the parser refuses it.
+// finish completes the last line of p, which continues after hi. A line that is too long stays
+// incomplete, and the parser refuses it.
 func (s *fileSource) finish(p *piece, hi int64) error {
 	const step = 4 << 10
 	last := len(p.data) - bytes.LastIndexByte(p.data, '\n') - 1
@@ -163,27 +164,27 @@ func (s *fileSource) finish(p *piece, hi int64) error {
 	return nil
 }
 
-// streamSource reads pieces of a stream, one goroutine at a time, while the others parse what they
-// have. Of several parts a piece belongs to the one that has the place in the compressed file at
-// which reading the piece begins. Who reads a part decodes those before it.
+// streamSource reads pieces of a stream. One goroutine at a time reads, while the others parse. A
+// piece belongs to the part that contains the position in the compressed file at which reading the
+// piece begins. To read a part, a rank decodes all parts before it, too.
 type streamSource struct {
 	f           *file
-	content     io.Reader // of a plain file, from the first piece on; nil is f's
-	end         int64     // before which pieces begin
+	content     io.Reader // f.content, or a reader of a plain file; nil before the first piece
+	end         int64     // pieces begin before this offset
 	size        int
 	records     bool
-	csv         *csvGrammar // of a table, whose pieces end with records
+	csv         *csvGrammar // of a table, whose pieces are whole records
 	rank, ranks int
 
 	mu      sync.Mutex
 	offset  int64
 	index   int
-	rest    []byte // the beginning of the next piece
+	rest    []byte // beginning of the next piece
 	done    bool
-	first   int64                 // where the part begins; -1 before that
-	skipped int                   // lines before the part
-	count   func(data []byte) int // the lines of data in a piece, if they are to be counted
-	counted int                   // those of all pieces so far
+	first   int64                 // beginning of the part; -1 until it is reached
+	skipped int                   // number of lines before the part
+	count   func(data []byte) int // counts the data lines of a piece; may be nil
+	counted int                   // data lines of all pieces so far
 }
 
 func (s *streamSource) next(ctx context.Context, p *piece) error {
@@ -212,7 +213,7 @@ func (s *streamSource) next(ctx context.Context, p *piece) error {
 	return io.EOF
 }
 
-// owner returns whose part the next piece belongs to.
+// owner returns the rank whose part contains the next piece.
 func (s *streamSource) owner() int {
 	switch {
 	case s.offset >= s.end:
@@ -268,7 +269,7 @@ func (s *streamSource) read(ctx context.Context, p *piece) error {
 	return nil
 }
 
-// fill reads until p has the number of bytes wanted, or the stream ends.
+// fill reads until p has want bytes, or the stream ends.
 func (s *streamSource) fill(p *piece, want int) error {
 	have := len(p.data)
 	p.data = append(p.data, make([]byte, max(want-have, 0))...)
@@ -285,9 +286,9 @@ func (s *streamSource) fill(p *piece, want int) error {
 	return err
 }
 
-// cut moves what follows the last line of p to the next piece or, if over is not 0, what follows
-// the first record that ends there or later. It reports whether p may be parsed: it ends with a
-// line, or its only line is too long for any answer but an error.
+// cut moves the rest of p after its last line to the next piece. If over is not 0, it moves the
+// rest after the first record that ends at over or later. It reports whether p can be parsed: it
+// ends with a line, or its only line is too long, which is an error.
 func (s *streamSource) cut(p *piece, over int) bool {
 	if s.records {
 		return true
@@ -316,7 +317,7 @@ func (s *streamSource) cut(p *piece, over int) bool {
 	return true
 }
 
-// endLine ends the last line of data, which is not empty.
+// endLine adds a newline if data, which is not empty, does not end with one.
 func endLine(data []byte) []byte {
 	if data[len(data)-1] != '\n' {
 		return append(data, '\n')
@@ -324,7 +325,7 @@ func endLine(data []byte) []byte {
 	return data
 }
 
-// grow returns n bytes, of buf when it is large enough.
+// grow returns n bytes. It reuses buf if it is large enough.
 func grow(buf []byte, n int) []byte {
 	if cap(buf) < n {
 		buf = make([]byte, n, n+n/8)

@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// sortIDs numbers ids by sorting them: each batch by itself, then ranges of ids, cut so that they
-// hold about as many, are merged each by one worker.
+// sortIDs numbers ids by sorting. First each batch is sorted. Then the ids are cut into ranges of
+// about equal size, and each worker merges ranges.
 func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, error) {
 	const what = "sorting the ids of its vertices"
 	if err := t.slabs.admission.admit(8*int64(t.n*t.columns), what); err != nil {
@@ -63,7 +63,7 @@ func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, er
 	return &numbering{n: len(ids), ids: ids, index: edges.NewIndex(nil, ids)}, nil
 }
 
-// sortedIDs returns the distinct ids of a batch, rising.
+// sortedIDs returns the sorted distinct ids of a batch.
 func sortedIDs(t *table, i int) []uint64 {
 	ids := make([]uint64, 0, t.batches[i].n*t.columns)
 	t.each(i, func(some []uint64) { ids = append(ids, some...) })
@@ -71,10 +71,10 @@ func sortedIDs(t *table, i int) []uint64 {
 	return slices.Clip(slices.Compact(ids))
 }
 
-// cutRanges returns rising ids that cut the runs, taken together, into about n equal parts:
+// cutRanges returns sorted ids that cut all runs together into about n equal parts. They are
 // quantiles of a sample.
 func cutRanges(runs [][]uint64, n int) []uint64 {
-	const samples = 64 // of a run: parts differ by a few percent
+	const samples = 64 // per run: parts differ by a few percent
 	var sample []uint64
 	for _, run := range runs {
 		for i := range min(samples, len(run)) {
@@ -89,7 +89,7 @@ func cutRanges(runs [][]uint64, n int) []uint64 {
 	return slices.Compact(cuts)
 }
 
-// cutRuns returns the ids of range i, those in [cuts[i-1], cuts[i]), of each run that has some.
+// cutRuns returns the non-empty parts of the runs in range i: the ids in [cuts[i-1], cuts[i]).
 func cutRuns(runs [][]uint64, cuts []uint64, i int) [][]uint64 {
 	lists := make([][]uint64, 0, len(runs))
 	for _, run := range runs {
@@ -108,7 +108,7 @@ func cutRuns(runs [][]uint64, cuts []uint64, i int) [][]uint64 {
 	return lists
 }
 
-// mergeAll merges rising lists.
+// mergeAll merges sorted lists.
 func mergeAll(lists [][]uint64) []uint64 {
 	for len(lists) > 1 {
 		half := lists[:0]
@@ -127,7 +127,7 @@ func mergeAll(lists [][]uint64) []uint64 {
 	return lists[0]
 }
 
-// merge returns the union of two rising lists.
+// merge returns the union of two sorted lists.
 func merge(a, b []uint64) []uint64 {
 	union := make([]uint64, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestStrangeInputs reads what looks like a graph of another kind than it is: each is refused with
-// what is strange about it.
+// TestStrangeInputs reads files whose content contradicts their name. Each is refused, and the
+// error explains why.
 func TestStrangeInputs(t *testing.T) {
 	long := `{"source":5,"target":6,"x":"` + strings.Repeat("y", 1<<16) + "\"}\n"
 	for _, c := range []struct{ name, text, want string }{
@@ -39,7 +39,7 @@ func TestStrangeInputs(t *testing.T) {
 		for _, more := range []string{"garbage that follows", "gar"} {
 			_, err = Read(t.Context(), put(t, name, string(data)+more), ReadOptions{})
 			want := "found something else after the " + codec + " data"
-			if more == "gar" { // as the beginning of more data that are cut
+			if more == "gar" { // reported as truncated gzip data
 				want = "found the end of the file within " + codec + " data"
 			}
 			if codec+more != "bzip2gar" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -53,7 +53,7 @@ func TestStrangeInputs(t *testing.T) {
 	}
 }
 
-// TestNamesThatCSVCannotHold writes names that would be read as others.
+// TestNamesThatCSVCannotHold writes names that would change when they are read back.
 func TestNamesThatCSVCannotHold(t *testing.T) {
 	for _, name := range []string{`a\r\nb`, `a\u0000b`} {
 		in := mustRead(t, put(t, "a.jsonl", `{"source":"`+name+`","target":"x"}`+"\n"+

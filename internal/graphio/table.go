@@ -11,15 +11,15 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// start is where the lines of data begin in a text file: after a header that has been read, or at
-// its first byte.
+// start is the beginning of the data in a text file: after a header that was read, or at the first
+// byte.
 type start struct {
 	offset int64
 	lines  int
 }
 
-// readTable parses the lines of this rank's part of f from the start given. Of several faults it
-// returns the one that comes first.
+// readTable parses the lines of this rank's part of f after from. Of several faults it returns the
+// first in the file.
 func (r *reader) readTable(ctx context.Context, f *file, from start, g grammar) (*table, error) {
 	if g.csv != nil {
 		if _, err := f.content.Discard(int(from.offset)); err != nil {
@@ -29,7 +29,7 @@ func (r *reader) readTable(ctx context.Context, f *file, from start, g grammar) 
 	return r.readPieces(ctx, f, from, g, f.lines(from.offset, r.piece, r.rank, r.ranks, g.csv))
 }
 
-// readPieces is readTable of the pieces that src cuts.
+// readPieces is readTable for the pieces of src.
 func (r *reader) readPieces(ctx context.Context, f *file, from start, g grammar, src source) (*table, error) {
 	t := r.newTable(f, g.columns)
 	if err := r.parseInto(ctx, t, f, src, from, g); err != nil {
@@ -40,14 +40,14 @@ func (r *reader) readPieces(ctx context.Context, f *file, from start, g grammar,
 	return t, nil
 }
 
-// newTable makes an empty table of lines with as many columns, ids and a weight, as given.
+// newTable returns an empty table. columns counts ids and a weight.
 func (r *reader) newTable(f *file, columns int) *table {
 	t := &table{columns: min(columns, 2), weighted: columns == 3 && r.Weights != edges.Unweighted}
 	t.slabs.using, t.slabs.admission = make([]*slab, r.Team.Size()), r.admission(f)
 	return t
 }
 
-// put makes b the batch of an index.
+// put stores the batch with this index.
 func (t *table) put(index int, b batch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,11 +57,11 @@ func (t *table) put(index int, b batch) {
 	t.batches[index] = b
 }
 
-// errMalformed is the error of a piece with malformed lines, of which its batch tells, that are too
-// many.
+// errMalformed is the error of a piece with too many malformed lines. Its batch contains their
+// faults.
 var errMalformed = errors.New("graphio: malformed lines")
 
-// parseInto adds to t the lines of a source, a part of f.
+// parseInto adds the lines of a source, which is a part of f, to t.
 func (r *reader) parseInto(ctx context.Context, t *table, f *file, src source, from start, g grammar) error {
 	base := len(t.batches)
 	parsers := make([]parser, r.Team.Size())
@@ -102,9 +102,9 @@ func (r *reader) parseInto(ctx context.Context, t *table, f *file, src source, f
 	return err
 }
 
-// pieces calls do for every piece that next cuts (source), several at a time, each worker with a
-// piece of its own. When some fail it returns the index and the error of the first of them; all
-// pieces before that have been done.
+// pieces calls do for every piece that next returns. Workers run in parallel, each with its own
+// piece. If some fail, it returns the index and error of the first of them. All pieces before that
+// one are done.
 func (r *reader) pieces(ctx context.Context, next func(context.Context, *piece) error,
 	do func(worker int, p *piece) error,
 ) (int, error) {

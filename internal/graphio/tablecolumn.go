@@ -23,7 +23,7 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 			fmt.Sprintf("%d: %s", of.ids(), of.idColumns()))
 	}
 	if _, err := strconv.Atoi(of.Name); err != nil && of.Name != "" {
-		yes := true // a column with a name
+		yes := true // the column is given by name
 		o.Header = &yes
 	}
 	if of.Named {
@@ -48,8 +48,8 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 	})
 }
 
-// namedRows tells whether rows of CSV that begin with names have a line of titles: that which
-// results are written with.
+// namedRows determines whether CSV rows that begin with names have a line of titles, as results of
+// a run do.
 func (o *Columns) namedRows(f *file, column int) error {
 	c := csvGrammar{delimiter: ','}
 	rows, _, err := c.rows(f.head(), f.headIsAll())
@@ -66,8 +66,8 @@ func (o *Columns) namedRows(f *file, column int) error {
 	return nil
 }
 
-// valueColumn returns which column has the values: the one that is named, or the only one that no
-// id has.
+// valueColumn returns the index of the column of values: the named one, or the only column without
+// ids.
 func (c *csvGrammar) valueColumn(name string, header bool) (int, error) {
 	if name != "" {
 		return c.column(name, header)
@@ -88,15 +88,15 @@ func (c *csvGrammar) valueColumn(name string, header bool) (int, error) {
 	return only, nil
 }
 
-// tableValues reads the values of a column of a table.
+// tableValues reads the values in a column of a table.
 type tableValues struct {
 	csv   *csvGrammar
-	ends  int  // ids of a line
-	named bool // ids are names, and values as they were written
+	ends  int  // ids per line
+	named bool // ids are names; values are unchanged text
 	each  eachLine
 }
 
-// record reads the values of a record that begins in a line.
+// record reads the value of a record that begins in this line.
 func (t *tableValues) record(record []byte, line int) error {
 	c := t.csv
 	var cut cutter
@@ -135,7 +135,7 @@ func (t *tableValues) record(record []byte, line int) error {
 		return bad
 	}
 	if v.Text = fields[2]; !t.named && len(v.Text) > 0 && (v.Text[0] == '"' || bytes.ContainsAny(v.Text, "\r\n")) {
-		v.Text = strconv.AppendQuote(nil, string(v.Text)) // as texts are in files of values
+		v.Text = strconv.AppendQuote(nil, string(v.Text)) // quoted like texts in files of values
 	}
 	return v.tell(t.each)
 }

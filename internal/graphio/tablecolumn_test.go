@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// readCells returns the ids and values of a column of a table, as they come.
+// readCells returns the ids and values in a column of a table, in order.
 func readCells(path string, ofEdges bool, of Column) (rows [][]string, err error) {
 	of.OfEdges = ofEdges
 	err = ReadColumn(context.Background(), path, of, func(v *Value) (found, expected string) {
@@ -29,7 +29,7 @@ func readCells(path string, ofEdges bool, of Column) (rows [][]string, err error
 	return rows, err
 }
 
-// TestTableColumn reads columns of tables by name and by number, and says what is wrong.
+// TestTableColumn reads columns of tables by name and by number, and has errors.
 func TestTableColumn(t *testing.T) {
 	people := "name,age,note\nAda,36,\"first\nprogrammer\"\n\n\"Hopper, Grace\",85,\"\"\"quoted\"\"\"\n"
 	roads := "km,from,to,toll\n1,a,b,5\n2,b,c,7\n"
@@ -70,8 +70,8 @@ func TestTableColumn(t *testing.T) {
 	}
 }
 
-// TestVertexTable reads tables of vertices beside edges, as a whole and by ranks, of CSV and of
-// Parquet, and says what is wrong with one.
+// TestVertexTable reads tables of vertices in CSV and Parquet beside edges, as a whole and by
+// ranks. It also has errors.
 func TestVertexTable(t *testing.T) {
 	people := mustParquet(t, "source,target\n1,2\n7,3\n")
 	for _, test := range []struct {
@@ -142,7 +142,7 @@ func TestVertexTable(t *testing.T) {
 	}
 }
 
-// mustParquet makes Parquet of a table of edges.
+// mustParquet converts a table of edges to Parquet.
 func mustParquet(t *testing.T, table string) string {
 	t.Helper()
 	in := mustRead(t, put(t, "e.csv", table), ReadOptions{})
@@ -158,7 +158,7 @@ func mustParquet(t *testing.T, table string) string {
 	return string(data)
 }
 
-// FuzzTableColumn: what is read of a column is what encoding/csv has there.
+// FuzzTableColumn compares the values of a column with encoding/csv.
 func FuzzTableColumn(f *testing.F) {
 	f.Add("id,x\n1,2\n\"a\nb\",\"c\"\"d\"\n", false)
 	f.Add("from,to,x\n1,2,3\na,b,c\n", true)
@@ -175,7 +175,7 @@ func FuzzTableColumn(f *testing.F) {
 		r := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\xef\xbb\xbf")))
 		all, err := r.ReadAll()
 		if err != nil || len(all) == 0 {
-			return // less is read here than there: FuzzCSVLikeGo has that
+			return // some tables that encoding/csv accepts are refused here: see FuzzCSVLikeGo
 		}
 		if len(all)-1 != len(rows) {
 			t.Fatalf("%d rows, of encoding/csv %d", len(rows), len(all)-1)
@@ -190,7 +190,7 @@ func FuzzTableColumn(f *testing.F) {
 	})
 }
 
-// TestVertices: a table of vertices adds those that no edge names.
+// TestVertices: a table of vertices adds vertices without edges.
 func TestVertices(t *testing.T) {
 	for _, test := range []struct{ edges, vertices, column, want string }{
 		{"from,to\na,b\n", "name,age\nc,1\na,2\n", "", `csv, "from" to "to", vertices by "name" of DIR/v.csv (2 lines), 1 edge, 3 vertices, named "a".."c", weights no, directed`},

@@ -9,24 +9,25 @@ import (
 	"strings"
 )
 
-// Value is a value that a file has of a vertex, or of an edge.
+// Value is a value of a vertex or an edge in a file.
 type Value struct {
-	Line   int    // of the file, from 1
-	IDAt   int    // where in the line the ids begin, from 1
-	At     int    // and where the value does
-	ID, To uint64 // of an edge its ends, else To is 0; NoNumber for what is none
-	// Names are the texts of the ids, of a table and of lines of names, until the next one is read.
+	Line int // in the file, from 1
+	IDAt int // position of the ids in the line, from 1
+	At   int // position of the value
+	// the vertex, or the ends of an edge (To is 0 for vertices); NoNumber if an id is not a number
+	ID, To uint64
+	// Names are the texts of the ids in a table, or in lines with names. They are valid until the
+	// next value is read.
 	Names [2][]byte
-	Text  []byte // until the next one is read
-	// OfID is set by who is called with the value, if what it finds wrong is an id rather than the
-	// value.
+	Text  []byte // valid until the next value is read
+	// The callback sets OfID if it reports an error of an id, not of the value.
 	OfID bool
 }
 
-// NoNumber is the id of what is a name alone: no vertex has it as a number.
+// NoNumber is the ID of a vertex that only has a name. It is not a valid id.
 const NoNumber = maxID + 1
 
-// Vertex is what the file calls the vertex of an end, the first or the second.
+// Vertex returns the text in the file for an end, 0 or 1.
 func (v *Value) Vertex(end int) string {
 	switch {
 	case v.Names[end] != nil && [2]uint64{v.ID, v.To}[end] == NoNumber:
@@ -37,7 +38,7 @@ func (v *Value) Vertex(end int) string {
 	return strconv.FormatUint(v.To, 10)
 }
 
-// Fault is what is wrong with the value, or with its ids.
+// Fault returns an error of the value, or of its ids.
 func (v *Value) Fault(path, found, expected string) error {
 	return inFile(v.fault(found, expected), path)
 }
@@ -50,24 +51,24 @@ func (v *Value) fault(found, expected string) *fault {
 	return wrong(found, expected).onLine(v.Line, column)
 }
 
-// eachLine is what ReadColumn calls with values.
+// eachLine is the callback of ReadColumn.
 type eachLine func(v *Value) (found, expected string)
 
-// Lines of values, for errors.
+// Descriptions of lines of values, for errors.
 const (
 	vertexLine = `"id value"`
 	edgeLine   = `"from to value"`
 )
 
-// ReadColumn reads a file of lines "id value", or of edges "from to value", or of names, plain or
-// compressed, and calls each with the values in a column of it, where the ids are the first
-// columns, from 1. Column 0 is what WriteValues has written: all that follows the ids and a blank,
-// be it nothing. What each returns as found, if that is anything, is an error of the line, with
-// what it expected.
+// ReadColumn reads a file of values, plain or compressed. Its lines are "id value", "from to value"
+// for edges, or contain names. ReadColumn calls each with every value in the column of. The ids are
+// the first columns, counted from 1. Column 0 is the rest of the line after the ids and a blank, as
+// WriteValues writes it; it may be empty. If each returns a non-empty found, this is an error of
+// the line.
 //
-// A Matrix Market array of one column is a file of values of vertices, too, whose ids are its rows
-// from 1 on, and a matrix of coordinates one of edges. Of a table, CSV or TSV by its name, the ids
-// may be names. Values by names may lie in CSV, with or without the line of titles.
+// The file may also be a Matrix Market array of one column, whose rows from 1 are vertices, or a
+// coordinate matrix, whose entries are edges. In a table, which is CSV or TSV by its name, ids may
+// be names. A CSV file of values by names may have a line of titles.
 func ReadColumn(
 	ctx context.Context, path string, of Column, each func(v *Value) (found, expected string),
 ) error {
@@ -111,8 +112,8 @@ func ReadColumn(
 	return f.unchanged()
 }
 
-// readMatrix reads the values of a matrix in Market's coordinates, whose entries are edges, or of an
-// array of one column, whose rows are vertices.
+// readMatrix reads the values of a Matrix Market file: a coordinate matrix whose entries are edges,
+// or an array of one column whose rows are vertices.
 func readMatrix(ctx context.Context, lines *lineReader, of *Column, each eachLine) error {
 	kind := &mtxGraph
 	if !of.OfEdges {
@@ -139,7 +140,7 @@ func readMatrix(ctx context.Context, lines *lineReader, of *Column, each eachLin
 	return h.check(n)
 }
 
-// readFields reads a column of lines that begin with ids, and returns how many there are.
+// readFields reads a column of lines that begin with ids. It returns the number of values.
 func readFields(ctx context.Context, lines *lineReader, of *Column, each eachLine) (n int, err error) {
 	for ctx.Err() == nil && err == nil {
 		var line []byte
@@ -160,8 +161,8 @@ func readFields(ctx context.Context, lines *lineReader, of *Column, each eachLin
 	return n, err
 }
 
-// parse reads the ids and the value of a line, which text is without the blanks before it. Where
-// lines are rows, these are counted.
+// parse reads the ids and the value of a line. text is the line without leading blanks. In a file
+// of rows, it counts them as ids.
 func (v *Value) parse(line, text []byte, of *Column) *fault {
 	g, rest := grammar{high: maxID}, text
 	if of.rows {

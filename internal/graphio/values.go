@@ -11,11 +11,12 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// atOnce is how many lines of values, or lists of neighbours, a worker formats at a time.
+// atOnce is the number of lines of values, or of lists of neighbours, that a worker formats at a
+// time.
 const atOnce = 8 << 10
 
-// WriteValues writes n lines to w in order. line appends line i, without its newline, to dst, or
-// nothing if there is no such line; several goroutines call it at once.
+// WriteValues writes n lines to w in order. line appends line i, without its newline, to dst. If
+// there is no such line, it appends nothing. Several goroutines call line at the same time.
 func WriteValues(w io.Writer, n int, team *parallel.Team, line func(dst []byte, i int) []byte) error {
 	return writeValues(context.Background(), w, n, team, line)
 }
@@ -31,7 +32,7 @@ func writeValues(ctx context.Context, w io.Writer, n int, team *parallel.Team, l
 	})
 }
 
-// writeEach writes what format appends for each of n things, in order.
+// writeEach calls format for n items in parallel, and writes the results in order.
 func writeEach(ctx context.Context, w io.Writer, n int, team *parallel.Team, format func(dst []byte, i int) ([]byte, error)) error {
 	return ordered(ctx, team, (n+atOnce-1)/atOnce, func(_ int, dst []byte, piece int) ([]byte, error) {
 		var err error
@@ -45,8 +46,8 @@ func writeEach(ctx context.Context, w io.Writer, n int, team *parallel.Team, for
 	})
 }
 
-// CheckLine refuses a line "id value" of a result that is too long to be read back, or to be merged
-// by a master.
+// CheckLine returns an error if a result line "id value" is too long to be read back, or to be
+// merged by a master.
 func CheckLine(line []byte) error {
 	if len(line) < maxLine {
 		return nil
@@ -55,8 +56,8 @@ func CheckLine(line []byte) error {
 	return fmt.Errorf("the value of vertex %s takes %d bytes: with its id it may take %d", id, len(value), maxLine-1)
 }
 
-// AppendField appends what write appends, in quotes as Go has them if it would not be read as a
-// field of a line with tabs between fields.
+// AppendField appends the text that write appends. It quotes the text like Go if it would not be
+// read back as one field of a line with tabs between fields.
 func AppendField(dst []byte, write func(dst []byte) []byte) []byte {
 	start := len(dst)
 	dst = write(dst)
@@ -66,8 +67,8 @@ func AppendField(dst []byte, write func(dst []byte) []byte) []byte {
 	return dst
 }
 
-// AppendFloat appends x, a float of 32 or 64 bits, with as many digits as it takes to read the same
-// back; infinity, -infinity and nan are the words for what is no number, as Graphalytics has them.
+// AppendFloat appends x, a float of 32 or 64 bits, with the minimum number of digits that identify
+// it. As in Graphalytics, special values are infinity, -infinity and nan.
 func AppendFloat(dst []byte, x float64, bits int) []byte {
 	switch {
 	case math.IsNaN(x):
@@ -84,8 +85,8 @@ func noValue(id uint64) *fault {
 	return wrong(fmt.Sprintf(`no value in "%d"`, id), vertexLine)
 }
 
-// LineError is what is wrong in a line of a file, as the errors of this package word it, by
-// somebody who does not know the column.
+// LineError returns an error in a line of a file, in the form of this package's errors. The column
+// is unknown.
 func LineError(path string, line int, found, expected string) error {
 	return &fault{file: path, line: line, found: found, expected: expected}
 }

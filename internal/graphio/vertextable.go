@@ -12,13 +12,13 @@ import (
 )
 
 // A table of vertices beside a table of edges (Columns.Vertices) has a line, or a row of Parquet,
-// for each vertex: those that no edge names exist all the same. Its ids are numbers or names as
-// those of the edges are. Of several ranks each reads a part of it, as of the edges.
+// for each vertex. It may contain vertices without edges. Its ids are numbers or names, as those of
+// the edges. Each rank reads a part of it.
 
-// noVertices is the fault of a table of vertices without any.
+// noVertices is the fault of an empty table of vertices.
 func noVertices(path string) *fault { return fileFault(path, "no vertices", "a line for each") }
 
-// takesVertices refuses a table of vertices beside edges of a format that has no place for one.
+// takesVertices returns an error if the format of the edges does not allow a table of vertices.
 func (r *reader) takesVertices(format Format) error {
 	switch format {
 	case CSV, TSV, JSONLines, Parquet:
@@ -30,7 +30,7 @@ func (r *reader) takesVertices(format Format) error {
 	return fileFault(r.Columns.Vertices, "a table of vertices beside edges of format "+string(format), "edges of csv, tsv, jsonl or parquet")
 }
 
-// readVertices adds this rank's part of the table of vertices to what was parsed of the edges.
+// readVertices adds this rank's part of the table of vertices to the parsed edges.
 func (r *reader) readVertices(ctx context.Context, p *parsed) error {
 	f, err := r.open(ctx, r.Columns.Vertices)
 	if err != nil {
@@ -65,8 +65,8 @@ func (r *reader) readVertices(ctx context.Context, p *parsed) error {
 	return nil
 }
 
-// understandVertices tells what the columns of a table of vertices mean; of Parquet, whose columns
-// have names and types, it returns no grammar.
+// understandVertices derives the meaning of the columns of a table of vertices. For Parquet, whose
+// columns have names and types, it returns no grammar.
 func (r *reader) understandVertices(f *file) (*csvGrammar, string, start, error) {
 	format := formatOfName(f.path)
 	head := f.head()
@@ -84,7 +84,7 @@ func (r *reader) understandVertices(f *file) (*csvGrammar, string, start, error)
 	return c, said, from, err
 }
 
-// parquetVertices reads this rank's part of a table of vertices of Parquet, and says what it is.
+// parquetVertices reads this rank's part of a Parquet table of vertices, and describes it.
 func (r *reader) parquetVertices(ctx context.Context, f *file, texts *names.Table) (*table, string, error) {
 	p, said, err := r.openParquet(f, Columns{Source: r.Columns.Vertex, ofVertices: true})
 	if err != nil {
@@ -98,26 +98,26 @@ func (r *reader) parquetVertices(ctx context.Context, f *file, texts *names.Tabl
 	return t, said, err
 }
 
-// with returns a table that has the ids of another one, too, to number them. Its edges are not to
-// be read.
+// with returns a table with the ids of t and of another table, to number them together. Only its
+// ids are valid, not its edges.
 func (t *table) with(also *table) *table {
 	all := &table{columns: 2, n: t.n + also.n, max: max(t.max, also.max), batches: append([]batch(nil), t.batches...)}
 	all.slabs.admission = t.slabs.admission
 	for _, b := range also.batches {
-		b.wide = true // one id a word
+		b.wide = true // one id in a word
 		all.batches = append(all.batches, b)
 	}
 	return all
 }
 
-// added notes that the edges have so many vertices that the table of vertices does not.
+// added notes that n vertices occur in edges, but not in the table of vertices.
 func (r *reader) added(s *edges.RankInput, n int) {
 	what := counted(n, "vertex of the edges is", "vertices of the edges are")
 	r.note(s, r.Columns.Vertices, what+" not in it, and added")
 }
 
-// repeatedVertex is the fault of the k-th vertex of those in records that begin at first or later,
-// which has come before. It parses the table anew.
+// repeatedVertex locates a vertex that occurs twice, and returns its fault. It is the k-th vertex
+// of the records that begin at first or later. It parses the table again.
 func (r *reader) repeatedVertex(ctx context.Context, f *file, c csvGrammar, from start, first int64, k int) error {
 	bad := f.fault("a vertex twice", "every vertex once")
 	p := parser{grammar: grammar{columns: 1, high: maxID, csv: &c}}
@@ -127,7 +127,7 @@ func (r *reader) repeatedVertex(ctx context.Context, f *file, c csvGrammar, from
 		p.cut.scratch = nil
 		record, rest, wrong := p.record(data, c.names == nil)
 		if wrong != nil {
-			record = nil // it was left out
+			record = nil // a skipped line
 		}
 		return record, rest, true
 	}
@@ -140,7 +140,7 @@ func (r *reader) repeatedVertex(ctx context.Context, f *file, c csvGrammar, from
 				return nil
 			}
 			var fields [3][]byte
-			_ = c.fields(&p.cut, record, true, &fields) // which have been read
+			_ = c.fields(&p.cut, record, true, &fields) // it was read before without an error
 			vertex := quote(fields[0])
 			if c.names == nil {
 				vertex = strconv.FormatUint(p.ids[0], 10)

@@ -17,24 +17,23 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// WriteOptions say how to write a graph; the zero value goes by the file's name and uses one
-// goroutine.
+// WriteOptions are options of writing. With the zero value the file's name determines the format,
+// and one goroutine writes.
 type WriteOptions struct {
-	// Format is the format to write; "" goes by the name, without .gz or .zst, which ask for
-	// compression.
+	// Format is the format to write. If it is "", the file's name determines it; the suffixes .gz
+	// and .zst request compression.
 	Format Format
-	// Team shares the work; nil is the caller alone.
+	// Team shares the work. nil means the caller's goroutine alone.
 	Team *parallel.Team
-	// Progress is called now and then, by one goroutine at a time, with the number of tuples
-	// written and to be written.
+	// Progress is called from time to time, by one goroutine at a time, with the number of tuples
+	// that were written and their total.
 	Progress func(done, total int64)
-	// Warn is told, a line each, what of the graph the format does not hold.
+	// Warn is called with each warning, a line about information that the format cannot hold.
 	Warn func(string)
 }
 
-// Write writes a graph. Its files appear whole or not at all. A graph that the format cannot hold
-// is an error; where what is lost can be told when reading, or may not be wanted, o.Warn is told
-// instead.
+// Write writes a graph. Its files appear complete or not at all. If the format cannot hold the
+// graph, Write fails. If only something less important is lost, it calls o.Warn.
 func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) error {
 	format, err := FormatToWrite(path, string(o.Format))
 	if err != nil {
@@ -82,11 +81,11 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 	return nil
 }
 
-// uncompressed are the formats whose files are not compressed as a whole.
+// uncompressed are the formats whose files are never compressed as a whole.
 var uncompressed = []Format{Graph500, Serialized, SerializedW, Parquet}
 
-// FormatToWrite returns the format that a graph is written to a file in: the one named, or the one
-// the file's name tells.
+// FormatToWrite returns the format of a file that is written: the named format, or that of the
+// file's name.
 func FormatToWrite(path, name string) (Format, error) {
 	format := formatOfName(path)
 	if name != "" {
@@ -112,11 +111,11 @@ type writer struct {
 	WriteOptions
 	ctx      context.Context
 	path     string
-	base     string // path without the ending that tells compression
+	base     string // path without the suffix of compression
 	codec    codec
 	in       *edges.Input
 	outputs  []*output
-	stale    []string // files that would be taken for a part of what is written
+	stale    []string // old files that would be taken for a part of the new graph
 	warnings []string
 }
 
@@ -124,7 +123,7 @@ func (w *writer) warn(format string, args ...any) {
 	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
 }
 
-// create begins one of the files, by its header.
+// create begins an output file with its header.
 func (w *writer) create(path string, c codec, header string) (*output, error) {
 	out, err := create(w.ctx, path, 0o666, c, w.Team.Size())
 	if err == nil {
@@ -134,7 +133,7 @@ func (w *writer) create(path string, c codec, header string) (*output, error) {
 	return out, err
 }
 
-// placeAll completes the files and puts them in their places.
+// placeAll completes the files and gives them their final names.
 func (w *writer) placeAll() error {
 	for _, out := range w.outputs {
 		if err := out.finish(); err != nil {
@@ -157,10 +156,10 @@ func (w *writer) placeAll() error {
 	return nil
 }
 
-// writeBlocks is how many blocks of tuples a worker formats at a time.
+// writeBlocks is the number of blocks of tuples that a worker formats at a time.
 const writeBlocks = 16
 
-// blocks writes what format appends for each block of the tuples.
+// blocks formats all blocks of tuples in parallel and writes them in order.
 func (w *writer) blocks(out *output, format func(dst []byte, i int, b *edges.Block) ([]byte, error)) error {
 	list := w.in.Edges
 	all := edges.Blocks(list)
@@ -214,7 +213,7 @@ func (w *writer) inOrder(f func(i int, b *edges.Block) error) error {
 	return nil
 }
 
-// checkWeights refuses weights that no reader takes.
+// checkWeights refuses weights that the reader would not accept.
 func checkWeights(i int, b *edges.Block, weighted bool) error {
 	if !weighted {
 		return nil
@@ -227,7 +226,7 @@ func checkWeights(i int, b *edges.Block, weighted bool) error {
 	return nil
 }
 
-// extent returns the number of vertices and the largest of them that has a tuple, -1 when none has.
+// extent returns the number of vertices, and the largest vertex with a tuple, or -1.
 func (w *writer) extent() (vertices, last int, err error) {
 	most := make([]int64, w.Team.Size())
 	err = w.each(func(worker int, b *edges.Block) {
@@ -251,7 +250,7 @@ func (w *writer) extent() (vertices, last int, err error) {
 	return vertices, end - 1, err
 }
 
-// isolated returns how many vertices have no tuple.
+// isolated returns the number of vertices without tuples.
 func (w *writer) isolated(vertices int) (int, error) {
 	sets := make([][]uint64, w.Team.Size())
 	sets[0] = make([]uint64, bitmap.Words(vertices))
@@ -272,7 +271,7 @@ func (w *writer) isolated(vertices int) (int, error) {
 	return vertices - bitmap.Count(sets[0]), err
 }
 
-// each calls f with every block of the tuples, in no order.
+// each calls f with every block of the tuples, in any order.
 func (w *writer) each(f func(worker int, b *edges.Block)) error {
 	decoded := make([]edges.Block, w.Team.Size())
 	var mu sync.Mutex

@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// graph500 writes packed tuples, and the weights, if there are any, to FILE.weights.
+// graph500 writes packed tuples. If the graph has weights, it writes them to FILE.weights.
 func (w *writer) graph500() error {
 	if w.in.Directed {
 		return fmt.Errorf("format graph500 holds undirected graphs, the graph is directed")

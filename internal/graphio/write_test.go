@@ -16,7 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// sample is a graph of many blocks, weighted if asked, with ids as given.
+// sample returns a graph of many blocks, with weights if weighted is true.
 func sample(n int, weighted, directed bool, labels edges.Labels) *edges.Input {
 	tuples := make([][2]uint64, n)
 	var weights []float64
@@ -30,7 +30,7 @@ func sample(n int, weighted, directed bool, labels edges.Labels) *edges.Input {
 		weights), Vertices: 1000, Directed: directed, Labels: labels}
 }
 
-// labels makes ids first, first+step, ...
+// labels returns the ids first, first+step, ...
 func labels(first, step uint64) edges.Labels {
 	ids := make([]uint64, 1000)
 	for i := range ids {
@@ -39,7 +39,7 @@ func labels(first, step uint64) edges.Labels {
 	return edges.NewLabels(ids)
 }
 
-// TestRoundTrip writes graphs in every format that holds them and reads them again.
+// TestRoundTrip writes graphs in every format that can hold them, and reads them back.
 func TestRoundTrip(t *testing.T) {
 	tests := []struct {
 		name               string
@@ -98,7 +98,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// wantTidy fails when there is a file in dir whose name does not begin with a.
+// wantTidy fails if dir contains a file whose name does not begin with a.
 func wantTidy(t *testing.T, dir string) {
 	t.Helper()
 	files, err := os.ReadDir(dir)
@@ -112,13 +112,13 @@ func wantTidy(t *testing.T, dir string) {
 	}
 }
 
-// small is a graph of tuples between vertices 0 to n-1.
+// small returns a graph of tuples between vertices 0 to n-1.
 func small(n int, directed bool, weights []float64, tuples ...[2]uint64) *edges.Input {
 	return &edges.Input{Edges: edges.Pack(uint64(max(n, 1)), tuples,
 		weights), Vertices: n, Directed: directed}
 }
 
-// TestWritten has the exact bytes of small graphs, and what is said of what they lose.
+// TestWritten has the exact bytes of small graphs, and the warnings.
 func TestWritten(t *testing.T) {
 	half := []float64{0.5, 1e-7}
 	loop := [2]uint64{2, 2}
@@ -191,7 +191,7 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// TestWriteErrors has what no file can hold; nothing is left behind.
+// TestWriteErrors has graphs that cannot be written. No file is left behind.
 func TestWriteErrors(t *testing.T) {
 	arc := [2]uint64{0, 1}
 	nan, inf, huge := []float64{math.NaN()}, []float64{math.Inf(1)}, []float64{1e300}
@@ -263,8 +263,8 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// TestWriteReplaces leaves an old file alone until the new one is whole, and removes weights that
-// are no longer true.
+// TestWriteReplaces: an old file stays unchanged until the new one is complete. Outdated weights
+// are removed.
 func TestWriteReplaces(t *testing.T) {
 	dir := t.TempDir()
 	path := putIn(t, dir, "a.el", "old")
@@ -306,7 +306,7 @@ func TestWriteReplaces(t *testing.T) {
 	}
 }
 
-// TestReplacedFilesKeepTheirPermissions: who may read a file is not for its writer to widen.
+// TestReplacedFilesKeepTheirPermissions: writing a file does not extend its permissions.
 func TestReplacedFilesKeepTheirPermissions(t *testing.T) {
 	path := putIn(t, t.TempDir(), "a.el", "old")
 	if err := os.Chmod(path, 0o600); err != nil {
@@ -336,8 +336,8 @@ func readValues(r io.Reader, name string) (ids []uint64, values []string, err er
 	return ids, values, inFile(err, name)
 }
 
-// TestPrivateFiles: what only its user may read nobody else may, also in the place of a file that
-// all could read.
+// TestPrivateFiles: a private file stays private, even if it replaces a file that all users could
+// read.
 func TestPrivateFiles(t *testing.T) {
 	old := putIn(t, t.TempDir(), "a.tar", "old")
 	if err := os.Chmod(old, 0o644); err != nil {
@@ -386,7 +386,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// full is a writer that takes two pieces.
+// full is a writer that fails after two writes.
 type full struct{ taken int }
 
 func (f *full) Write(p []byte) (int, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// neighborLists are the neighbours of each vertex, one after the other: those of vertex v are at
-// starts[v] to starts[v+1].
+// neighborLists has the neighbours of all vertices in one array. Those of vertex v are
+// neighbors[starts[v]:starts[v+1]].
 type neighborLists struct {
 	starts    []int64
 	neighbors []listed
@@ -27,8 +27,9 @@ type listed struct {
 // of returns the neighbours of a vertex.
 func (l *neighborLists) of(v int) []listed { return l.neighbors[l.starts[v]:l.starts[v+1]] }
 
-// lists makes the lists of n vertices: of out-neighbours, of in-neighbours if reversed says so, of
-// both for undirected graphs. A loop is in one list once, or left out. The lists are sorted.
+// lists makes the sorted lists of n vertices: of out-neighbours, of in-neighbours if reversed is
+// true, or of all neighbours in an undirected graph. A loop is in its list once, or not at all if
+// loops is false.
 func (w *writer) lists(n int, reversed, loops bool) (*neighborLists, error) {
 	most := int64(w.in.Edges.Len())
 	if !w.in.Directed {
@@ -57,8 +58,8 @@ func (w *writer) lists(n int, reversed, loops bool) (*neighborLists, error) {
 			return nil
 		})
 	}
-	// Two places further on, so that starts[v+1] is where the next neighbour of v goes and, in the
-	// end, where its list ends.
+	// Degrees are counted at index v+2. While the lists are filled, starts[v+1] is the position of
+	// v's next neighbour. In the end it is the end of v's list.
 	err := each(func(u, _ uint64, _ float64) { l.starts[u+2]++ })
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func (w *writer) lists(n int, reversed, loops bool) (*neighborLists, error) {
 	return l, nil
 }
 
-// metis writes a graph of METIS. Its vertices are numbered from 1.
+// metis writes a METIS graph. Its vertices are numbered from 1.
 func (w *writer) metis() error {
 	if w.in.Directed {
 		return fmt.Errorf("format metis holds undirected graphs, the graph is directed")
@@ -128,7 +129,7 @@ func (w *writer) metis() error {
 	})
 }
 
-// serialized writes a serialized graph of GAPBS, with sorted lists, as its kernels want them.
+// serialized writes a serialized graph of GAPBS. Its lists are sorted, as GAPBS' kernels require.
 func (w *writer) serialized(weighted bool) error {
 	vertices, _, err := w.extent()
 	if err != nil {
@@ -176,7 +177,7 @@ func (w *writer) serialized(weighted bool) error {
 	return nil
 }
 
-// serializedLists writes offsets and neighbours.
+// serializedLists writes the offsets and the neighbours.
 func (w *writer) serializedLists(out *output, n int, l *neighborLists, weighted bool) error {
 	err := writeEach(w.ctx, out, n+1, w.Team, func(dst []byte, v int) ([]byte, error) {
 		return binary.LittleEndian.AppendUint64(dst, uint64(l.starts[v])), nil

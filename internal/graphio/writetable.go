@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// warnTable says what of a graph a table of edges does not hold.
+// warnTable warns about information that a table of edges cannot hold.
 func (w *writer) warnTable(format Format) error {
 	vertices, _, err := w.extent()
 	if err != nil {
@@ -29,7 +29,7 @@ func (w *writer) warnTable(format Format) error {
 	return nil
 }
 
-// table writes lines of CSV, TSV or JSON: source, target and, if there are any, weight.
+// table writes lines of CSV, TSV or JSON: source, target and, if the graph has weights, weight.
 func (w *writer) table(format Format) error {
 	if err := w.warnTable(format); err != nil {
 		return err
@@ -64,8 +64,8 @@ func (w *writer) table(format Format) error {
 	return w.lines(w.path, header, l)
 }
 
-// AppendCSV appends a field, in quotes if it must be: also for blanks at its ends, which readers
-// cut.
+// AppendCSV appends a field. It quotes the field if necessary, also if it begins or ends with
+// blanks, which readers remove.
 func AppendCSV(dst, text []byte, delimiter string) []byte {
 	blank := len(text) > 0 && (text[0] == ' ' || text[0] == '\t' || text[len(text)-1] == ' ' || text[len(text)-1] == '\t')
 	if !blank && !bytes.ContainsAny(text, "\"\r\n"+delimiter) {
@@ -76,17 +76,17 @@ func AppendCSV(dst, text []byte, delimiter string) []byte {
 	return append(dst, '"')
 }
 
-// appendJSON appends a string.
+// appendJSON appends a string in JSON.
 func appendJSON(dst, text []byte) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(string(text)) // a string, which is never refused
+	_ = e.Encode(string(text)) // encoding a string cannot fail
 	return append(dst, bytes.TrimSuffix(b.Bytes(), newline)...)
 }
 
-// dimacs writes a graph of DIMACS: for shortest paths, or, of undirected graphs without weights and
-// files called .col, for coloring.
+// dimacs writes a DIMACS graph: for coloring if the graph is undirected, has no weights, and the
+// file's suffix is .col; otherwise for shortest paths.
 func (w *writer) dimacs() error {
 	vertices, err := w.fromOne(DIMACS)
 	if err != nil {
@@ -116,8 +116,8 @@ func (w *writer) dimacs() error {
 	})
 }
 
-// fromOne counts vertices, and refuses those that are not 1 to n, or 0 to n-1, which are written
-// one higher.
+// fromOne returns the number of vertices. It refuses ids other than 1 to n, and 0 to n-1, which are
+// written one higher.
 func (w *writer) fromOne(format Format) (vertices int, err error) {
 	if vertices, _, err = w.extent(); err != nil {
 		return 0, err

@@ -24,19 +24,20 @@ func (w *writer) edgeList(format Format) error {
 	return w.lines(w.path, "", lineLayout{before: [3]string{"", "\t", "\t"}, end: "\n", weighted: weighted, labels: w.in.Labels})
 }
 
-// lineLayout is what a line of a tuple looks like: source, target and perhaps weight, each with
-// what stands before it.
+// lineLayout is the layout of a line for a tuple: source, target and perhaps weight, each after its
+// prefix.
 type lineLayout struct {
 	before   [3]string
 	end      string
 	weighted bool
 	labels   edges.Labels
-	name     func(dst []byte, v uint64) ([]byte, error) // of a vertex, if it is no number
-	lower    bool                                       // the larger end comes first
-	both     bool                                       // there is a line for each of the two ways
+	// appends a vertex's name; nil if vertices are numbers
+	name  func(dst []byte, v uint64) ([]byte, error)
+	lower bool // the larger end comes first
+	both  bool // each tuple has two lines, one per direction
 }
 
-// lines writes a file: its header, and a line for each tuple.
+// lines writes a file with a header and a line for each tuple.
 func (w *writer) lines(path, header string, l lineLayout) error {
 	out, err := w.create(path, w.codec, header)
 	if err != nil {
@@ -76,8 +77,8 @@ func (l *lineLayout) append(dst []byte, u, v uint64, weight float64) (_ []byte, 
 	return append(dst, l.end...), nil
 }
 
-// matrixMarket writes entries of a pattern or real matrix, symmetric when the graph is undirected.
-// Its vertices are numbered from 1.
+// matrixMarket writes a pattern or real matrix, which is symmetric if the graph is undirected. Its
+// vertices are numbered from 1.
 func (w *writer) matrixMarket() error {
 	vertices, err := w.fromOne(MatrixMarket)
 	if err != nil {
@@ -93,22 +94,21 @@ func (w *writer) matrixMarket() error {
 	header := fmt.Sprintf("%s matrix coordinate %s %s\n%d %d %d\n", mtxBanner, field, symmetry, vertices, vertices, w.in.Edges.Len())
 	return w.lines(w.path, header, lineLayout{
 		before: [3]string{"", " ", " "}, end: "\n", weighted: field == "real", labels: edges.Consecutive(1),
-		lower: !w.in.Directed, // a symmetric matrix is given by its lower triangle
+		lower: !w.in.Directed, // a symmetric matrix has only its lower triangle
 	})
 }
 
-// consecutiveLabels reports whether n vertices have ids that follow one another, and the first of
-// them.
+// consecutiveLabels reports whether n vertices have consecutive ids, and returns the first id.
 func consecutiveLabels(l edges.Labels, n int) (first uint64, ok bool) {
 	if l.Identity() || n == 0 {
 		return 0, true
 	}
 	first = l.Of(0)
-	return first, l.Of(uint64(n-1))-first == uint64(n-1) // labels rise
+	return first, l.Of(uint64(n-1))-first == uint64(n-1) // labels are sorted
 }
 
-// ldbc writes FILE.v, FILE.e and FILE.properties, where path is one of them or what they have in
-// common.
+// ldbc writes FILE.v, FILE.e and FILE.properties. path is one of them, or the common part of their
+// names.
 func (w *writer) ldbc() error {
 	base := ldbcBase(w.base)
 	vertices, _, err := w.extent()
@@ -139,7 +139,7 @@ func (w *writer) ldbc() error {
 	})
 }
 
-// escape writes a key of a properties file.
+// escape escapes a key of a properties file.
 func escape(key string) string {
 	return strings.NewReplacer(`\`, `\\`, " ", `\ `, "=", `\=`, ":", `\:`, "\t", `\	`).Replace(key)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// kept is how many rows of details there are.
+// kept returns the number of rows of details.
 func (s *Store) kept() (rows int) {
 	for _, j := range s.jobs {
 		for _, d := range j.details {
@@ -52,8 +52,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestOldRunsAreLetGo: runs of many partitions, or of many supersteps, take no more memory than is
-// allowed.
+// TestOldRunsAreLetGo: runs with many partitions or supersteps do not exceed the memory limit.
 func TestOldRunsAreLetGo(t *testing.T) {
 	s := NewStore()
 	s.most = 1 << 20
@@ -94,7 +93,7 @@ func TestDetailsAreLetGo(t *testing.T) {
 	}
 }
 
-// TestPairsCount: what partitions sent to each other counts as details do.
+// TestPairsCount: messages between pairs of partitions count as details do.
 func TestPairsCount(t *testing.T) {
 	s := NewStore()
 	s.mostRows = 100
@@ -109,7 +108,8 @@ func TestPairsCount(t *testing.T) {
 		}
 		must(t, s.Record(step))
 	}
-	for superstep, kept := range map[int]bool{0: false, 45: false, 46: true, 49: true} { // 8 + 64/4 each
+	// 8 rows, and 64/4 for the pairs
+	for superstep, kept := range map[int]bool{0: false, 45: false, 46: true, 49: true} {
 		if d, err := s.Detail("1", superstep); err != nil || (d != nil) != kept {
 			t.Errorf("superstep %d: found %v, %v", superstep, d, err)
 		}
@@ -126,8 +126,8 @@ func TestPairsCount(t *testing.T) {
 	}
 }
 
-// TestDetailsOfASecondRun: the details of a superstep that ran again stay when those of its first run
-// would go.
+// TestDetailsOfASecondRun: a superstep ran twice. When the details of its first run are removed,
+// those of the second stay.
 func TestDetailsOfASecondRun(t *testing.T) {
 	s := NewStore()
 	s.mostRows = 100

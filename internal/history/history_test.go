@@ -15,7 +15,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// superstep is one in which each partition worked for so many seconds of two.
+// superstep makes a superstep of two seconds. Each partition is busy for the given number of
+// seconds.
 func superstep(number int, busy ...float64) *record.Superstep {
 	s := &record.Superstep{
 		Job: "j", Superstep: number, Scheme: "pull", Delivery: "pull", Reason: "why",
@@ -32,7 +33,7 @@ func superstep(number int, busy ...float64) *record.Superstep {
 	return s
 }
 
-// active is a superstep in which so many partitions ran a vertex each.
+// active makes a superstep in which each of the partitions ran one vertex.
 func active(job string, number, partitions int) *record.Superstep {
 	s := &record.Superstep{Job: job, Superstep: number}
 	for p := range partitions {
@@ -48,8 +49,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// filled is a Store of a run of some supersteps in two partitions, of which the second does a third
-// of the work.
+// filled returns a Store with a run of two partitions. The second does a third of the work.
 func filled(t *testing.T, supersteps int) *Store {
 	t.Helper()
 	s := NewStore()
@@ -94,12 +94,12 @@ func TestRegret(t *testing.T) {
 		{"pull", 3, 0},
 		{"pull", 3.5, 0},
 		{"pull", 5, 1},           // naive would have taken 4
-		{"pull", 6, 2},           // twice the prediction: still
+		{"pull", 6, 2},           // twice the prediction, but still the best
 		{"pull", 60, 0},          // disturbed: naive would have taken 80
 		{"naive", 4, 1},          // forced
 		{"naive", 40, 10},        // forced and disturbed: pull would have taken 30
 		{"mirrored", 2, 0},       // better than predicted
-		{"not predicted", 10, 7}, // nothing to scale by
+		{"not predicted", 10, 7}, // no prediction to scale
 	} {
 		s := trace.Step{Scheme: c.scheme, Predicted: predicted, Actual: c.actual}
 		if got := s.Regret(); math.Abs(got-c.want) > 1e-9 {
@@ -115,7 +115,7 @@ func TestRegret(t *testing.T) {
 func TestJobGoesFromBeginToEnd(t *testing.T) {
 	s := filled(t, 3)
 	idle := superstep(3, .1)
-	// it delivers to nobody: only its bytes count
+	// no messages are delivered, only bytes count
 	idle.Partitions[0].Computed, idle.Partitions[0].Messages = 0, 0
 	must(t, s.Record(idle))
 	must(t,
@@ -204,7 +204,7 @@ func TestWholeAndDetail(t *testing.T) {
 	}
 }
 
-// TestSums takes records in that do not tell of pairs.
+// TestSums: records without pairs of partitions have sums.
 func TestSums(t *testing.T) {
 	s := NewStore()
 	must(t, s.Record(&trace.Job{Job: "big", Partitions: 2}))
@@ -234,7 +234,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestMatrixGrows checks the matrix against one that never grows, at random.
+// TestMatrixGrows compares random matrices with one of fixed size.
 func TestMatrixGrows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, most := range []int{1, 5, 128, 129, 700, 4096} {
@@ -353,7 +353,7 @@ func TestSummary(t *testing.T) {
 	push("j warm-up", 0, 100)
 	push("j", 0, 6) // predicted: naive 3, pull 1
 	push("j", 1, 1.5)
-	// empty: does not count
+	// an empty superstep does not count
 	must(t,
 		m.Record(&record.Superstep{Job: "j", Superstep: 2, Delivery: "push", Partitions: make([]record.Partition, 2)}))
 	s := m.Summary
@@ -376,7 +376,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestSummariesOfTinyRuns: what lasts less than a millisecond says nothing of a program or of
+// TestSummariesOfTinyRuns: times below a millisecond are too short to judge a program or
 // predictions.
 func TestSummariesOfTinyRuns(t *testing.T) {
 	step := func(total, actual float64) *trace.Step {
@@ -413,7 +413,8 @@ func TestSummariesOfTinyRuns(t *testing.T) {
 	}
 }
 
-// TestPredictionsAreJudgedByARange: one that is far off is not what the report says of all.
+// TestPredictionsAreJudgedByARange: a single bad prediction does not determine the report's
+// judgement.
 func TestPredictionsAreJudgedByARange(t *testing.T) {
 	var s Summary
 	for _, off := range []float64{1, 2, 4, 162754} {
@@ -429,7 +430,7 @@ func TestPredictionsAreJudgedByARange(t *testing.T) {
 	}
 }
 
-// TestMediansOfFactors compares the counted medians with those of sorted factors.
+// TestMediansOfFactors compares medians from counts with medians of sorted factors.
 func TestMediansOfFactors(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := 1; n < 200; n++ {
@@ -486,8 +487,8 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
-// TestARunThatGoesOnCountsFromItsBeginning: its figures are those of a run that was not disturbed,
-// whenever it is told what came before.
+// TestARunThatGoesOnCountsFromItsBeginning: the numbers of a resumed run equal those of an
+// uninterrupted one, whenever its past is reported.
 func TestARunThatGoesOnCountsFromItsBeginning(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	step := func(i int) *record.Superstep {

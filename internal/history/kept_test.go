@@ -13,7 +13,7 @@ import (
 
 var finished = time.Unix(1e9, 0).UTC()
 
-// ended is a named Store with a run of Graph500, of two searches, that has ended.
+// ended returns a named Store with an ended run of Graph500 with two searches.
 func ended(t *testing.T) *Store {
 	t.Helper()
 	s := NewNamedStore()
@@ -34,7 +34,7 @@ func ended(t *testing.T) *Store {
 	return s
 }
 
-// shown is everything that a Store says of its runs, but for the details of partitions.
+// shown returns everything that a Store shows of its runs, except details of partitions.
 func shown(t *testing.T, s *Store) string {
 	t.Helper()
 	var all []any
@@ -52,7 +52,7 @@ func shown(t *testing.T, s *Store) string {
 	return string(text)
 }
 
-// listed is a named Store of a next process, with jobs that ended before.
+// listed returns a named Store of another process, with jobs that ended before.
 func listed(t *testing.T, names ...string) *Store {
 	t.Helper()
 	s := NewNamedStore()
@@ -63,7 +63,7 @@ func listed(t *testing.T, names ...string) *Store {
 	return s
 }
 
-// keep is what Keep returns of a job.
+// keep returns the result of Keep for a job.
 func keep(t *testing.T, s *Store, name string) []byte {
 	t.Helper()
 	data, err := s.Keep(name)
@@ -71,7 +71,7 @@ func keep(t *testing.T, s *Store, name string) []byte {
 	return data
 }
 
-// TestRunsOutliveTheirProcess: another process shows all of a job when it has what Keep returned.
+// TestRunsOutliveTheirProcess: another process restores a job completely from the result of Keep.
 func TestRunsOutliveTheirProcess(t *testing.T) {
 	before := ended(t)
 	data := keep(t, before, "m-1")
@@ -99,7 +99,7 @@ func TestRunsOutliveTheirProcess(t *testing.T) {
 	if found, want := shown(t, after), shown(t, before); found != want {
 		t.Errorf("found %s\nexpected %s", found, want)
 	}
-	must(t, restore(listed(t), data)) // of a job that was let go
+	must(t, restore(listed(t), data)) // of a job that was removed
 	for i := range data {
 		damaged := append([]byte{}, data...)
 		damaged[i] ^= 1
@@ -123,8 +123,8 @@ func TestRunsOutliveTheirProcess(t *testing.T) {
 	}
 }
 
-// TestKeepOfASecondAttempt: a job that began again stands after its searches in the list, and still
-// is what is kept.
+// TestKeepOfASecondAttempt: a restarted job is behind its searches in the list, but Keep still
+// returns it.
 func TestKeepOfASecondAttempt(t *testing.T) {
 	s := NewNamedStore()
 	to := &Searches{To: s}
@@ -155,15 +155,15 @@ func TestKeepOfASecondAttempt(t *testing.T) {
 	}
 }
 
-// TestRecordsAreBounded: of a job with very many searches the newest are kept, each with fewer
-// supersteps, and what is too much all the same is an error.
+// TestRecordsAreBounded: of a job with very many searches, Keep returns the newest, each with fewer
+// supersteps. If that is still too large, it returns an error.
 func TestRecordsAreBounded(t *testing.T) {
 	s := NewNamedStore()
 	to := &Searches{To: s}
 	must(t, to.Record(&trace.Job{Job: "g", Program: trace.Graph500}))
 	const n, steps = maxKeptSearches + 2, maxAllKept/maxKeptSearches + 2
 	for i := range n {
-		for k := range 1 + i/(n-1)*(steps-1) { // the last is long
+		for k := range 1 + i/(n-1)*(steps-1) { // the last one is long
 			step := superstep(k, 1)
 			step.Job = fmt.Sprintf("bfs root %d", i)
 			must(t, to.Record(step))
@@ -190,7 +190,7 @@ func TestRecordsAreBounded(t *testing.T) {
 	}
 }
 
-// TestLongRunsAreCut: of a long run the newest supersteps are kept, and the summary of all.
+// TestLongRunsAreCut: Keep returns the newest supersteps of a long run, and the summary of all.
 func TestLongRunsAreCut(t *testing.T) {
 	s := NewNamedStore()
 	must(t, s.Record(&trace.Job{Job: "j", Partitions: 2}))
@@ -212,7 +212,8 @@ func TestLongRunsAreCut(t *testing.T) {
 	}
 }
 
-// TestSearchesPushNoJobOut: searches are a part of their job, which goes with them, oldest first.
+// TestSearchesPushNoJobOut: searches belong to their job. They do not displace other jobs, and are
+// removed with their job.
 func TestSearchesPushNoJobOut(t *testing.T) {
 	s := NewNamedStore()
 	must(t, s.Record(&trace.Job{Job: "first"}))
@@ -245,8 +246,8 @@ func TestSearchesPushNoJobOut(t *testing.T) {
 	}
 }
 
-// TestSearchesAreBounded: of a running job with very many searches the oldest go, and the jobs that
-// have ended stay. When only the queue is too long, no search goes.
+// TestSearchesAreBounded: of a running job with very many searches, the oldest searches are
+// removed, and ended jobs stay. If only the queue is too long, no search is removed.
 func TestSearchesAreBounded(t *testing.T) {
 	s := NewNamedStore()
 	must(t, s.Record(&trace.Job{Job: "first"}))

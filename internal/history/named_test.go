@@ -8,7 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// TestNamedStore follows a job from the queue to its end.
+// TestNamedStore records a job from the queue to its end.
 func TestNamedStore(t *testing.T) {
 	s := NewNamedStore()
 	began := time.Now()
@@ -29,7 +29,7 @@ func TestNamedStore(t *testing.T) {
 	must(t, s.Record(&trace.Job{Job: "a 1", Partitions: 1}))
 	is(trace.Running, "", 0)
 	must(t, s.Record(&trace.Job{More: true, Job: "a 1", Partitions: 1, Vertices: 7}))
-	must(t, s.Record(&trace.Job{More: true, Job: "b", Vertices: 8})) // of nobody
+	must(t, s.Record(&trace.Job{More: true, Job: "b", Vertices: 8})) // of an unknown job
 	is(trace.Running, "", 7)
 	must(t, s.Record(active("a 1", 0, 1)))
 	must(t, s.Record(&trace.Stage{Job: "a 1", Stage: "loading", Done: 1, Total: 2}))
@@ -40,7 +40,7 @@ func TestNamedStore(t *testing.T) {
 	}
 	must(t, s.Record(&trace.End{Job: "a 1", State: trace.Failed, Again: true, Error: "w1 was lost"}))
 	is(trace.Failed, "w1 was lost", 7)
-	// the job begins again, in place of what was
+	// the job starts again, and replaces the earlier attempt
 	s.Queue(&trace.Job{Job: "a 1"}, "a worker was lost")
 	is(trace.Queued, "a worker was lost", 0)
 	j, _ := s.Job("a-1")

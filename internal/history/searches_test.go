@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// heard is a journal that writes down what it is told.
+// heard is a journal that records events as text.
 type heard []string
 
 func (h *heard) Record(e trace.Event) error {
@@ -25,7 +25,7 @@ func (h *heard) Record(e trace.Event) error {
 	return nil
 }
 
-// TestSearches makes runs of a benchmark's searches, and none of other jobs' records.
+// TestSearches: the searches of a benchmark become runs of their own. Records of other jobs do not.
 func TestSearches(t *testing.T) {
 	var all heard
 	s := &Searches{To: &all}
@@ -59,7 +59,7 @@ func TestSearches(t *testing.T) {
 	}
 }
 
-// TestSearchesCountForTheirJob: a benchmark's job has the supersteps of its searches.
+// TestSearchesCountForTheirJob: a benchmark's job counts the supersteps of its searches.
 func TestSearchesCountForTheirJob(t *testing.T) {
 	s := NewNamedStore()
 	must(t, s.Record(&trace.Job{Job: "j", Program: "graph500", Partitions: 1}))
@@ -115,7 +115,7 @@ func TestSearchesCountForTheirJob(t *testing.T) {
 	}
 }
 
-// TestTheWorstSearchIsNamed: of a benchmark's supersteps it is said which search they are of.
+// TestTheWorstSearchIsNamed: a summary names the search of a benchmark's superstep.
 func TestTheWorstSearchIsNamed(t *testing.T) {
 	s, m := NewNamedStore(), new(Meter)
 	must(t, s.Record(&trace.Job{Job: "j", Program: "graph500", Partitions: 2}))

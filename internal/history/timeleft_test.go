@@ -17,7 +17,7 @@ func TestTheTimeLeftIsThatOfTheNewestSupersteps(t *testing.T) {
 		name    string
 		seconds []float64 // of the supersteps so far
 		limit   int
-		since   time.Duration // the last one's end
+		since   time.Duration // since the end of the last superstep
 		want    float64
 	}{
 		{"no superstep has ended", nil, 20, 0, 0},
@@ -47,7 +47,8 @@ func TestTheTimeLeftIsThatOfTheNewestSupersteps(t *testing.T) {
 	}
 }
 
-// TestARunSaysHowLongItTakes: while it runs, and has a limit.
+// TestARunSaysHowLongItTakes: a running job with a limit of supersteps has an estimate of the
+// remaining time.
 func TestARunSaysHowLongItTakes(t *testing.T) {
 	s := NewStore()
 	run := func(name string, limit int) {
@@ -78,7 +79,7 @@ func TestARunSaysHowLongItTakes(t *testing.T) {
 	expect("1", trace.Running, 12)
 	expect("2", trace.Running, 0)
 	s.Past()
-	expect("1", trace.Running, 0) // its trace was cut short
+	expect("1", trace.Running, 0) // its trace was cut off
 	s.past = false
 	must(t, s.Record(&trace.End{Job: "bounded", State: trace.Done, Ended: trace.Converged}))
 	expect("1", trace.Done, 0)

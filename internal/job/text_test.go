@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// full has a value in every kind of field.
+// full returns a Spec with a value in every kind of field.
 func full() *Spec {
 	no := false
 	return &Spec{
@@ -45,7 +45,7 @@ func TestTextIsRead(t *testing.T) {
 	}
 }
 
-// TestReadRefuses: what another version has written, or what is none, or too long.
+// TestReadRefuses: text of another version, invalid text, and too long text are refused.
 func TestReadRefuses(t *testing.T) {
 	long := strings.Repeat("n", MaxText)
 	for text, want := range map[string]string{
@@ -79,7 +79,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// TestTextsThatAreNoUTF8 stay what they are, for the call to be refused.
+// TestTextsThatAreNoUTF8: they are kept unchanged, so that the call is refused.
 func TestTextsThatAreNoUTF8(t *testing.T) {
 	const bad = "/graphs/\xff"
 	for _, v := range []any{&Spec{Source: &Source{Input: bad}}, &Spec{Parameters: map[string]string{"x": bad}}, Spec{Parameters: map[string]string{bad: "x"}}} {
@@ -89,7 +89,7 @@ func TestTextsThatAreNoUTF8(t *testing.T) {
 	}
 }
 
-// TestWords: fields have the words of those who read them.
+// TestWords: the allowed words of fields are those of the packages that parse them.
 func TestWords(t *testing.T) {
 	want := map[string][]string{
 		"duplicates": graph.DuplicateWords, "delivery": delivery.ChoiceWords,
@@ -106,7 +106,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestSet sets fields by texts.
+// TestSet sets fields from texts.
 func TestSet(t *testing.T) {
 	var s struct {
 		Source
@@ -149,7 +149,8 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestUnasked: users say nothing of what clients in Go, experiments and masters say.
+// TestUnasked: descriptions from users must not set fields that only Go clients, experiments and
+// masters may set.
 func TestUnasked(t *testing.T) {
 	for want, s := range map[string]Spec{
 		"":      {Program: "p", Source: &Source{Input: "g"}, Options: Options{Seed: 3}},
@@ -162,7 +163,7 @@ func TestUnasked(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever comes is a description or an error.
+// FuzzRead: any text is a description or an error.
 func FuzzRead(f *testing.F) {
 	f.Add(Text(full()))
 	f.Add(`{"version":1,"header":null}`)

@@ -16,7 +16,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// transcript is a journal that writes down its calls.
+// transcript is a journal that records its calls as text.
 type transcript struct{ lines *[]string }
 
 func (t transcript) add(format string, args ...any) error {
@@ -73,7 +73,7 @@ func changed(state control.JobState, about *control.Job) *control.JobEvent {
 	return &control.JobEvent{Body: &control.JobEvent_Job{Job: about}}
 }
 
-// recorded is the event of a superstep.
+// recorded returns the event of a superstep.
 func recorded(t *testing.T, s *record.Superstep) *control.JobEvent {
 	data, err := control.EncodeRecord(s)
 	if err != nil {
@@ -100,7 +100,7 @@ func TestObserver(t *testing.T) {
 	}{
 		"done": {
 			[]*control.JobEvent{
-				record, // of nobody
+				record, // of an unknown job
 				changed(control.JobState_JOB_STATE_QUEUED, &control.Job{}),
 				changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
 				progress,
@@ -180,7 +180,7 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// TestBegin: what says who wants a job, and how much, is there where it is not as for all.
+// TestBegin: the owner, the name and the priority are recorded if they are not the defaults.
 func TestBegin(t *testing.T) {
 	for _, c := range []struct {
 		owner, named string
@@ -199,7 +199,7 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestRecordsOfAnotherVersion: that supersteps cannot be read is said once.
+// TestRecordsOfAnotherVersion: unreadable supersteps are reported once.
 func TestRecordsOfAnotherVersion(t *testing.T) {
 	var lines []string
 	o := &Observer{New: func() trace.Journal { return transcript{&lines} }}

@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// begun writes down what a journal is told, and all of a job that begins.
+// begun records a journal's calls, and all fields of a job that begins.
 type begun struct{ transcript }
 
 func (b begun) Record(e trace.Event) error {
@@ -21,7 +21,7 @@ func (b begun) Record(e trace.Event) error {
 	return b.transcript.Record(e)
 }
 
-// TestLate tells a file of jobs: the line that begins one has its graph.
+// TestLate: in a trace file of jobs, the line that begins a job contains its graph.
 func TestLate(t *testing.T) {
 	loading := changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1})
 	record := recorded(t,
@@ -49,7 +49,8 @@ func TestLate(t *testing.T) {
 				&control.Job{Reason: "no such file"})},
 			[]string{"begin j1: 0 vertices, 0 arcs", "end j1 failed after 0 in 0: no such file"},
 		},
-		"twice running, twice begun": { // a master that was started anew says again that it runs
+		// after a restart, the master reports again that the job runs
+		"twice running, twice begun": {
 			[]*control.JobEvent{
 				loading, running(.5), record, running(.5), record,
 				changed(control.JobState_JOB_STATE_QUEUED,

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// apiLimits are how many identifiers a public package may export: types, functions and constants,
-// methods not counted. What a program's author needs should be found in one page of go doc.
+// apiLimits has the maximum number of exported identifiers of each public package: types, functions
+// and constants, without methods. The API of a package should fit on one page of go doc.
 var apiLimits = map[string]int{"": 38, "pregel": 44, "combiners": 19, "plan": 5}
 
-// doorways are the exported names that only the engine uses: they are not counted.
+// doorways are exported names that only the engine uses. They do not count.
 var doorways = map[string]bool{
 	"pregel.Erase": true,
 }
@@ -37,7 +37,7 @@ func TestThePublicAPIIsSmall(t *testing.T) {
 	}
 }
 
-// exports lists the exported identifiers that a file declares at package level.
+// exports returns the exported package-level identifiers of a file.
 func exports(f *ast.File) (names []string) {
 	add := func(ids ...*ast.Ident) {
 		for _, id := range ids {
@@ -66,8 +66,8 @@ func exports(f *ast.File) (names []string) {
 	return names
 }
 
-// TestPublicTypesAreReal: of an alias of an internal type, go doc shows neither the fields nor the
-// methods.
+// TestPublicTypesAreReal: public types are not aliases of internal types, because go doc would show
+// neither their fields nor their methods.
 func TestPublicTypesAreReal(t *testing.T) {
 	for _, f := range all(t) {
 		if f.test || slices.ContainsFunc(strings.Split(f.pkg(), "/"), func(dir string) bool {
@@ -95,7 +95,7 @@ func TestPublicTypesAreReal(t *testing.T) {
 	}
 }
 
-// internal returns the internal packages that a file imports, by their last element.
+// internal returns the last elements of the internal packages that a file imports.
 func (f file) internal() map[string]bool {
 	found := map[string]bool{}
 	for _, path := range f.imports() {
@@ -106,7 +106,7 @@ func (f file) internal() map[string]bool {
 	return found
 }
 
-// TestOptionsHavePublicTypes: programs of other modules start masters and workers with them.
+// TestOptionsHavePublicTypes: other modules need the types of options to start masters and workers.
 func TestOptionsHavePublicTypes(t *testing.T) {
 	found := 0
 	for _, f := range all(t) {

@@ -11,9 +11,10 @@ import (
 	"testing"
 )
 
-// TestDocumentationIsTrue checks that what the documentation names exists: links and their anchors,
-// files, tests, identifiers, commands, flags, algorithms, metrics and variables. It knows commands,
-// flags and the like from the generated docs/reference, which another test and CI hold to the code.
+// TestDocumentationIsTrue checks that everything that the documentation names exists: links and
+// their anchors, files, tests, identifiers, commands, flags, algorithms, metrics and variables.
+// Commands, flags and the like are taken from the generated docs/reference, which another test
+// compares with the code.
 func TestDocumentationIsTrue(t *testing.T) {
 	tree := readTree(t)
 	names := declaredNames(all(t))
@@ -21,7 +22,7 @@ func TestDocumentationIsTrue(t *testing.T) {
 	for _, p := range documentation(t, tree) {
 		checks := []func(page) []finding{tree.links, tree.paths, tree.tests, names.check, words.check}
 		if p.name == "CHANGELOG.md" {
-			checks = checks[:1] // it names what is gone
+			checks = checks[:1] // it also names removed things
 		}
 		for _, check := range checks {
 			for _, f := range check(p) {
@@ -31,30 +32,30 @@ func TestDocumentationIsTrue(t *testing.T) {
 	}
 }
 
-// finding is something that a page names and that does not exist.
+// finding is a name in a page that does not exist.
 type finding struct {
 	line int
 	what string
 }
 
-// page is a page of documentation.
+// page is a page of the documentation.
 type page struct {
-	name  string // from the root of the repository
+	name  string // relative to the root of the repository
 	lines []line
 }
 
-// line is a line of a page. A line of a block of code has the block's language, "text" if it has
-// none.
+// line is a line of a page. code is the language of the code block that contains it, "text" if the
+// block has none.
 type line struct {
 	number int
 	text   string
 	code   string
-	spans  []string // of code, outside of blocks
+	spans  []string // code spans, outside of blocks
 }
 
 var codeSpan = regexp.MustCompile("`([^`]+)`")
 
-// parsePage divides a page in lines of prose and of code.
+// parsePage splits a page into lines of prose and code.
 func parsePage(name, text string) page {
 	p, code := page{name: name}, ""
 	for i, raw := range strings.Split(text, "\n") {
@@ -80,7 +81,7 @@ func parsePage(name, text string) page {
 	return p
 }
 
-// documentation returns the pages that are checked.
+// documentation returns the pages to check.
 func documentation(t *testing.T, tree *tree) []page {
 	var pages []page
 	for _, name := range tree.files {
@@ -97,13 +98,13 @@ func documentation(t *testing.T, tree *tree) []page {
 	return pages
 }
 
-// tree is the files of the repository.
+// tree has the files of the repository.
 type tree struct {
-	files   []string        // with slashes, from the root
+	files   []string        // relative to the root, with slashes
 	entries map[string]bool // files and folders
-	bases   map[string]bool // names of files without folders
-	top     map[string]bool // entries of the root
-	funcs   map[string]bool // functions of tests, examples, benchmarks and fuzz targets
+	bases   map[string]bool // file names without folders
+	top     map[string]bool // entries of the root folder
+	funcs   map[string]bool // tests, examples, benchmarks and fuzz targets
 	anchors map[string]map[string]bool
 }
 
@@ -161,7 +162,7 @@ var (
 	notInSlugs = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
 )
 
-// anchors returns the anchors of a page's headings, by GitHub's rule.
+// anchors returns the anchors of a page's headings, by GitHub's rules.
 func anchors(text string) map[string]bool {
 	all := map[string]bool{}
 	for _, l := range parsePage("", text).lines {
@@ -182,7 +183,7 @@ func anchors(text string) map[string]bool {
 
 var link = regexp.MustCompile(`\]\(([^)\s"]+)\)|(?:src|href|srcset)="([^"]+)"`)
 
-// links checks the links of a page to files and headings of the repository.
+// links checks a page's links to files and headings of the repository.
 func (r *tree) links(p page) (found []finding) {
 	for _, l := range p.lines {
 		if l.code != "" {
@@ -215,14 +216,14 @@ var (
 	fileName      = regexp.MustCompile(`^[a-z0-9_]+(?:\.pb|\.connect)?\.(?:go|proto|svelte|ts)$`)
 )
 
-// paths checks spans of code that name files or folders of the repository.
+// paths checks code spans that name files or folders of the repository.
 func (r *tree) paths(p page) (found []finding) {
 	for _, l := range p.lines {
 		for _, s := range l.spans {
 			s = strings.TrimPrefix(s, module+"/")
 			switch first, _, _ := strings.Cut(strings.TrimPrefix(s, "./"), "/"); {
 			case fileName.MatchString(s):
-				// the reader makes that file
+				// the reader creates this file
 				if !r.bases[s] && !strings.Contains(l.text, "Put this into") {
 					found = append(found, finding{l.number, "there is no file " + s})
 				}
@@ -235,7 +236,7 @@ func (r *tree) paths(p page) (found []finding) {
 	return found
 }
 
-// has reports whether a file or folder exists, also named as package.Name, or by a pattern.
+// has reports whether a file or folder exists. name may also be package.Name or a pattern.
 func (r *tree) has(name string) bool {
 	if r.entries[name] || strings.HasSuffix(name, "/...") &&
 		r.entries[strings.TrimSuffix(name, "/...")] {
@@ -251,7 +252,7 @@ func (r *tree) has(name string) bool {
 
 var testName = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w*`)
 
-// tests checks the names of tests, but in Go code, which may show some of its own.
+// tests checks the names of tests, except in Go code, which may define its own.
 func (r *tree) tests(p page) (found []finding) {
 	for _, l := range p.lines {
 		if l.code == "go" {
@@ -266,8 +267,7 @@ func (r *tree) tests(p page) (found []finding) {
 	return found
 }
 
-// TestDocumentationCheckFinds: the check finds what a page names wrong, and nothing in what is
-// right.
+// TestDocumentationCheckFinds: the check finds wrong names, and accepts right ones.
 func TestDocumentationCheckFinds(t *testing.T) {
 	tree := readTree(t)
 	names, words := declaredNames(all(t)), readReference(t, tree)

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// goNames are the names that the module's packages declare, by the name of the package.
+// goNames has the names that the module's packages declare.
 type goNames struct {
-	packages map[string]map[string]bool // exported names
-	// fields and methods by the name of their type, in all packages together
+	packages map[string]map[string]bool // exported names by package
+	// fields and methods by type name, of all packages together
 	members map[string]map[string]bool
-	public  map[string]bool // packages that programs of others import
+	public  map[string]bool // packages that other modules import
 }
 
 func declaredNames(files []file) *goNames {
@@ -56,7 +56,7 @@ func declaredNames(files []file) *goNames {
 	return g
 }
 
-// receiver is the name of a receiver's type.
+// receiver returns the name of a receiver's type.
 func receiver(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -73,8 +73,8 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-// membersOf are the fields of a struct and the methods of an interface. An embedded type has a +
-// before its name.
+// membersOf returns the fields of a struct, or the methods of an interface. Embedded types begin
+// with +.
 func membersOf(e ast.Expr) (names []string) {
 	var list *ast.FieldList
 	switch e := e.(type) {
@@ -101,8 +101,8 @@ var (
 	member    = regexp.MustCompile(`(?:^|[^\w./"])([A-Z]\w*)\.([A-Z]\w*)`)
 )
 
-// check looks for pkg.Name, pkg.Type.Member and Type.Member in spans of code, and for the first in
-// Go code too, if the package is public.
+// check checks pkg.Name, pkg.Type.Member and Type.Member in code spans. In Go code it checks only
+// pkg.Name of public packages.
 func (g *goNames) check(p page) (found []finding) {
 	for _, l := range p.lines {
 		texts := l.spans
@@ -136,8 +136,8 @@ func (g *goNames) check(p page) (found []finding) {
 	return found
 }
 
-// hasMember reports whether a type, or a type that it embeds, has a field or method. What is
-// embedded from outside the module may have any.
+// hasMember reports whether a type, or a type that it embeds, has a field or method. An embedded
+// type from another module may have any.
 func (g *goNames) hasMember(t, name string) bool {
 	if g.members[t] == nil || g.members[t][name] {
 		return true

@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// reference is what can be said to the command line, to make and to CI, and what is counted.
+// reference has the words of the command line, make and CI, and the metrics.
 type reference struct {
-	commands   map[string]map[string]bool // flags by the command without superstep
-	flags      map[string]bool            // of all commands, with those of the lab
+	commands   map[string]map[string]bool // flags by command, without superstep
+	flags      map[string]bool            // of all commands, including those of lab
 	algorithms map[string]bool
 	metrics    map[string]bool
-	variables  string // the text that names them
+	variables  string // the text that lists them
 	members    string // of the API and of reports: the pages that list them
 	sections   string // of .ci/run
 	makefile   string
-	lab        string // the source of the lab's commands
+	lab        string // source code of lab's commands
 }
 
 var (
@@ -96,8 +96,7 @@ var (
 	goTest    = regexp.MustCompile(`\bgo (?:test|run|build|vet|install|mod)\b`)
 )
 
-// check looks at commands in blocks and spans of code, and at flags, metrics and variables in
-// spans.
+// check checks commands in code blocks and spans, and flags, metrics and variables in spans.
 func (r *reference) check(p page) (found []finding) {
 	add := func(l line, what string) { found = append(found, finding{l.number, what}) }
 	for i, l := range p.lines {
@@ -166,8 +165,8 @@ func (r *reference) check(p page) (found []finding) {
 	return found
 }
 
-// command checks the words after superstep. In prose only a known command may follow: "superstep
-// is" says nothing wrong in a block of text.
+// command checks the words after superstep. In a block of text, superstep may also be an ordinary
+// word, as in "superstep is".
 func (r *reference) command(text string, span bool) string {
 	words := strings.Fields(text)
 	if len(words) == 0 || !regexp.MustCompile(`^[a-z0-9]+$`).MatchString(words[0]) {
@@ -185,7 +184,7 @@ func (r *reference) command(text string, span bool) string {
 		if span || goTest.MatchString(text) {
 			return "there is no command superstep " + name
 		}
-		return "" // a line that a program prints
+		return "" // output of a program
 	}
 	if len(words) > 1 && r.commands[name+" "+words[1]] != nil {
 		name, flags = name+" "+words[1], r.commands[name+" "+words[1]]
@@ -205,7 +204,7 @@ func (r *reference) command(text string, span bool) string {
 	return ""
 }
 
-// hasChildren reports whether a command has commands of its own.
+// hasChildren reports whether a command has subcommands.
 func hasChildren(commands map[string]map[string]bool, name string) bool {
 	for other := range commands {
 		if strings.HasPrefix(other, name+" ") {
@@ -215,8 +214,8 @@ func hasChildren(commands map[string]map[string]bool, name string) bool {
 	return false
 }
 
-// counts reports whether a metric is counted; a name may end in a star, or as the series of a
-// histogram do.
+// counts reports whether a metric exists. A name may end with a star, or with the suffix of a
+// histogram's series.
 func (r *reference) counts(name string) bool {
 	if prefix, ok := strings.CutSuffix(name, "*"); ok {
 		return slices.ContainsFunc(keys(r.metrics), func(m string) bool { return strings.HasPrefix(m, prefix) })

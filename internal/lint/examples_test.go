@@ -15,14 +15,14 @@ import (
 	"testing"
 )
 
-// surface are the packages that a program's author meets, and how many exported identifiers each
-// may have: types, functions, constants, methods and fields.
+// surface has the packages for authors of programs, with the maximum number of exported identifiers
+// of each: types, functions, constants, methods and fields.
 var surface = map[string]int{
 	"": 114, "pregel": 170, "combiners": 21, "plan": 7, "pregel/pregeltest": 10, "master": 41,
 	"worker": 25,
 }
 
-// unshown are identifiers that stand in no example, and why.
+// unshown are identifiers without an example, and the reasons.
 var unshown = map[string]string{
 	"pregel.Erase":        "the engine calls it",
 	"pregel.Plan.Steps":   "package plan and the engine read it",
@@ -30,8 +30,8 @@ var unshown = map[string]string{
 	"pregel.Block.Stride": "likewise",
 }
 
-// TestExportedIdentifiersStandInExamples: an Example function, a program beside it or a program in
-// examples uses every exported identifier of the packages of an author.
+// TestExportedIdentifiersStandInExamples: every exported identifier of these packages is used in an
+// Example function, in a program beside it, or in a program below examples.
 func TestExportedIdentifiersStandInExamples(t *testing.T) {
 	used, exported := uses(t), map[string][]string{}
 	for name, o := range identifiers(t) {
@@ -40,7 +40,7 @@ func TestExportedIdentifiersStandInExamples(t *testing.T) {
 		switch why := unshown[name]; {
 		case pkg == "master" || pkg == "worker":
 		case slices.Contains([]string{"String", "Error", "Unwrap"}, o.Name()):
-			// fmt and errors call them
+			// fmt and errors call these
 		case why == "" && !used[o]:
 			t.Errorf("%s stands in no example", name)
 		case why != "" && used[o]:
@@ -55,10 +55,11 @@ func TestExportedIdentifiersStandInExamples(t *testing.T) {
 	}
 }
 
-// compiled imports the packages of the surface and all that examples import.
+// compiled imports the packages in surface, and everything that examples import.
 var compiled types.Importer
 
-// identifiers returns the exported identifiers of the surface: package.Name or package.Type.Member.
+// identifiers returns the exported identifiers of these packages, as package.Name or
+// package.Type.Member.
 func identifiers(t *testing.T) map[string]types.Object {
 	found := map[string]types.Object{}
 	for pkg := range surface {
@@ -85,8 +86,8 @@ func isType(o types.Object) bool {
 	return ok
 }
 
-// addMembers adds the methods and fields of a type, and those of unexported types in it. The
-// methods of an interface stand where it does.
+// addMembers adds the methods and fields of a type, including those of embedded unexported types.
+// An interface's methods are covered by the interface.
 func addMembers(found map[string]types.Object, prefix string, of *types.Named) {
 	for m := range of.Methods() {
 		if m.Exported() {
@@ -112,7 +113,7 @@ func addMembers(found map[string]types.Object, prefix string, of *types.Named) {
 	}
 }
 
-// uses returns what files of examples use outside their tests.
+// uses returns the identifiers that files of examples use, outside of tests.
 func uses(t *testing.T) map[types.Object]bool {
 	dirs := map[string][]*ast.File{}
 	for _, f := range all(t) {
@@ -125,7 +126,8 @@ func uses(t *testing.T) map[types.Object]bool {
 	used := map[types.Object]bool{}
 	for key, files := range dirs {
 		info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-		c := types.Config{Importer: compiled, Error: func(error) {}} // of files left out
+		// from files that were left out
+		c := types.Config{Importer: compiled, Error: func(error) {}}
 		_, _ = c.Check(key, fileSet, files, info)
 		for _, file := range files {
 			for _, d := range file.Decls {
@@ -144,7 +146,7 @@ func uses(t *testing.T) map[types.Object]bool {
 	return used
 }
 
-// note marks what is used, and the types of it or of its results.
+// note marks an identifier as used, and the types of it or of its results.
 func note(used map[types.Object]bool, o types.Object) {
 	used[o] = true
 	of := []types.Type{o.Type()}
@@ -167,7 +169,7 @@ func note(used map[types.Object]bool, o types.Object) {
 	}
 }
 
-// origin returns the generic function or field that one of an instantiated type is of.
+// origin returns the generic function or field of an instantiated one.
 func origin(o types.Object) types.Object {
 	switch o := o.(type) {
 	case *types.Func:
@@ -178,7 +180,7 @@ func origin(o types.Object) types.Object {
 	return o
 }
 
-// shows reports whether a file is of an example.
+// shows reports whether a file belongs to an example.
 func (f file) shows() bool {
 	return strings.HasPrefix(f.path, "examples/") || hasExample(f.ast)
 }
@@ -197,12 +199,13 @@ func isTest(f *ast.FuncDecl) bool {
 		})
 }
 
-// listed are packages and all that they import, compiled. One call of go list has those of the
-// surface, those that examples import, and those that TestTheLibraryIsLight asks about: it takes
-// long.
+// listed has packages and everything that they import, compiled. One call of go list lists all
+// packages that the tests need, because it takes long: those in surface, those that examples
+// import, and those of TestTheLibraryIsLight.
 type listed struct {
-	files   map[string]string   // of what the compiler exports
-	outside map[string][]string // the packages that each links from outside the standard library
+	files map[string]string // export data files of the compiler
+	// for each package, the packages outside the standard library that it links
+	outside map[string][]string
 }
 
 var packages = sync.OnceValues(func() (*listed, error) {
@@ -249,10 +252,10 @@ var packages = sync.OnceValues(func() (*listed, error) {
 	return found, nil
 })
 
-// pathOf returns the path that a package of the module is imported by.
+// pathOf returns the import path of a package of the module.
 func pathOf(pkg string) string { return strings.TrimSuffix(module+"/"+pkg, "/") }
 
-// load makes the importer of compiled packages.
+// load sets compiled.
 func load(t *testing.T) {
 	t.Helper()
 	list, err := packages()

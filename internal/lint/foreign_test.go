@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// foreign says which packages from outside the standard library and this module a package may link,
-// by what their paths begin with.
+// foreign has, for each package, the prefixes of the packages that it may link from outside the
+// standard library and this module.
 var foreign = map[string][]string{
 	"pregel":          {"golang.org/x/sys/unix"},
 	"combiners":       {"golang.org/x/sys/unix"},
@@ -24,11 +24,11 @@ const (
 	tagparser = "github.com/vmihailenco/tagparser/v2"
 	xz        = "github.com/therootcompany/xz"
 
-	maxForeign = 30 // packages of a program that runs a program on edges in memory
+	maxForeign = 30 // packages in a program that runs on edges in memory
 )
 
-// TestTheLibraryIsLight: what costs a program that does not need it is linked by packages that it
-// imports itself.
+// TestTheLibraryIsLight: a program links a large dependency only if it imports a package that needs
+// it.
 func TestTheLibraryIsLight(t *testing.T) {
 	list, err := packages()
 	if err != nil {

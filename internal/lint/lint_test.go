@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// parsed are the files of the module.
+// parsed returns the files of the module.
 var parsed = sync.OnceValues(func() ([]file, error) { return files("../..") })
 
 func all(t *testing.T) []file {
@@ -25,7 +25,7 @@ func all(t *testing.T) []file {
 	return list
 }
 
-// TestDesignHasTheRooms: docs/design.md has the rooms of this package, from the top down.
+// TestDesignHasTheRooms: docs/design.md lists the rooms of this package, from top to bottom.
 func TestDesignHasTheRooms(t *testing.T) {
 	design, err := os.ReadFile("../../docs/design.md")
 	if err != nil {
@@ -49,7 +49,7 @@ func TestUnsafeStaysWhereItIs(t *testing.T) {
 			continue
 		}
 		if strings.HasSuffix(f.path, ".pb.go") {
-			continue // protoc-gen-go keeps a descriptor as a string
+			continue // protoc-gen-go writes a descriptor as a string
 		}
 		if p := f.pkg(); p != "internal/mem" && p != "internal/wire" && !unsafeFiles[f.path] {
 			t.Errorf("%s imports unsafe: only internal/mem, internal/wire and the files named in internal/lint may", f.path)
@@ -57,7 +57,7 @@ func TestUnsafeStaysWhereItIs(t *testing.T) {
 	}
 }
 
-// testedFromOutside are packages whose tests use what they export.
+// testedFromOutside are packages whose tests use only exported identifiers.
 var testedFromOutside = []string{"internal/engine", "combiners", "algorithms"}
 
 func TestPackagesAreTestedFromOutside(t *testing.T) {
@@ -107,8 +107,8 @@ func TestForbiddenCalls(t *testing.T) {
 	}
 }
 
-// TestControlAsksNoWallClock: where it is decided who lives and who is newer, times are spans, and
-// order is a counter: a clock may be set back.
+// TestControlAsksNoWallClock: code that decides which process is alive or newer uses durations and
+// counters, because a wall clock may be set back.
 func TestControlAsksNoWallClock(t *testing.T) {
 	wall := map[string]bool{"Unix": true, "UnixMilli": true, "UnixMicro": true, "UnixNano": true}
 	for _, f := range all(t) {
@@ -123,7 +123,7 @@ func TestControlAsksNoWallClock(t *testing.T) {
 			if !ok || !wall[s.Sel.Name] || f.generated() {
 				return true
 			}
-			if x, ok := s.X.(*ast.Ident); !ok || x.Name != "time" { // time.Unix makes a time
+			if x, ok := s.X.(*ast.Ident); !ok || x.Name != "time" { // time.Unix creates a time
 				t.Errorf("%s asks for %s: count, or measure a span", f.path, s.Sel.Name)
 			}
 			return true
@@ -135,7 +135,7 @@ func TestExportedIdentifiersHaveComments(t *testing.T) {
 	for _, f := range all(t) {
 		if f.test || strings.HasPrefix(f.path, "internal/") || strings.HasPrefix(f.path, "test/") ||
 			f.generated() {
-			continue // internal packages, and what tests share, are not imported by users
+			continue // users import neither internal packages nor those that tests share
 		}
 		for _, d := range f.ast.Decls {
 			switch d := d.(type) {
@@ -155,7 +155,7 @@ func TestExportedIdentifiersHaveComments(t *testing.T) {
 	}
 }
 
-// exportedReceiver reports whether a method's type is exported; true of functions.
+// exportedReceiver reports whether a method's type is exported. For functions it returns true.
 func exportedReceiver(d *ast.FuncDecl) bool {
 	if d.Recv == nil {
 		return true

@@ -13,15 +13,15 @@ import (
 	"testing"
 )
 
-// room is a group of packages with one idea, and how many code lines they may have together. A
-// budget only falls: code that comes in is paid for with code that goes out.
+// room is a group of packages with one purpose, and a budget of code lines for all of them
+// together. Budgets only fall: added code must be compensated by removed code.
 type room struct {
 	name     string
 	budget   int
-	packages []string // with their subfolders, unless another room names these
+	packages []string // with their subfolders, unless another room has these
 }
 
-// rooms are the groups from the ground up. A package imports only from its own room and those
+// rooms are ordered from the bottom. A package may import only from its own room and from rooms
 // below.
 var rooms = []room{
 	{"ground", 3556, []string{
@@ -70,20 +70,21 @@ var rooms = []room{
 	{"examples and tests", 0, []string{"examples", "test"}},
 }
 
-// uncounted are generated files from before the budgets. New ones count.
+// uncounted are generated files that are older than the budgets. New ones count.
 var uncounted = map[string]bool{
 	"combiners/kernels_gen.go":            true,
 	"internal/control/control.pb.go":      true,
 	"internal/control/control.connect.go": true,
 }
 
-// maxFloors bounds the longest chain of imports.
+// maxFloors is the maximum length of a chain of imports.
 const maxFloors = 14
 
-// slack is by how many lines a room may stay below its budget before the budget has to follow.
+// slack is the number of lines that a room may be below its budget before the budget must be
+// lowered.
 const slack = 60
 
-// roomOf finds the room that names the package, or the nearest folder above it.
+// roomOf returns the room that names the package or its nearest parent folder.
 func roomOf(pkg string) (int, bool) {
 	for {
 		for i, r := range rooms {
@@ -106,7 +107,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// TestImportsGoDown: no package imports from a room above its own, and chains of imports are short.
+// TestImportsGoDown: no package imports from a higher room, and chains of imports are short.
 func TestImportsGoDown(t *testing.T) {
 	imports := map[string]map[string]bool{}
 	for _, f := range all(t) {
@@ -139,7 +140,7 @@ func TestImportsGoDown(t *testing.T) {
 	var floor func(string) int
 	floor = func(pkg string) int {
 		if floors[pkg] == 0 {
-			floors[pkg] = 1 // Go refuses cycles
+			floors[pkg] = 1 // Go allows no cycles
 			for target := range imports[pkg] {
 				floors[pkg] = max(floors[pkg], 1+floor(target))
 			}
@@ -161,7 +162,7 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
-// TestBudgets: a room has no more code lines than its budget, and a budget no more than it needs.
+// TestBudgets: no room exceeds its budget, and no budget is larger than necessary.
 func TestBudgets(t *testing.T) {
 	lines := make([]int, len(rooms))
 	for _, f := range all(t) {
@@ -184,7 +185,7 @@ func TestBudgets(t *testing.T) {
 	t.Logf("%d code lines, of %d", together, budget)
 }
 
-// TestBudgetsOnlyFall compares the budgets with those of the commit before, where git has one.
+// TestBudgetsOnlyFall compares the budgets with those of the previous commit, if git has one.
 func TestBudgetsOnlyFall(t *testing.T) {
 	before := exec.Command("git", "show", "HEAD~1:internal/lint/rooms_test.go")
 	before.Dir = "../.."
@@ -195,7 +196,7 @@ func TestBudgetsOnlyFall(t *testing.T) {
 	for _, r := range rooms {
 		_, rest, found := strings.Cut(string(old), fmt.Sprintf("{%q, ", r.name))
 		if !found {
-			continue // the room is new: the others have paid for it, or the total grows
+			continue // the room is new: other rooms have become smaller, or the total grows
 		}
 		var was int
 		if _, err := fmt.Sscanf(rest, "%d", &was); err != nil {
@@ -207,8 +208,8 @@ func TestBudgetsOnlyFall(t *testing.T) {
 	}
 }
 
-// codeLines counts the lines of a file that have code: no blank ones, no comments, and twice those
-// of more than 100 columns, with tabs of four.
+// codeLines counts the code lines of a file: without blank lines and comments. Lines longer than
+// 100 columns, with tabs of four, count twice.
 func codeLines(t *testing.T, path string) int {
 	t.Helper()
 	source, err := os.ReadFile(path)
@@ -226,7 +227,7 @@ func codeLines(t *testing.T, path string) int {
 			break
 		}
 		if tok == token.SEMICOLON && literal != ";" {
-			continue // of a line's end
+			continue // at the end of a line
 		}
 		first := file.Line(pos)
 		for i := range 1 + strings.Count(literal, "\n") {

@@ -1,6 +1,6 @@
-// Package lint holds the project to its own rules (CONTRIBUTING.md): what may import what, how long
-// files are, where unsafe may stand, what the library links. The rules are tests, with the standard
-// library alone, so that `go test ./...` checks them on any machine with Go.
+// Package lint tests the project's own rules (CONTRIBUTING.md): allowed imports, lengths of files,
+// use of unsafe, and dependencies of the library. The rules are tests that use only the standard
+// library, so `go test ./...` checks them on any machine with Go. Start with lint_test.go.
 package lint
 
 import (
@@ -14,26 +14,26 @@ import (
 	"strings"
 )
 
-// module is the module's path, before which imports are ours.
+// module is the module's path, the prefix of its own imports.
 const module = "github.com/superstep-go/superstep"
 
-// unsafeFiles are the only ones that may import unsafe.
+// unsafeFiles are the only files that may import unsafe.
 var unsafeFiles = map[string]bool{
-	"internal/transport/mesh/short_linux.go": true, // addresses for the kernel
+	"internal/transport/mesh/short_linux.go": true, // addresses for system calls
 	"internal/kernel/column.go":              true, // the size of a message
 	"internal/engine/push.go":                true, // the size of a message
-	"combiners/sums.go":                      true, // reads without a check of bounds
+	"combiners/sums.go":                      true, // reads without bounds checks
 }
 
 // file is a parsed Go file of the module.
 type file struct {
-	path  string // from the module's root, with slashes
+	path  string // relative to the module's root, with slashes
 	lines int
 	test  bool
 	ast   *ast.File
 }
 
-// generated reports whether go generate writes the file, by what its name ends in.
+// generated reports by its suffix whether go generate writes the file.
 func (f file) generated() bool {
 	for _, suffix := range []string{"_gen.go", ".pb.go", ".connect.go"} {
 		if strings.HasSuffix(f.path, suffix) {
@@ -60,10 +60,10 @@ func (f file) imports() []string {
 	return paths
 }
 
-// fileSet has the parsed files.
+// fileSet is the file set of the parsed files.
 var fileSet = token.NewFileSet()
 
-// files parses every Go file below root that belongs to the module.
+// files parses every Go file of the module below root.
 func files(root string) ([]file, error) {
 	var all []file
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -75,7 +75,7 @@ func files(root string) ([]file, error) {
 			_, statErr := os.Stat(filepath.Join(path, "go.mod"))
 			if path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" ||
 				statErr == nil) {
-				return filepath.SkipDir // hidden, data, or a module of its own
+				return filepath.SkipDir // a hidden folder, data, or another module
 			}
 			return nil
 		}

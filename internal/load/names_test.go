@@ -14,8 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// TestNamesAreStored saves a graph of names from one process and from several ranks, and opens it
-// in both, as it was stored and in other partitions.
+// TestNamesAreStored saves a graph with names from one process and from several ranks. It opens
+// both in one process and in several ranks, with the same and with other partitions.
 func TestNamesAreStored(t *testing.T) {
 	var table strings.Builder
 	for i := range 500 {
@@ -69,8 +69,8 @@ func TestNamesAreStored(t *testing.T) {
 	}
 }
 
-// TestGraphMLOfRanks: several ranks make of GraphML, whose ids are names or numbers, the graph that
-// one process makes.
+// TestGraphMLOfRanks: several ranks load the same graph from GraphML as one process. Its ids are
+// names or numbers.
 func TestGraphMLOfRanks(t *testing.T) {
 	for _, prefix := range []string{"n", "1"} {
 		var text strings.Builder
@@ -102,7 +102,7 @@ func TestGraphMLOfRanks(t *testing.T) {
 	}
 }
 
-// names checks the names that ranks have.
+// names checks the names in all ranks.
 func names(t *testing.T, want *graph.Graph, all []loaded) {
 	t.Helper()
 	next := uint64(0)
@@ -137,8 +137,8 @@ func whole(t *testing.T, want, got *graph.Graph) {
 	}
 }
 
-// TestDamagedNames refuses files of names that are not those of the manifest, and manifests whose
-// files do not follow one another.
+// TestDamagedNames: files of names that do not match the manifest are refused, and manifests whose
+// files are not consecutive.
 func TestDamagedNames(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "t.csv")

@@ -22,7 +22,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// saved builds the graph of a random list, saves it, and returns it and where it lies.
+// saved builds and saves a random graph. It returns the graph and the directory.
 func saved(t *testing.T, seed uint64, listed, directed bool, o graph.Options) (*graph.Graph, string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -65,13 +65,13 @@ func saved(t *testing.T, seed uint64, listed, directed bool, o graph.Options) (*
 	return g, place
 }
 
-// loaded is what a rank has.
+// loaded is the result of a rank.
 type loaded struct {
 	g *graph.Graph
 	d *build.Directory
 }
 
-// ranked loads a snapshot over several ranks, as workers do.
+// ranked loads a snapshot in several ranks, as workers do.
 func ranked(t *testing.T, ranks int, r load.Request, o graph.Options) (all []loaded, opened int) {
 	t.Helper()
 	owner := make([]int, o.Grid.Partitions())
@@ -129,7 +129,7 @@ func ranked(t *testing.T, ranks int, r load.Request, o graph.Options) (all []loa
 	return all, opened
 }
 
-// resaved saves a graph from several ranks, and returns where.
+// resaved saves a graph from several ranks, and returns the directory.
 func resaved(t *testing.T, all []loaded) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -166,7 +166,7 @@ func resaved(t *testing.T, all []loaded) string {
 	return dir
 }
 
-// contents are all arrays of a partition, by name.
+// contents has all arrays of a partition, by name.
 type contents map[string]any
 
 func (c contents) Uint32s(name string, s *[]uint32)   { c[name] = append([]uint32{}, *s...) }
@@ -174,8 +174,8 @@ func (c contents) Uint64s(name string, s *[]uint64)   { c[name] = append([]uint6
 func (c contents) Float32s(name string, s *[]float32) { c[name] = append([]float32{}, *s...) }
 func (c contents) Float64s(name string, s *[]float64) { c[name] = append([]float64{}, *s...) }
 
-// TestShares loads snapshots over several ranks, as they were saved and in other partitions:
-// partitions, input ids and the directory are those of a graph that one process has built.
+// TestShares loads snapshots in several ranks, with the same and with other partitions. Partitions,
+// input ids and the directory equal those of the graph that one process built.
 func TestShares(t *testing.T) {
 	seed := uint64(0)
 	for _, grid := range []graph.Grid{{Rows: 1, Columns: 1}, {Rows: 4, Columns: 1}, {Rows: 2, Columns: 3}} {
@@ -229,7 +229,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// agree checks what ranks have of a graph.
+// agree compares the ranks' parts of a graph with the whole graph.
 func agree(t *testing.T, want *graph.Graph, all []loaded) {
 	t.Helper()
 	seen := 0

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// A probe that memberlist has under way when it is shut down ends by its own timeout.
+// A probe of memberlist that runs at shutdown ends by its own timeout.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/hashicorp/memberlist.(*Memberlist).probeNode"))
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 const patience = time.Minute
 
-// until waits for an event of a member.
+// until waits for an event about a member.
 func until(t *testing.T, g Group, kind Kind, name string) {
 	t.Helper()
 	end := time.After(patience)
@@ -59,7 +59,7 @@ func TestGossipSeesADeath(t *testing.T) {
 	until(t, a, Gone, "b")
 }
 
-// TestGossipKeys keeps out who has another key, or none.
+// TestGossipKeys: a member with another key, or without one, is kept out.
 func TestGossipKeys(t *testing.T) {
 	a, err := Gossip(Config{Self: Member{Name: "a"}, Listen: "127.0.0.1:0", Key: bytes.Repeat([]byte{1}, 16)})
 	if err != nil {
@@ -102,8 +102,8 @@ func TestReadKey(t *testing.T) {
 	}
 }
 
-// TestGossipIntruders: who has not the key does not join, whatever it sends and however often, and
-// its connections are closed.
+// TestGossipIntruders: a process without the key cannot join, whatever it sends and however often.
+// Its connections are closed.
 func TestGossipIntruders(t *testing.T) {
 	a, err := Gossip(Config{Self: Member{Name: "a", Role: Master}, Listen: "127.0.0.1:0", Key: bytes.Repeat([]byte{7}, 32)})
 	if err != nil {
@@ -111,7 +111,7 @@ func TestGossipIntruders(t *testing.T) {
 	}
 	defer a.Close()
 	tries := 200
-	if text := os.Getenv("SUPERSTEP_TRIES"); text != "" { // 10000 is the long form
+	if text := os.Getenv("SUPERSTEP_TRIES"); text != "" { // use 10000 for a long test
 		if tries, err = strconv.Atoi(text); err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestGossipIntruders(t *testing.T) {
 			b[j] = byte(r.Uint32())
 		}
 		if i%4 < 2 {
-			b[0] = byte(r.IntN(16)) // a kind of message
+			b[0] = byte(r.IntN(16)) // a type of message
 		}
 		began := time.Now()
 		if _, err := c.Write(b); err == nil && network == "tcp" && i%50 == 1 {

@@ -16,7 +16,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// scrape returns the samples of a set by name and labels, as they are written.
+// scrape returns the samples of a set, by name and labels.
 func scrape(t testing.TB, s *Set) map[string]string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -49,7 +49,7 @@ func expect(t *testing.T, got map[string]string, want map[string]string) {
 	}
 }
 
-// tell tells a journal of a run of three supersteps on two partitions.
+// tell records a run of three supersteps on two partitions in a journal.
 func tell(j trace.Journal, name, program, state string) {
 	end := &trace.End{Job: name, State: state, Supersteps: 3, Seconds: 12}
 	if state == trace.Done {
@@ -78,7 +78,7 @@ func TestRuns(t *testing.T) {
 	runs.now = func() time.Time { return time.Unix(1000, 5e8) }
 	j := runs.Journal(s.NewWork())
 	tell(j, "one", "bfs", trace.Done)
-	tell(j, "one"+trace.WarmUp, "bfs", trace.Done) // does not count
+	tell(j, "one"+trace.WarmUp, "bfs", trace.Done) // a warm-up does not count
 	tell(j, "two", "bfs", trace.Failed)
 	_ = j.Record(&trace.Job{Job: "two", Program: "bfs", Partitions: 1})
 	_ = j.Record(&trace.End{Job: "two", State: trace.Failed, Again: true})
@@ -99,7 +99,7 @@ func TestRuns(t *testing.T) {
 		`superstep_superstep_duration_seconds_sum{delivery="pull"}`:          "24",
 		`superstep_superstep_duration_seconds_count{delivery="push"}`:        "1",
 		`superstep_superstep_skew_ratio_bucket{le="1.1"}`:                    "0",
-		// 3 s over a mean of 2.5
+		// 3 s, with a mean of 2.5
 		`superstep_superstep_skew_ratio_bucket{le="1.25"}`:                      "6",
 		`superstep_delivery_prediction_ratio_bucket{le="1.1"}`:                  "0",
 		`superstep_delivery_prediction_ratio_bucket{le="1.33"}`:                 "6",
@@ -122,8 +122,8 @@ func TestRuns(t *testing.T) {
 	})
 }
 
-// TestSearchesAreOfTheirJob: the records of a benchmark's searches have names of their own, and
-// belong to the job. Rates of 100 and 300 have the harmonic mean 150.
+// TestSearchesAreOfTheirJob: the searches of a benchmark have their own names, but count for their
+// job. Rates of 100 and 300 have the harmonic mean 150.
 func TestSearchesAreOfTheirJob(t *testing.T) {
 	s := New("")
 	runs := s.NewRuns("graph500")
@@ -150,7 +150,7 @@ func TestSearchesAreOfTheirJob(t *testing.T) {
 	yes, no := true, false
 	_ = j.Record(&trace.Search{Job: "bfs root 7", Kernel: "bfs", Seconds: 1, Edges: 100, Valid: &yes})
 	_ = j.Record(&trace.End{Job: "j1", State: trace.Failed, Again: true})
-	_ = j.Record(&trace.Job{Job: "j1", Program: "graph500"}) // what was searched stays
+	_ = j.Record(&trace.Job{Job: "j1", Program: "graph500"}) // the values of the searches stay
 	_ = j.Record(&trace.Search{Job: "bfs root 8", Kernel: "bfs", Seconds: .5, Edges: 150, Valid: &no})
 	_ = j.Record(&trace.End{Job: "j1", State: trace.Done})
 	expect(t, scrape(t, s), map[string]string{
@@ -164,8 +164,8 @@ func TestSearchesAreOfTheirJob(t *testing.T) {
 	})
 }
 
-// TestSeriesAreBounded is A12: however many jobs, programs and workers there are, a process has at
-// most 2,000 series.
+// TestSeriesAreBounded: a process has at most 2,000 series, however many jobs, programs and workers
+// there are.
 func TestSeriesAreBounded(t *testing.T) {
 	const most = 2000
 	s := New("v1")
@@ -183,7 +183,7 @@ func TestSeriesAreBounded(t *testing.T) {
 		tell(j, fmt.Sprint("job", i), fmt.Sprint("program", i),
 			[]string{trace.Done, trace.Failed, trace.Cancelled}[i%3])
 	}
-	for i := range 200 { // and some that do not end
+	for i := range 200 { // some that do not end
 		_ = runs.Journal(nil).Record(&trace.Job{Job: fmt.Sprint("running", i), Program: "bfs"})
 	}
 	all := scrape(t, s)
@@ -285,8 +285,8 @@ func TestWorker(t *testing.T) {
 	})
 }
 
-// TestNamesAndHelp holds metrics to the conventions: our prefix, counters end in _total, everything
-// is explained.
+// TestNamesAndHelp: metrics follow the conventions. They have our prefix, counters end with _total,
+// and all have a help text.
 func TestNamesAndHelp(t *testing.T) {
 	s := New("v1")
 	s.NewRuns()
@@ -308,7 +308,7 @@ func TestNamesAndHelp(t *testing.T) {
 	}
 }
 
-// TestBadText: a name that is no UTF-8 is shown as well as it can be.
+// TestBadText: a name that is not UTF-8 is shown with replacement characters.
 func TestBadText(t *testing.T) {
 	s := New("v1")
 	tell(s.NewRuns().Journal(nil), "job\xff", "program\xff", trace.Done)
@@ -318,7 +318,7 @@ func TestBadText(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce is for the race detector: runs and scrapes at the same time.
+// TestManyAtOnce runs jobs and scrapes concurrently, for the race detector.
 func TestManyAtOnce(t *testing.T) {
 	s := New("v1")
 	runs, work := s.NewRuns(), s.NewWork()
@@ -341,7 +341,7 @@ func TestManyAtOnce(t *testing.T) {
 		map[string]string{`superstep_jobs_total{ended="converged",program="bfs",state="done"}`: "200"})
 }
 
-// TestJournalAllocatesNothing: a superstep is counted without garbage.
+// TestJournalAllocatesNothing: counting a superstep does not allocate.
 func TestJournalAllocatesNothing(t *testing.T) {
 	s := New("v1")
 	j := s.NewRuns().Journal(s.NewWork())
@@ -356,8 +356,8 @@ func TestJournalAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestARunThatGoesOnBeganBefore: the start of a job is that of its first attempt, also if that is
-// told later.
+// TestARunThatGoesOnBeganBefore: the start time of a job is that of its first attempt, even if it
+// is reported later.
 func TestARunThatGoesOnBeganBefore(t *testing.T) {
 	s := New("v1")
 	j := s.NewRuns().Journal(nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// TestNames compares a table filled by several goroutines, and its dictionary, with a map and a
-// sorted list.
+// TestNames fills a table from several goroutines. It compares the table and its dictionary with a
+// map and a sorted list.
 func TestNames(t *testing.T) {
 	team := parallel.NewTeam(3, true)
 	defer team.Close()
@@ -78,11 +78,10 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// random is a name: often one of few, often with a long beginning that others have, now and then
-// long.
+// random returns a name. Many names are equal, many have the same long prefix, and a few are long.
 func random(rng *rand.Rand) []byte {
 	switch rng.IntN(7) {
-	case 5: // many with one long beginning, which zeros follow
+	case 5: // one long prefix, followed by zeros
 		return append([]byte("the same beginning of many"), make([]byte, rng.IntN(20))...)
 	case 6:
 		return append(append([]byte("the same beginning of many"), make([]byte, rng.IntN(20))...),

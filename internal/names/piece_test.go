@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// dictionary makes one of names in any order, and returns them sorted.
+// dictionary makes a dictionary from names in random order. It also returns the sorted names.
 func dictionary(t testing.TB, n int, seed uint64) (*Dictionary, [][]byte) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 2))
@@ -30,7 +30,7 @@ func dictionary(t testing.TB, n int, seed uint64) (*Dictionary, [][]byte) {
 	return b.Dictionary(), all
 }
 
-// TestPieces cuts a dictionary anywhere, and puts the pieces together again.
+// TestPieces cuts a dictionary at random places, and joins the pieces again.
 func TestPieces(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -67,7 +67,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestSizeOfDictionary holds what the documentation says: at most 1.3 times the bytes of the names.
+// TestSizeOfDictionary checks the documented bound: at most 1.3 times the bytes of the names.
 func TestSizeOfDictionary(t *testing.T) {
 	for _, form := range []string{"person number %d", "%d", "https://example.org/wiki/%x/page", "Straße %d"} {
 		var all [][]byte
@@ -89,7 +89,7 @@ func TestSizeOfDictionary(t *testing.T) {
 	}
 }
 
-// TestDamagedPieces refuses what is no piece.
+// TestDamagedPieces: malformed pieces are refused.
 func TestDamagedPieces(t *testing.T) {
 	for _, data := range []string{
 		"", "\x01", "\x01\x01", "\x01\x01\x02ab", "\x01\x02\x02abc", "\x02\x02\x01b\x00\x01a",
@@ -108,7 +108,7 @@ func TestDamagedPieces(t *testing.T) {
 	}
 }
 
-// FuzzPiece reads anything as a piece. What is read is written the same.
+// FuzzPiece decodes any bytes as a piece. A valid piece is encoded to the same bytes again.
 func FuzzPiece(f *testing.F) {
 	d, all := dictionary(f, 60, 1)
 	f.Add(d.AppendPiece(nil, 0, uint64(len(all))))

@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// run calibrates and measures between the ranks of a memory link and returns rank 0's report; all
-// must be the same.
+// run calibrates and measures between the ranks of a memory link. It returns rank 0's report; all
+// reports must be equal.
 func run(t testing.TB, m *memlink.Memory, ranks int, sites []int, o Options) *Report {
 	t.Helper()
 	reports, errs := make([]*Report, ranks), make([]error, ranks)
@@ -60,7 +60,7 @@ var (
 	between = collective.Pair{Alpha: 1e-8, Beta: 1e-3, Gap: 2e-5}
 )
 
-// costs are those of a link between two sites, which share a trunk.
+// costs returns the costs of links between two sites that share a trunk.
 func costs(sites []int) func(from, to int) memlink.Cost {
 	return func(from, to int) memlink.Cost {
 		p, trunk := inside, 0.0
@@ -71,8 +71,8 @@ func costs(sites []int) func(from, to int) memlink.Cost {
 	}
 }
 
-// TestTwoSites: on a simulated link what is measured is what was predicted from what was
-// calibrated, the choices are the fastest or nearly, and the figures are as they were looked at.
+// TestTwoSites: on a simulated link, measured times match the predictions from the calibration, and
+// the chosen algorithms are the fastest or nearly. The report contains its main parts.
 func TestTwoSites(t *testing.T) {
 	var r *Report
 	sites := []int{0, 0, 0, 0, 1, 1, 1, 1}
@@ -108,7 +108,7 @@ func TestTwoSites(t *testing.T) {
 	}
 }
 
-// TestFigure compares with the picture that was looked at, of made-up points.
+// TestFigure compares a plot of invented points with a golden file that a person has checked.
 func TestFigure(t *testing.T) {
 	var b bytes.Buffer
 	if err := example().Figure(&b); err != nil {
@@ -127,7 +127,8 @@ func TestFigure(t *testing.T) {
 	wellFormed(t, b.Bytes())
 }
 
-// example is the report of a model, measured a little slower, and the more so the smaller.
+// example is the report of a model. Its measured times are a little longer than predicted, most for
+// small messages.
 func example() *Report {
 	sites := []int{0, 0, 0, 0, 1, 1, 1, 1}
 	m := &collective.Model{Ranks: len(sites), Sites: sites, Trunk: between.Alpha}
@@ -173,8 +174,8 @@ func wellFormed(t *testing.T, data []byte) {
 	}
 }
 
-// TestFewRanksAndOddSizes: one rank, sizes of 0 and of no whole word, barriers: all are measured
-// and drawn.
+// TestFewRanksAndOddSizes: one rank, size 0, sizes that are not a multiple of a word, and barriers
+// are measured and drawn.
 func TestFewRanksAndOddSizes(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3} {
 		m := memlink.New(ranks, nil)
@@ -204,7 +205,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitsSizes: what does not fit is left out, not tried.
+// TestMemoryLimitsSizes: sizes that do not fit into memory are skipped.
 func TestMemoryLimitsSizes(t *testing.T) {
 	r := run(t, memlink.New(2, nil), 2, nil,
 		Options{Sizes: []int{16, 1 << 20}, Memory: 1 << 20, Least: 1, Most: 1})

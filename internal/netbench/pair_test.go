@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// pairs makes the benches of two ranks.
+// pairs returns the benches of two ranks.
 func pairs(t *testing.T) [2]*bench {
 	t.Helper()
 	var both [2]*bench
@@ -24,7 +24,8 @@ func pairs(t *testing.T) [2]*bench {
 	return both
 }
 
-// TestOthersAreNotMeasured: who connects without the secret is sent away, and rank 0 is waited for.
+// TestOthersAreNotMeasured: a connection without the secret is closed, and the listener waits for
+// rank 0.
 func TestOthersAreNotMeasured(t *testing.T) {
 	both := pairs(t)
 	heard := make(chan string, 1)
@@ -51,7 +52,8 @@ func TestOthersAreNotMeasured(t *testing.T) {
 	if _, err := other.Read(make([]byte, 1)); err == nil {
 		t.Error("another process was answered")
 	}
-	if err := both[1].g.Link().Send(t.Context(), 0, 0, told); err != nil { // again, for dial
+	// send it again, for dial
+	if err := both[1].g.Link().Send(t.Context(), 0, 0, told); err != nil {
 		t.Fatal(err)
 	}
 	if why, err := both[0].dial(t.Context(), 1); why != "" || err != nil {
@@ -64,7 +66,7 @@ func TestOthersAreNotMeasured(t *testing.T) {
 	both[1].disconnect()
 }
 
-// TestRawConnectionMayBeGoneWhenTheContextEnds: what bounds a read outlives it.
+// TestRawConnectionMayBeGoneWhenTheContextEnds: the context may end after the connection is closed.
 func TestRawConnectionMayBeGoneWhenTheContextEnds(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()

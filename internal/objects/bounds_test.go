@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// TestCallersAreBounded: a call reads 2 MiB of an object at most, lists 4,096 objects, which the
-// next one goes on from, and 256 uploads are on their way.
+// TestCallersAreBounded: a call reads at most 2 MiB of an object, and lists at most 4,096 objects;
+// the next call continues the list. At most 256 uploads are open.
 func TestCallersAreBounded(t *testing.T) {
 	s, dir := server(t)
 	defer s.Close()

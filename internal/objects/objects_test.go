@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// master answers what workers call.
+// master handles the calls of workers.
 type master struct {
 	*Server
 	unimplemented
@@ -30,7 +30,7 @@ type unimplemented struct {
 	control.UnimplementedWorkersHandler
 }
 
-// serve serves objects as a master does, and returns the connection of a worker.
+// serve serves objects as a master does. It returns a worker's connection.
 func serve(t *testing.T, s *Server) *control.Connection {
 	t.Helper()
 	_, h := control.NewWorkersHandler(master{Server: s}, control.HandlerOptions()...)
@@ -72,7 +72,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestPlacesStayApart has two places whose names begin alike, and names that lead out of them.
+// TestPlacesStayApart has two places with a common prefix, and names that try to leave their place.
 func TestPlacesStayApart(t *testing.T) {
 	s, dir := server(t)
 	c := serve(t, s)
@@ -99,7 +99,7 @@ func TestPlacesStayApart(t *testing.T) {
 	}
 }
 
-// TestNoMaster has no session, a master without a directory, and one that is gone.
+// TestNoMaster has no session, a master without a data directory, and a lost master.
 func TestNoMaster(t *testing.T) {
 	none, _ := Open(Scheme, func() *control.Connection { return nil })
 	if err := none.Delete(t.Context(), "x"); err == nil ||
@@ -121,7 +121,7 @@ func TestNoMaster(t *testing.T) {
 	}
 }
 
-// TestUploads ends uploads in all ways but the right one: nothing is left of them.
+// TestUploads ends uploads in every wrong way. Nothing of them remains.
 func TestUploads(t *testing.T) {
 	s, dir := server(t)
 	put := func(upload string, size, off int64, n int) error {
@@ -173,7 +173,7 @@ func TestUploads(t *testing.T) {
 }
 
 // TestDiskKeepsAReserve: objects of workers leave 1 GiB of the master's disk free, or a tenth of a
-// smaller one, also those that are on their way together.
+// smaller disk, even if several are uploaded at the same time.
 func TestDiskKeepsAReserve(t *testing.T) {
 	for _, c := range []struct{ free, total, size int64 }{
 		{10 << 30, 100 << 30, 9 << 30},
@@ -198,7 +198,7 @@ func TestDiskKeepsAReserve(t *testing.T) {
 	s := NewServer(dir)
 	defer s.Close()
 	s.room = func() (int64, int64) {
-		if s.mu.TryLock() { // then another could take the same room
+		if s.mu.TryLock() { // otherwise another upload could take the same room
 			s.mu.Unlock()
 			t.Error("it looks for room, and takes it later")
 		}
@@ -214,7 +214,7 @@ func TestDiskKeepsAReserve(t *testing.T) {
 			t.Errorf("%s: found %v", q.Name, err)
 		}
 	}
-	for range 2 { // what was stored no longer takes room of its own
+	for range 2 { // stored objects no longer count separately
 		if _, err := s.PutObject(t.Context(),
 			&control.PutObjectRequest{Name: "d", Size: 100, Data: make([]byte,
 				100)}); err != nil {

@@ -33,14 +33,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// collector takes what is posted.
+// collector is a server that receives spans.
 type collector struct {
 	*httptest.Server
 	mu      sync.Mutex
 	spans   []*v1.Span
 	service string
 	headers http.Header
-	answers []int // of the next posts; 200 when there are none left
+	answers []int // status codes of the next answers; then 200
 	posts   int
 }
 
@@ -101,7 +101,7 @@ func newExporter(t *testing.T, o trace.ExportOptions) *Exporter {
 	return e.(*Exporter)
 }
 
-// tell tells a journal of a run of two partitions.
+// tell records a run of two partitions in a journal.
 func tell(j trace.Journal, name string, supersteps int, state string) {
 	_ = j.Record(&trace.Stage{Stage: "reading", Seconds: .5})
 	_ = j.Record(&trace.Job{Job: name, Program: "bfs", Graph: "star", Began: time.Now()})
@@ -119,7 +119,7 @@ func tell(j trace.Journal, name string, supersteps int, state string) {
 	_ = j.Record(&trace.End{Job: name, State: state, Error: "why", Supersteps: supersteps})
 }
 
-// tree writes spans as a tree, children by start.
+// tree formats spans as a tree. Children are sorted by start.
 func tree(spans []*v1.Span) string {
 	slices.SortStableFunc(spans, func(a, b *v1.Span) int { return int(int64(a.StartTimeUnixNano) - int64(b.StartTimeUnixNano)) })
 	ids := map[string]bool{}
@@ -177,7 +177,7 @@ func TestSpans(t *testing.T) {
       compute
   job bfs
 `
-	// The three stages begin before all else, by their times.
+	// The three stages begin first.
 	if got := tree(c.spans); got != want {
 		t.Errorf("found\n%s\nexpected\n%s", got, want)
 	}
@@ -218,11 +218,11 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestManySupersteps: of each search of a job the first supersteps have spans, of as many searches
-// as Graph500 has. The job says how many supersteps have none.
+// TestManySupersteps: only the first supersteps of each search have spans, for as many searches as
+// Graph500 has. The job's span has the number of supersteps without one.
 func TestManySupersteps(t *testing.T) {
 	first, second := slices.Repeat([]string{"one"}, maxSupersteps+7), []string{}
-	for range maxSupersteps + 3 { // in turn
+	for range maxSupersteps + 3 { // searches in turn
 		first, second = append(first, "bfs root 1"), append(second, "bfs root 1", "sssp root 1")
 	}
 	var many []string
@@ -230,7 +230,7 @@ func TestManySupersteps(t *testing.T) {
 		many = append(many, fmt.Sprint("root ", i))
 	}
 	for name, k := range map[string]struct {
-		searches       []string // of one superstep after the other
+		searches       []string // of successive supersteps
 		spans, without int
 	}{
 		"long":             {first[:maxSupersteps+7], maxSupersteps, 7},
@@ -242,7 +242,7 @@ func TestManySupersteps(t *testing.T) {
 			c := newCollector(t)
 			e := newExporter(t, trace.ExportOptions{})
 			j := e.Journal()
-			for range 2 { // the second job is counted anew
+			for range 2 { // the second job has its own count
 				_ = j.Record(&trace.Job{Job: "one", Program: "p", Began: time.Now()})
 				for i, search := range k.searches {
 					_ = j.Record(&record.Superstep{Job: search, Superstep: i})
@@ -270,7 +270,7 @@ func TestManySupersteps(t *testing.T) {
 	}
 }
 
-// TestNothingWithoutAnEndpoint: no exporter, so nothing starts and nothing is called.
+// TestNothingWithoutAnEndpoint: without an endpoint there is no exporter.
 func TestNothingWithoutAnEndpoint(t *testing.T) {
 	for _, set := range []map[string]string{
 		{},
@@ -320,7 +320,7 @@ func TestCollectorInTrouble(t *testing.T) {
 			}
 		})
 	}
-	// The log says so once, and at the end how many posts failed after that.
+	// The log reports it once, and in the end the number of further failures.
 	t.Run("nobody there", func(t *testing.T) {
 		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 		for supersteps, lines := range map[int]int{1: 1, maxSupersteps: 2} {
@@ -337,7 +337,8 @@ func TestCollectorInTrouble(t *testing.T) {
 	})
 }
 
-// TestRedirectsAreNotFollowed: neither spans nor headers, which may be secrets, go to another host.
+// TestRedirectsAreNotFollowed: spans and headers, which may be secret, are not sent to another
+// host.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	for _, code := range []int{302, 307} {
 		var posts, reached atomic.Int32
@@ -361,8 +362,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestCertificates: the collector checks the client's certificate, and the client the collector's.
-// Close closes the connection.
+// TestCertificates: the collector checks the client's certificate, and the client checks the
+// collector's. Close closes the connection.
 func TestCertificates(t *testing.T) {
 	var posts atomic.Int32
 	ended := make(chan struct{}, 1)
@@ -413,8 +414,8 @@ func TestEnvironment(t *testing.T) {
 		both    = "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY: found one, expected both"
 	)
 	for _, k := range []struct {
-		set  []string // name, value, after OTEL_EXPORTER_OTLP_
-		want string   // the error
+		set  []string // name and value, after OTEL_EXPORTER_OTLP_
+		want string   // in the error
 	}{
 		{[]string{"ENDPOINT", "http://c:4318"}, ""},
 		{[]string{"TRACES_ENDPOINT", "http://c:4318/own"}, ""},
@@ -467,8 +468,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestRunDoesNotWait: a collector that hangs holds up nothing but the end, and that for a bounded
-// time.
+// TestRunDoesNotWait: a hanging collector delays only the end of a run, for a limited time.
 func TestRunDoesNotWait(t *testing.T) {
 	release := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
@@ -490,7 +490,7 @@ func TestRunDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestSpansOfWhatIsNoText: a graph's name and an error that are not UTF-8 do not lose the spans.
+// TestSpansOfWhatIsNoText: spans are not lost if a graph's name and an error are not UTF-8.
 func TestSpansOfWhatIsNoText(t *testing.T) {
 	c := newCollector(t)
 	e := newExporter(t, trace.ExportOptions{})

@@ -31,7 +31,7 @@ func TestForCoversEveryIndexOnce(t *testing.T) {
 	}
 }
 
-// TestTakePart: every index is one worker's, and runs become shorter, down to one.
+// TestTakePart: each index belongs to one worker, and chunks become shorter, down to one index.
 func TestTakePart(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 1000} {
 		for _, parts := range []int{1, 4, 2000} {
@@ -98,11 +98,11 @@ func TestPanicReachesCaller(t *testing.T) {
 			})
 		}()
 	}
-	team.Run(func(int) {}) // the team is still of use
+	team.Run(func(int) {}) // the team remains usable
 }
 
-// TestGoexit: a task that ends its goroutine is known to the caller as a panic is, the caller's own
-// when all others are done.
+// TestGoexit: if a task ends its goroutine, the caller gets this like a panic. If the caller's own
+// task does, all others finish first.
 func TestGoexit(t *testing.T) {
 	team := NewTeam(4, false)
 	defer team.Close()

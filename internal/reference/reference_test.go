@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// TestPagesAreCurrent compares the pages with those that the code makes now.
+// TestPagesAreCurrent compares the pages with newly generated ones.
 func TestPagesAreCurrent(t *testing.T) {
 	t.Setenv("SUPERSTEP_MASTER", "elsewhere:1")
 	root := filepath.Join("..", "..")
@@ -37,13 +37,13 @@ func TestPagesAreCurrent(t *testing.T) {
 	}
 }
 
-// TestVariables: the page about configuration has the variables that the code reads, and no others.
+// TestVariables: the page about configuration lists exactly the variables that the code reads.
 func TestVariables(t *testing.T) {
 	read, err := environment(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// library code reads these by names that this code does not spell
+	// a library reads these, so their names are not in this code
 	read = append(read, "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 	slices.Sort(read)
 	if known := slices.Sorted(maps.Keys(variables)); !slices.Equal(read, known) {
@@ -53,8 +53,8 @@ func TestVariables(t *testing.T) {
 
 var variable = regexp.MustCompile(`^((SUPERSTEP|AWS|OTEL)_[A-Z0-9_]*[A-Z0-9]|GOMEMLIMIT)$`)
 
-// environment returns the variables that the product's code spells. It leaves out the tests, and
-// OpenTelemetry's further variables.
+// environment returns the variables named in the product's code. It leaves out tests, and further
+// variables of OpenTelemetry.
 func environment(root string) ([]string, error) {
 	found := map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

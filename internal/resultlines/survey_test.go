@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 )
 
-// inParts reads a text in parts of any size.
+// inParts returns a function that reads a text in parts of different sizes.
 func inParts(text string) func(each func(data []byte) error) error {
 	return func(each func(data []byte) error) error {
 		for rest := []byte(text); len(rest) > 0; {
@@ -29,7 +29,8 @@ func inParts(text string) func(each func(data []byte) error) error {
 
 var value = Form{Fields: []engine.Field{{Name: "value"}}}
 
-// TestSurveyIsThatOfASort: top, bottom, figures and bins are what sorting all values makes of them.
+// TestSurveyIsThatOfASort compares top, bottom, statistics and bins with those of the sorted
+// values.
 func TestSurveyIsThatOfASort(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, draw := range map[string]func() float64{
@@ -139,7 +140,7 @@ func TestSurveyOfFieldsAndNames(t *testing.T) {
 	}
 }
 
-// FuzzSurvey sums up any text: never a panic, and what is counted adds up.
+// FuzzSurvey: any text is summed up without a panic, and the counts are consistent.
 func FuzzSurvey(f *testing.F) {
 	f.Add("1 2\n3 4\n", false, false)
 	f.Add("a\t1\t2\n\"b\t3\t4\n", true, true)
@@ -167,7 +168,7 @@ func FuzzSurvey(f *testing.F) {
 				t.Fatalf("%q: found %+v of %d", text, field, s.Vertices)
 			}
 			for _, row := range field.Top {
-				// else it is cut
+				// otherwise the text is cut off
 				if _, found, err := Find(form, row.Vertex, inParts(text)); err != nil || !found &&
 					!strings.HasSuffix(row.Vertex, "…") {
 					t.Fatalf("%q: vertex %q is not found, %v", text, row.Vertex, err)

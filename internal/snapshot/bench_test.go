@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// BenchmarkSnapshot saves a graph, and opens it: mapped, and read.
+// BenchmarkSnapshot saves a graph and opens it, mapped into memory and read.
 func BenchmarkSnapshot(b *testing.B) {
 	team := parallel.NewTeam(2, true)
 	defer team.Close()

@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// small saves a small graph, and returns its files.
+// small saves a small graph.
 func small(t *testing.T, o graph.Options) (dir string, s store.Store, g *graph.Graph) {
 	t.Helper()
 	dir = t.TempDir()
@@ -27,7 +27,7 @@ func small(t *testing.T, o graph.Options) (dir string, s store.Store, g *graph.G
 	return dir, s, g
 }
 
-// whatComes opens a snapshot that was damaged: it must be refused, by an error that names the file.
+// whatComes opens a damaged snapshot. It must be refused with an error that names the file.
 func whatComes(t *testing.T, s store.Store, name, what string) {
 	t.Helper()
 	g, err := open(t, s, nil)
@@ -40,8 +40,8 @@ func whatComes(t *testing.T, s store.Store, name, what string) {
 	}
 }
 
-// TestFlippedBytes: every byte that was changed is found, in every file, mapped or read. Of several
-// partitions some bytes are tried.
+// TestFlippedBytes: a changed byte is detected in every file, mapped or read. With several
+// partitions only a sample of the bytes is tested.
 func TestFlippedBytes(t *testing.T) {
 	one := 1
 	if testing.Short() {
@@ -51,7 +51,7 @@ func TestFlippedBytes(t *testing.T) {
 	flipBytes(t, graph.Options{Grid: graph.Grid{Rows: 2, Columns: 2}, Weights: 2}, 50)
 }
 
-// flipBytes changes one byte of so many.
+// flipBytes changes a random sample of the bytes, one at a time: one of "of" bytes on average.
 func flipBytes(t *testing.T, o graph.Options, of int) {
 	dir, s, _ := small(t, o)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -90,7 +90,7 @@ func flipBytes(t *testing.T, o graph.Options, of int) {
 	}
 }
 
-// TestCutShort: files that are shorter or longer than they were, or are not there, are found.
+// TestCutShort: truncated, extended and missing files are detected.
 func TestCutShort(t *testing.T) {
 	dir, s, _ := small(t, graph.Options{Grid: graph.Grid{Rows: 2, Columns: 2}})
 	for _, name := range files(t, dir) {
@@ -119,8 +119,8 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-// TestOfAnother: a file of another snapshot, of which all checksums are right, is refused, also in
-// place of one with the same name.
+// TestOfAnother: a file of another snapshot is refused although its checksums are right, even if it
+// replaces a file of the same name.
 func TestOfAnother(t *testing.T) {
 	dir, s, _ := small(t, graph.Options{Partitions: 2})
 	other, _, _ := small(t, graph.Options{Partitions: 2})
@@ -135,7 +135,7 @@ func TestOfAnother(t *testing.T) {
 	whatComes(t, s, mine[0], "of another snapshot")
 }
 
-// failing is a store that fails after so many puts, or in the middle of one.
+// failing is a store that fails after a number of puts, or during a put.
 type failing struct {
 	store.Store
 	left int
@@ -157,8 +157,8 @@ func (f *failing) PutIfAbsent(ctx context.Context, name string, data []byte) err
 	return f.Store.PutIfAbsent(ctx, name, data)
 }
 
-// TestFull: a place that is full, or that stops, has no snapshot, is told as what it is, and takes
-// one later.
+// TestFull: saving to a full store fails with the store's error and leaves no snapshot. A later
+// save to the same place succeeds.
 func TestFull(t *testing.T) {
 	g := random(t, 9, 100, 300, false, false, graph.Options{Partitions: 3})
 	for left := range 5 { // three partitions, an index and the manifest
@@ -185,7 +185,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestInterrupted: a save that is ended leaves no snapshot.
+// TestInterrupted: a cancelled save leaves no snapshot.
 func TestInterrupted(t *testing.T) {
 	g := random(t, 9, 100, 300, false, false, graph.Options{Partitions: 3})
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -200,8 +200,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestSavedAtOnce: of several that save to one place at once one has its snapshot there, whole, and
-// no file of the others is left.
+// TestSavedAtOnce: several processes save to the same place at the same time. One complete snapshot
+// remains, and no file of the others.
 func TestSavedAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)

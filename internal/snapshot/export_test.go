@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Forge changes a file of arrays, each by change, with checksums that are right.
+// Forge calls change for every array of a file, and corrects the checksums.
 func Forge(data []byte, change func(name string, array []byte) []byte) ([]byte, File, error) {
 	f := File{Size: int64(len(data))}
 	n, err := headLength(data, f)
@@ -43,7 +43,7 @@ func Forge(data []byte, change func(name string, array []byte) []byte) ([]byte, 
 	return forged, File{Size: m.size(), Header: crc32.Checksum(m.head, castagnoli)}, nil
 }
 
-// ForgeFile changes a file of a snapshot in a directory, and the manifest with it.
+// ForgeFile changes a file of a snapshot in a directory, and updates the manifest.
 func ForgeFile(dir, name string, change func(name string, array []byte) []byte) error {
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -80,7 +80,7 @@ func ForgeFile(dir, name string, change func(name string, array []byte) []byte) 
 	return os.WriteFile(filepath.Join(dir, ManifestName), text, 0o600)
 }
 
-// RestorePart makes a graph of one file alone, whatever it says of the graph that it is of.
+// RestorePart makes a graph from a single file, whatever size of the graph the file declares.
 func RestorePart(ctx context.Context, s store.Store, f File, id string) (*graph.Graph, error) {
 	arena := new(mem.Arena)
 	a, err := read(ctx, s, partitionKind, f, id, arena, nil)
@@ -105,7 +105,7 @@ func RestorePart(ctx context.Context, s store.Store, f File, id string) (*graph.
 	return nil, err
 }
 
-// IDOf returns the id in a file that Forge made.
+// IDOf returns the id in a file that Forge changed.
 func IDOf(data []byte) string {
 	n, err := headLength(data, File{Size: int64(len(data))})
 	if err != nil {

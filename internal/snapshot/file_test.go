@@ -2,8 +2,8 @@ package snapshot
 
 import "testing"
 
-// TestArraysLieOneAfterTheOther: a header whose arrays overlap, are in another order, or leave a
-// part of the file to nobody, is refused, for its checksums are whatever its writer wants.
+// TestArraysLieOneAfterTheOther: a header is refused if its arrays overlap, are out of order, or
+// leave gaps in the file. Its checksums prove nothing, because an attacker can compute them.
 func TestArraysLieOneAfterTheOther(t *testing.T) {
 	for what, c := range map[string]struct {
 		arrays []array

@@ -19,7 +19,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// forge changes one element of an array, or how many there are.
+// forge changes one element of an array, or the length of the array.
 func forge(rng *rand.Rand) func(name string, array []byte) []byte {
 	next := rng.IntN(25)
 	return func(_ string, array []byte) []byte {
@@ -41,8 +41,8 @@ func forge(rng *rand.Rand) func(name string, array []byte) []byte {
 	}
 }
 
-// TestForged: a snapshot with arrays that somebody made up, under right checksums, is refused, or
-// is a graph on which programs run: nothing panics.
+// TestForged: a snapshot with changed arrays and right checksums is refused, or programs run on it
+// without a panic.
 func TestForged(t *testing.T) {
 	rounds := 120
 	if testing.Short() {
@@ -79,7 +79,7 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// arrays are those of a partition's file, by name.
+// arrays has the arrays of a partition's file, by name.
 type arrays map[string][]byte
 
 func (a arrays) word(name string, i int) uint64 { return binary.LittleEndian.Uint64(a[name][8*i:]) }
@@ -95,13 +95,13 @@ func (a arrays) setHalf(name string, i, x int) {
 	binary.LittleEndian.PutUint32(a[name][4*i:], uint32(x))
 }
 
-// TestForgedGhosts: each rule of the slots of other partitions' vertices, and of the lists of those
-// that others have, is checked.
+// TestForgedGhosts tests each rule for the ghosts of a partition, and for the lists of its vertices
+// that are ghosts elsewhere.
 func TestForgedGhosts(t *testing.T) {
 	const groups, first, members = "senders.groups", "senders.peers.first", "senders.peers.members"
 	for what, c := range map[string]struct {
 		want string
-		// of the partition, whose ghosts of partition 1 are from..to-1 of all ghosts
+		// changes a partition; its ghosts of partition 1 are at indices from to to-1
 		forge func(a arrays, from, to int)
 	}{
 		"of another partition": {"found vertex", func(a arrays, from, _ int) { a.setWord("ghosts", from, a.word("ghosts", from)+1) }},
@@ -164,7 +164,7 @@ func TestForgedGhosts(t *testing.T) {
 	}
 }
 
-// use runs programs of several kinds on a graph.
+// use runs several programs on a graph.
 func use(ctx context.Context, g *superstep.Graph) error {
 	var source algorithms.ID
 	for _, delivery := range []superstep.Delivery{superstep.Auto, superstep.Push, superstep.Pull} {
@@ -190,7 +190,7 @@ func use(ctx context.Context, g *superstep.Graph) error {
 	return err
 }
 
-// bytesStore has one object.
+// bytesStore is a store with one object.
 type bytesStore struct {
 	store.Store
 	data []byte
@@ -206,8 +206,8 @@ func (b bytesStore) GetRange(_ context.Context, _ store.Object, off int64, p []b
 
 func (b bytesStore) String() string { return "fuzzed" }
 
-// FuzzPart: whatever a partition's file has in it, checksums apart, it is refused or is a
-// partition.
+// FuzzPart: any content of a partition's file is refused or is a valid partition. Checksums are not
+// tested.
 func FuzzPart(f *testing.F) {
 	for i, grid := range grids[:5] {
 		dir := f.TempDir()

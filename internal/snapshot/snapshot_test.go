@@ -61,7 +61,7 @@ func openStore(t testing.TB, dir string) store.Store {
 	return s
 }
 
-// unmapped is a store without files, as S3 is one.
+// unmapped is a store whose objects are not files, such as S3.
 type unmapped struct{ store.Store }
 
 func open(t testing.TB, s store.Store, team *parallel.Team) (*graph.Graph, error) {
@@ -77,7 +77,7 @@ func open(t testing.TB, s store.Store, team *parallel.Team) (*graph.Graph, error
 	return g, err
 }
 
-// contents are all arrays of a partition, by name.
+// contents has all arrays of a partition, by name.
 type contents map[string]any
 
 func (c contents) Uint32s(name string, s *[]uint32)   { c[name] = append([]uint32{}, *s...) }
@@ -85,8 +85,7 @@ func (c contents) Uint64s(name string, s *[]uint64)   { c[name] = append([]uint6
 func (c contents) Float32s(name string, s *[]float32) { c[name] = append([]float32{}, *s...) }
 func (c contents) Float64s(name string, s *[]float64) { c[name] = append([]float64{}, *s...) }
 
-// same checks that two graphs have the same of everything: what is stored, and what is made of
-// that.
+// same compares everything in two graphs: the stored data, and the data derived from it.
 func same(t *testing.T, want, got *graph.Graph) {
 	t.Helper()
 	for _, f := range []struct {
@@ -138,8 +137,8 @@ func same(t *testing.T, want, got *graph.Graph) {
 
 var grids = []graph.Grid{{Rows: 1, Columns: 1}, {Rows: 3, Columns: 1}, {Rows: 1, Columns: 4}, {Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}, {Rows: 70, Columns: 1}}
 
-// TestRoundTrip saves and opens graphs of every kind: what was opened is what was saved, to the
-// last array, from files and from objects.
+// TestRoundTrip saves and opens graphs of every kind, with files and with objects. All arrays are
+// equal.
 func TestRoundTrip(t *testing.T) {
 	team := parallel.NewTeam(3, false)
 	defer team.Close()
@@ -171,7 +170,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestChangedRoundTrip saves and opens graphs after changes.
+// TestChangedRoundTrip saves and opens graphs that were changed.
 func TestChangedRoundTrip(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
@@ -204,8 +203,8 @@ func TestChangedRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSavedAlready: a place has one snapshot, and an attempt at another leaves it, and no file
-// more.
+// TestSavedAlready: a second save to the same place fails. The first snapshot remains, and no other
+// file.
 func TestSavedAlready(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -238,7 +237,7 @@ func files(t testing.TB, dir string) (all []string) {
 	return all
 }
 
-// TestClosed: the graph is there as long as it is open, also when the files have gone.
+// TestClosed: an open graph remains usable after its files are removed.
 func TestClosed(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)

@@ -19,7 +19,7 @@ import (
 
 const lease = 4 * time.Second
 
-// opened is a log of a process.
+// opened returns a process's log.
 func opened(s store.Store, writer string) *Log {
 	return Open(Options{Store: s, Lease: lease, Writer: writer, Address: "at " + writer, SnapshotEvery: 5, Now: time.Now})
 }
@@ -33,13 +33,13 @@ func must(t *testing.T, err error) {
 
 func nobody(string) {}
 
-// put appends that a key has a value.
+// put appends a change of one key.
 func (l *Log) put(ctx context.Context, key, value string) error {
 	return l.Append(ctx, []Change{{key, []byte(value)}})
 }
 
-// TestOneLeadsAfterTheOther: the second waits while the first renews its lease, and takes over from
-// what it has left: after the lease, or at once when it was released.
+// TestOneLeadsAfterTheOther: while the first process renews its lease, the second waits. Then it
+// takes over the state, when the lease has expired, or at once after a release.
 func TestOneLeadsAfterTheOther(t *testing.T) {
 	for _, release := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestOneLeadsAfterTheOther(t *testing.T) {
 	}
 }
 
-// TestWhoWasStopped comes back with a clock that stood still: its number was taken, and removed
-// since.
+// TestWhoWasStopped: a leader was stopped, and its clock did not advance. Meanwhile its next record
+// number was used and the record removed. Its write succeeds but does not count.
 func TestWhoWasStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, memory := t.Context(), &storetest.Memory{}
@@ -126,8 +126,8 @@ func TestWhoWasStopped(t *testing.T) {
 	})
 }
 
-// TestStoreThatFails: an answer that is lost counts once; a store that is away for less than the
-// lease is waited for, and otherwise it is over.
+// TestStoreThatFails: a write whose answer is lost counts once. If the store is down for less than
+// the lease, the log waits; otherwise the lease is lost.
 func TestStoreThatFails(t *testing.T) {
 	for _, away := range []time.Duration{lease / 3, 2 * lease} {
 		synctest.Test(t, func(t *testing.T) {
@@ -148,12 +148,12 @@ func TestStoreThatFails(t *testing.T) {
 			must(t, a.put(ctx, "x", "1"))
 			back = time.Now().Add(lease / 3)
 			before := a.number
-			// what is there was written
+			// the existing record is its own
 			if err := a.put(ctx, "x", "2"); err != nil || a.number != before+1 || !a.Held() ||
 				len(warned) != 2 {
 				t.Errorf("found %v, %d records, warnings %q", err, a.number-before, warned)
 			}
-			must(t, a.Append(ctx, nil)) // the lease counts from before that was written
+			must(t, a.Append(ctx, nil)) // the lease counts from before this write
 			warned = nil
 			v.Trouble = func(_ context.Context, _, _ string, done bool) error {
 				if !done && time.Now().Before(back) {
@@ -175,8 +175,8 @@ func TestStoreThatFails(t *testing.T) {
 	}
 }
 
-// TestLeaseFromTheFirstTry: a record that was written though the store said that it failed was seen
-// by others from then on.
+// TestLeaseFromTheFirstTry: the store reported an error for a record, but wrote it. The lease
+// counts from the first attempt, because others have seen the record since then.
 func TestLeaseFromTheFirstTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, memory := t.Context(), &storetest.Memory{}
@@ -205,7 +205,7 @@ func TestLeaseFromTheFirstTry(t *testing.T) {
 	})
 }
 
-// TestTooLarge: what nobody could read is not written.
+// TestTooLarge: a record that is too large to be read is not written.
 func TestTooLarge(t *testing.T) {
 	memory := &storetest.Memory{}
 	a := opened(&storetest.View{Memory: memory}, "a")
@@ -216,7 +216,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestLongLog: where the log cannot be shortened it goes on, and whoever follows reads all of it.
+// TestLongLog: if old records cannot be removed, the log continues, and followers read all of it.
 func TestLongLog(t *testing.T) {
 	const records = 50
 	memory, refused := &storetest.Memory{}, new(atomic.Int64)
@@ -250,7 +250,7 @@ func TestLongLog(t *testing.T) {
 	}
 }
 
-// TestStoreThatHangs does not hold the one who leads up beyond its lease.
+// TestStoreThatHangs: a hanging store blocks the leader at most until its lease ends.
 func TestStoreThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
@@ -276,8 +276,8 @@ func TestStoreThatHangs(t *testing.T) {
 	})
 }
 
-// TestDiskThatHangsAtTheEnd: a snapshot that is being written holds up a process that ends for a
-// few seconds at most.
+// TestDiskThatHangsAtTheEnd: a hanging snapshot delays the end of a process by at most a few
+// seconds.
 func TestDiskThatHangsAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
@@ -302,8 +302,8 @@ func TestDiskThatHangsAtTheEnd(t *testing.T) {
 	})
 }
 
-// TestRecordThatFailed: what its writer was told is not written does not count for the next
-// process.
+// TestRecordThatFailed: if a write failed according to its error, the next process does not see the
+// record.
 func TestRecordThatFailed(t *testing.T) {
 	memory, broken := &storetest.Memory{}, errors.New("the directory cannot be synced")
 	v := &storetest.View{Memory: memory}
@@ -329,8 +329,8 @@ func TestRecordThatFailed(t *testing.T) {
 	}
 }
 
-// TestDamage: what is damaged is told, and nothing is built on it; of snapshots the one before will
-// do.
+// TestDamage: damage is reported, and no log continues after it. If the newest snapshot is damaged,
+// the previous one is used.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	s, err := store.OpenDir(dir)

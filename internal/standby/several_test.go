@@ -14,10 +14,10 @@ import (
 	"github.com/superstep-go/superstep/internal/store/storetest"
 )
 
-// TestOnlyOneCommits runs several processes over a store that is slow, fails before and after it
-// has done what it was asked, and whose clocks stand still at times in half of the runs: in the
-// others no two of them hold the lease at once. Each adds one to a number, as many as it likes;
-// what was committed is compared with what the log comes to.
+// TestOnlyOneCommits runs several processes over one store. The store is slow, and fails before or
+// after a request is performed. In half of the runs, clocks stop at times; in the other half, no
+// two processes may hold the lease at the same time. Each process increments a number repeatedly.
+// The committed increments are compared with the log.
 func TestOnlyOneCommits(t *testing.T) {
 	all, terms := 0, uint64(0)
 	for seed := range uint64(36) {
@@ -42,8 +42,8 @@ func TestOnlyOneCommits(t *testing.T) {
 	}
 }
 
-// several runs it once, and says what was wrong, how many records were committed, and how often one
-// took over.
+// several performs one run. It returns the problems, the number of committed records, and how often
+// a process took over.
 func several(t *testing.T, seed uint64, memory *storetest.Memory) (problems []string, all int, terms uint64) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -92,7 +92,7 @@ func several(t *testing.T, seed uint64, memory *storetest.Memory) (problems []st
 					mu.Lock()
 					defer mu.Unlock()
 					if p < 0.01 && seed%2 == 0 {
-						behind += time.Since(began) // that the clock does not know of
+						behind += time.Since(began) // time that the clock missed
 					}
 					if p > 0.9 {
 						return errors.New("an answer is lost")
@@ -129,7 +129,7 @@ func several(t *testing.T, seed uint64, memory *storetest.Memory) (problems []st
 			})
 		}
 		work.Wait()
-		<-time.After(5 * time.Minute) // what hangs comes to its end
+		<-time.After(5 * time.Minute) // wait until hanging requests end
 		l := opened(&storetest.View{Memory: memory}, "last")
 		if err := l.Poll(t.Context()); err != nil {
 			problems = append(problems, err.Error())

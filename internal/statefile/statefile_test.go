@@ -14,8 +14,7 @@ import (
 	"testing"
 )
 
-// TestNextNeverRepeats: many callers at once, and one after the other, get each number once, in
-// order.
+// TestNextNeverRepeats: concurrent and successive callers get each number once, in order.
 func TestNextNeverRepeats(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs")
 	const callers, each = 8, 5
@@ -43,8 +42,8 @@ func TestNextNeverRepeats(t *testing.T) {
 	}
 }
 
-// TestNumbersAreSealed: no changed byte and no cut leaves another number. A number alone in a line,
-// of an earlier version or of a user, counts.
+// TestNumbersAreSealed: no changed byte and no truncation gives another number. A line with only a
+// number, from an earlier version or a user, is accepted.
 func TestNumbersAreSealed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs")
 	put := func(data []byte) {
@@ -108,8 +107,8 @@ func TestLock(t *testing.T) {
 	_ = again.Close()
 }
 
-// TestALockThatWasRemovedIsNone: who has locked a file of which the name leads to another by then
-// shares the lock with nobody, and so has not got it.
+// TestALockThatWasRemovedIsNone: a process locks a file that has been removed meanwhile. This lock
+// does not count, because others lock the new file of this name.
 func TestALockThatWasRemovedIsNone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "held")
 	var group sync.WaitGroup
@@ -121,7 +120,8 @@ func TestALockThatWasRemovedIsNone(t *testing.T) {
 					if n := using.Add(1); n > most.Load() {
 						most.Store(n)
 					}
-					using.Add(-1) // then it is gone, and another may have one of its own
+					// afterwards the file is gone, and another process may lock a new one
+					using.Add(-1)
 					return os.Remove(path + ".lock")
 				}); err != nil {
 					t.Error(err)
@@ -134,8 +134,7 @@ func TestALockThatWasRemovedIsNone(t *testing.T) {
 	}
 }
 
-// TestKeyIsOneForAll: those who ask for it at once get the same, in a file that nobody else can
-// read.
+// TestKeyIsOneForAll: concurrent callers get the same key, in a file that only its user can read.
 func TestKeyIsOneForAll(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	keys := make([][]byte, 8)

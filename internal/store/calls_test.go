@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store/storetest"
 )
 
-// TestLater: a store that is opened at its first use does what the store does.
+// TestLater: a store that is opened at its first use behaves like any store.
 func TestLater(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store {
 		s := store.Later(t.TempDir(), store.Open)
@@ -18,8 +18,8 @@ func TestLater(t *testing.T) {
 	})
 }
 
-// TestLaterAgain: a place that cannot be opened is tried again at each use. What could not be
-// opened is nothing, and closed as such.
+// TestLaterAgain: if opening a store fails, each use tries again. A store that was never opened can
+// be closed.
 func TestLaterAgain(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(place, nil, 0o600); err != nil {

@@ -32,7 +32,7 @@ func TestDir(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store { return openDir(t, filepath.Join(t.TempDir(), "new", "place")) })
 }
 
-// TestLinksOut: a link in the directory does not lead out of it.
+// TestLinksOut: a symbolic link in the directory cannot lead out of it.
 func TestLinksOut(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	secret := filepath.Join(out, "secret")
@@ -59,13 +59,14 @@ func TestLinksOut(t *testing.T) {
 		t.Errorf("found %q, %v", data, err)
 	}
 	for o := range d.List(t.Context(), "") {
-		if o.Name != "file" { // which has been replaced
+		if o.Name != "file" { // the link was replaced
 			t.Errorf("found %q in the list", o.Name)
 		}
 	}
 }
 
-// TestLeftBehind: what a killed process was writing is no object, and is removed a day later.
+// TestLeftBehind: an incomplete file of a killed process is not an object. It is removed a day
+// later.
 func TestLeftBehind(t *testing.T) {
 	dir := t.TempDir()
 	young, old := filepath.Join(dir, "a", ".new-young"), filepath.Join(dir, "a", ".new-old")
@@ -96,8 +97,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// TestFailedWritesLeaveNoFile: what was not written whole, or lost against another, takes no place
-// on the disk.
+// TestFailedWritesLeaveNoFile: incomplete writes, and writes that lost to another, leave no file.
 func TestFailedWritesLeaveNoFile(t *testing.T) {
 	dir := t.TempDir()
 	d := openDir(t, dir)
@@ -132,9 +132,8 @@ func TestFailedWritesLeaveNoFile(t *testing.T) {
 	}
 }
 
-// TestNamesOutliveTheMachine: directories that are made, and objects, are synced in the directory
-// that has their names, or there is an error. That an object is there is said when it has been
-// synced.
+// TestNamesOutliveTheMachine: new directories and objects are synced in their parent directory, or
+// there is an error. An object is reported only after the sync.
 func TestNamesOutliveTheMachine(t *testing.T) {
 	base := t.TempDir()
 	var synced []string
@@ -166,8 +165,8 @@ func TestNamesOutliveTheMachine(t *testing.T) {
 	}
 }
 
-// TestModes: what a store makes is its user's alone. Snapshots, which roots open, are as the
-// process has them.
+// TestModes: files of a store are private to its user. Snapshots, which roots open, get the default
+// permissions of the process.
 func TestModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no such modes here")
@@ -215,7 +214,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestNoDriver: a program without the driver for S3 is told which package to import.
+// TestNoDriver: a program without the S3 driver gets an error with the package to import.
 func TestNoDriver(t *testing.T) {
 	if _, err := store.Open("s3://bucket"); err == nil ||
 		!strings.Contains(err.Error(), "superstep/drivers/s3") {

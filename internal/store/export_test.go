@@ -2,7 +2,7 @@ package store
 
 import "os"
 
-// SetSync replaces how directories are synced, until reset is called.
+// SetSync replaces the function that syncs directories, until reset is called.
 func SetSync(f func(*os.File) error) (reset func()) {
 	before := syncFile
 	syncFile = f

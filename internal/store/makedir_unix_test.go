@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestMakeDirInWhatCannotBeRead: a user makes directories in one that this user may write to and not
-// read. Root may read all, and has another user do it.
+// TestMakeDirInWhatCannotBeRead: a user creates directories in one that this user can write but not
+// read. Root can read everything, so it runs the test as another user.
 func TestMakeDirInWhatCannotBeRead(t *testing.T) {
 	const variable = "SUPERSTEP_TEST_UNREADABLE"
 	in := os.Getenv(variable)

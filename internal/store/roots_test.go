@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestRoots: names that lead out of the roots, by dots, links or links of directories, open
-// nothing; those within do.
+// TestRoots: names that lead out of the roots, by dots or links, cannot be opened. Names inside
+// can.
 func TestRoots(t *testing.T) {
 	base := t.TempDir()
 	put := func(path, text string) {
@@ -50,7 +50,7 @@ func TestRoots(t *testing.T) {
 		"graphs/twice": ErrOutside, "graphs2/d.el": ErrOutside, "graphs/to-more/c.el": ErrOutside,
 		"graphs/none": fs.ErrNotExist,
 	} {
-		path := filepath.Join(base, "x")[:len(base)+1] + name // as it is, not cleaned
+		path := filepath.Join(base, "x")[:len(base)+1] + name // not cleaned
 		f, err := roots.OpenFile(path, os.O_RDONLY)
 		if !errors.Is(err, want) || (err == nil) != (want == nil) {
 			t.Errorf("%s: %v, expected %v", name, err, want)
@@ -89,7 +89,7 @@ func TestRoots(t *testing.T) {
 			t.Errorf("%s was made outside", name)
 		}
 	}
-	// below the first root
+	// relative to the first root
 	for _, name := range []string{"a.el", "deep/b.el", "file://" + base + "/graphs/a.el", "file://localhost" + base + "/more/c.el"} {
 		if err := roots.Check(name); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -124,7 +124,8 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// TestRootsInRoots: a root may lie in another one behind a link, and is open by either name.
+// TestRootsInRoots: a root may be inside another one behind a symbolic link. Its files can be
+// opened by both names.
 func TestRootsInRoots(t *testing.T) {
 	base := t.TempDir()
 	for path, text := range map[string]string{"graphs/a.el": "1 2", "elsewhere/inner/b.el": "1 2", "elsewhere/c.el": "secret"} {
@@ -156,8 +157,8 @@ func TestRootsInRoots(t *testing.T) {
 	}
 }
 
-// TestRootsUnderARace swaps a file for a link that leads out while it is opened: what is opened is
-// never what the link leads to.
+// TestRootsUnderARace: a file is replaced by a link that leads out while it is opened. The target
+// of the link is never opened.
 func TestRootsUnderARace(t *testing.T) {
 	base := t.TempDir()
 	dir, secret := filepath.Join(base, "graphs"), filepath.Join(base, "secret")
@@ -213,8 +214,8 @@ func TestRootsUnderARace(t *testing.T) {
 	t.Logf("opened %d times", opened)
 }
 
-// TestHidden: what is hidden is not opened by any name: by links, hard links, below it, or above it
-// as a store.
+// TestHidden: hidden files cannot be opened by any name: by symbolic or hard links, below a hidden
+// directory, or as a store above it.
 func TestHidden(t *testing.T) {
 	base := t.TempDir()
 	for path, text := range map[string]string{"own/results/1/part": "1 2", "own/key": "k", "graphs/a.el": "1 2"} {
@@ -276,8 +277,8 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// TestRootsOfObjects: objects are opened below the places that are listed, whole names of them, and
-// not where something is hidden.
+// TestRootsOfObjects: objects can be opened only below the listed places, by whole elements of
+// names. Hidden ones cannot.
 func TestRootsOfObjects(t *testing.T) {
 	roots, err := NewRoots([]string{"s3://all", "s3://some/graphs/"})
 	if err != nil {
@@ -301,7 +302,7 @@ func TestRootsOfObjects(t *testing.T) {
 		"s3://all": false, "s3://all/": false, "s3://all/checkpoints": false,
 		"s3://all/checkpoints/x": false, "s3://some": false,
 		"s3://all/check": true, "s3://all/other": true, "s3://some/graphs": true,
-	} { // a store has all that is below it
+	} { // a store contains everything below it
 		for does, open := range map[string]func(string) (Store, error){"open": roots.Open, "make": roots.Make} {
 			if _, err := open(name); errors.Is(err, ErrOutside) == want {
 				t.Errorf("%s %s: %v", does, name, err)

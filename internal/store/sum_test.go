@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// TestSum: bytes that are cut, longer or changed are damage, however they are read.
+// TestSum: truncated, extended or changed bytes are detected, whatever the size of reads.
 func TestSum(t *testing.T) {
 	const text = "31250 lines"
 	var sum store.Sum
@@ -30,7 +30,7 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestSeal: each byte that is changed or missing is found.
+// TestSeal: each changed or missing byte is detected.
 func TestSeal(t *testing.T) {
 	sealed := store.Seal([]byte(`{"what":"submit"}`))
 	if err := store.Unseal(sealed); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// TestTogetherPanics on the goroutine of its caller, when no job runs any more, and begins no
-// other.
+// TestTogetherPanics: a panic of a job continues in the caller's goroutine after all running jobs
+// have ended. No other job begins.
 func TestTogetherPanics(t *testing.T) {
 	cause := errors.New("no memory")
 	var began, ended atomic.Int64

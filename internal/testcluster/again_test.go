@@ -17,8 +17,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// summing has every vertex sum up what it gets, in six supersteps. In superstep 3 one vertex waits
-// at the gate, if there is one.
+// summing sums the received messages in every vertex, for six supersteps. If there is a gate, one
+// vertex waits there in superstep 3.
 type summing struct{ at *atomic.Pointer[gate] }
 
 func (summing) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -36,7 +36,7 @@ func (p summing) Compute(v *pregel.Vertex[int64, int64], sum int64) {
 	}
 }
 
-// heldWriter writes nothing before it is let.
+// heldWriter blocks writes until let is closed.
 type heldWriter struct {
 	io.WriteCloser
 	let <-chan struct{}
@@ -47,8 +47,8 @@ func (h heldWriter) Write(p []byte) (int, error) {
 	return h.WriteCloser.Write(p)
 }
 
-// TestJobBeginsAgain loses a worker while a job loads, runs or writes: it begins again on the
-// others, and its result is that of a run in which nobody is lost.
+// TestJobBeginsAgain loses a worker while a job loads, runs or writes. The job starts again on the
+// other workers and has the same result as without a loss.
 func TestJobBeginsAgain(t *testing.T) {
 	held, at := make(chan struct{}), new(atomic.Pointer[gate])
 	var writing sync.Once
@@ -80,7 +80,7 @@ func TestJobBeginsAgain(t *testing.T) {
 	run("writing", input, func(e *control.JobEvent) {
 		switch {
 		case begins(e):
-			// what the first attempt has written may come to the disk while the second runs
+			// data of the first attempt may reach the disk during the second
 			close(held)
 		case e.GetJob().GetState() == control.JobState_JOB_STATE_WRITING:
 			writing.Do(lose)
@@ -116,7 +116,7 @@ func TestJobBeginsAgain(t *testing.T) {
 	}
 }
 
-// TestCancelBetweenAttempts cancels a job that waits to begin again: it does not.
+// TestCancelBetweenAttempts cancels a job while it waits to start again. It does not start.
 func TestCancelBetweenAttempts(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 1, master.Config{Options: master.Options{Lease: control.Lease, Retries: 2}},
@@ -136,8 +136,8 @@ func TestCancelBetweenAttempts(t *testing.T) {
 	}
 }
 
-// TestGraphIsLoadedAgain loses workers that hold shares of the catalog's graph: it is loaded again
-// on the others, and a job that was under way on it has the same result.
+// TestGraphIsLoadedAgain loses workers with shares of a graph of the catalog. The graph is loaded
+// again on the other workers, and a job on it has the same result.
 func TestGraphIsLoadedAgain(t *testing.T) {
 	t.Parallel()
 	at := new(atomic.Pointer[gate])
@@ -170,7 +170,7 @@ func TestGraphIsLoadedAgain(t *testing.T) {
 		after.Vertices != before.Vertices {
 		t.Errorf("found %v", after)
 	}
-	// A client that knows the vertices' numbers from before is told.
+	// A client that knows vertex ids of the earlier load gets an error.
 	spec.Load = before.Load
 	if j, _ = c.watch(t, c.submitSpec(t, spec).Id,
 		nil); j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason,

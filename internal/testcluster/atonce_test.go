@@ -9,9 +9,9 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// TestLoadsAtOnce loads several graphs at once on workers that have not measured the network, and
-// others after them: whichever measurement ended last at each worker, all choose the same
-// algorithms, and no load waits for ever.
+// TestLoadsAtOnce loads several graphs concurrently on workers that have not measured the network,
+// and then more. Although measurements end in a different order at each worker, all workers choose
+// the same algorithms, and no load waits forever.
 func TestLoadsAtOnce(t *testing.T) {
 	for range 3 {
 		c := Start(t, 3, master.Config{}, programs()...)

@@ -17,7 +17,7 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// TestAuditLog: who changes something is written down with what came of it, and so is who may not.
+// TestAuditLog: changes are recorded with their caller and outcome, including refused ones.
 func TestAuditLog(t *testing.T) {
 	ours := newAuthority(t)
 	file := filepath.Join(t.TempDir(), "audit")

@@ -10,9 +10,9 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// BenchmarkEmptySuperstep is what a superstep costs on four workers over loopback in which there is
-// nothing to do: nobody has a message (quiet), or one vertex sends one (chatty), so that all
-// partitions exchange columns. All five processes share this one's threads.
+// BenchmarkEmptySuperstep measures an empty superstep on four workers over loopback. Either no
+// vertex has a message (idle), or one vertex sends (chatty), so all partitions exchange columns.
+// All five processes share this process's threads.
 func BenchmarkEmptySuperstep(b *testing.B) {
 	const supersteps = 500
 	for _, program := range []struct{ name, delivery string }{{"idle", ""}, {"chatty", "naive"}, {"chatty", "pull"}} {

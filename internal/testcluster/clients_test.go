@@ -9,12 +9,12 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// TestDropWhileLoading drops a graph that its workers would load for hours, over a slow link: the
-// call that waits for it learns why, the workers stop, and the name is free.
+// TestDropWhileLoading drops a graph that would take hours to load, over a slow link. The waiting
+// call gets the reason, the workers stop, and the name can be used again.
 func TestDropWhileLoading(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, master.Config{}, programs()...)
-	c.load(t, "small", small(), 0, 0) // the network is measured
+	c.load(t, "small", small(), 0, 0) // so that the network is measured
 	c.Slow(32 << 10)
 	load := func(input string) error {
 		_, err := c.Client.LoadGraph(t.Context(),
@@ -34,14 +34,14 @@ func TestDropWhileLoading(t *testing.T) {
 	if err := <-failed; err == nil || !strings.Contains(err.Error(), "graph web: it was dropped") {
 		t.Errorf("found %v", err)
 	}
-	// A worker that still loaded would not come to this.
+	// A worker that is still loading would not execute this.
 	if err := load("path:vertices=100"); err != nil {
 		t.Error(err)
 	}
 	c.holdsOnly(t, 2)
 }
 
-// TestSubmitAgain submits a job twice under one key.
+// TestSubmitAgain submits a job twice with the same key.
 func TestSubmitAgain(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
 	submit := func(key string) string {
@@ -58,7 +58,8 @@ func TestSubmitAgain(t *testing.T) {
 	}
 }
 
-// TestStackOfAProgram is in what is said of one job, and not in lists and events.
+// TestStackOfAProgram: the description of a job contains the stack of its panic. Lists and events
+// do not.
 func TestStackOfAProgram(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
 	id := c.submitSpec(t,
@@ -77,7 +78,7 @@ func TestStackOfAProgram(t *testing.T) {
 	}
 }
 
-// TestPastEvents asks for what has happened to a job that goes on.
+// TestPastEvents asks for past events of a running job.
 func TestPastEvents(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
 	id := c.submitSpec(t, endless()).Id

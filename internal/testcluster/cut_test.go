@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// excluded names the workers that get no work, and why.
+// excluded returns the workers that get no work, and the reason.
 func (c *Cluster) excluded() (names []string, reason string) {
 	for _, w := range c.Workers() {
 		if w.Excluded {
@@ -20,9 +20,9 @@ func (c *Cluster) excluded() (names []string, reason string) {
 	return names, reason
 }
 
-// TestTwoWorkersAreCutFromEachOther cuts the way between two workers, which both reach the master:
-// the job under way names the two, one of them is excluded and shown so, jobs run on the others,
-// and when the way is mended on all.
+// TestTwoWorkersAreCutFromEachOther cuts the connection between two workers that both reach the
+// master. The running job fails and names both. One of them is excluded and shown as excluded, and
+// jobs run on the others. After the connection is restored, jobs run on all workers.
 func TestTwoWorkersAreCutFromEachOther(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 0, master.Config{Options: master.Options{Lease: 8 * time.Second}}, programs()...)

@@ -18,8 +18,8 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// TestMasterGoesOn stops a master while jobs have ended, run and wait, and graphs are there and
-// being loaded: the next one goes on with all of it.
+// TestMasterGoesOn stops a master that has ended, running and waiting jobs, and graphs that are
+// loaded or loading. The next master continues with all of them.
 func TestMasterGoesOn(t *testing.T) {
 	at := new(atomic.Pointer[gate])
 	c := Start(t, 2,
@@ -34,7 +34,7 @@ func TestMasterGoesOn(t *testing.T) {
 	g := newGate()
 	at.Store(g)
 
-	// A client that follows its job all the while.
+	// A client that follows its job all the time.
 	var mu sync.Mutex
 	var lines, reasons []string
 	cl, err := client.New(client.Options{Address: c.Address, Log: func(line string) {
@@ -137,7 +137,7 @@ func TestMasterGoesOn(t *testing.T) {
 		t.Errorf("the graph: found %v, expected %v", found, web)
 	}
 	c.becomes(t, "large", control.GraphState_GRAPH_STATE_READY)
-	// What was dropped stays so, though a worker that was away holds a share.
+	// A dropped graph stays dropped, although a worker that was away has a share.
 	if _, err := c.Client.DropGraph(t.Context(),
 		&control.DropGraphRequest{Name: "large"}); err != nil {
 		t.Error(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// small is a graph of its own for a job.
+// small returns a job's own graph.
 func small() *job.Source { return &job.Source{Input: "kronecker:scale=8"} }
 
 func (c *Cluster) cancel(t testing.TB, id string) {
@@ -24,7 +24,7 @@ func (c *Cluster) cancel(t testing.TB, id string) {
 	}
 }
 
-// works has the cluster run a job to its end on so many workers.
+// works runs a job to its end on this number of workers.
 func (c *Cluster) works(t testing.TB, workers int) {
 	t.Helper()
 	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "wcc", Source: small()}).Id, nil)
@@ -33,7 +33,7 @@ func (c *Cluster) works(t testing.TB, workers int) {
 	}
 }
 
-// holdsOnly checks that soon no worker keeps anything of jobs that have ended, but so many graphs.
+// holdsOnly waits until every worker has nothing of ended jobs, and only kept graphs.
 func (c *Cluster) holdsOnly(t testing.TB, kept int) {
 	t.Helper()
 	for name := range c.workers {
@@ -49,8 +49,8 @@ func (c *Cluster) holdsGraphs(t testing.TB, name string, kept int) {
 	})
 }
 
-// TestProgramsThatPanic lets a program panic in each of its methods: the job fails with what is
-// known of it, and the workers go on.
+// TestProgramsThatPanic: a program panics in each of its methods. The job fails with the place of
+// the panic, and the workers continue.
 func TestProgramsThatPanic(t *testing.T) {
 	c := Start(t, 3, master.Config{}, programs()...)
 	for method, want := range map[string]string{
@@ -77,8 +77,8 @@ func TestProgramsThatPanic(t *testing.T) {
 	c.holdsOnly(t, 0)
 }
 
-// TestPanicsThatAreNoText: whatever a panic says, on a worker or on the master, its job fails and
-// is shown.
+// TestPanicsThatAreNoText: a panic has any value, on a worker or the master. The job fails and is
+// shown.
 func TestPanicsThatAreNoText(t *testing.T) {
 	c := Start(t, 2, master.Config{}, programs()...)
 	for method, want := range map[string]string{
@@ -139,7 +139,7 @@ func TestJobsThatCannotRun(t *testing.T) {
 	c.holdsOnly(t, 0)
 }
 
-// TestCancelInASuperstep cancels a job while its partitions compute and send, again and again.
+// TestCancelInASuperstep cancels jobs while their partitions compute and send.
 func TestCancelInASuperstep(t *testing.T) {
 	c := Start(t, 4, master.Config{}, programs()...)
 	for _, quiet := range []string{"true", "false"} {
@@ -166,9 +166,9 @@ func TestCancelInASuperstep(t *testing.T) {
 	c.holdsOnly(t, 0)
 }
 
-// TestWorkerDiesInAJob loses a worker in mid-job: by the end of its process, which closes its
-// connections, and by that of its host or link, which does not. The job fails within 30 s with the
-// loss as its one cause, and the cluster goes on with the others.
+// TestWorkerDiesInAJob loses a worker during a job: its process ends, which closes its connections,
+// or its host or link fails, which does not. The job fails within 30 s with the loss as its only
+// reason, and the other workers continue.
 func TestWorkerDiesInAJob(t *testing.T) {
 	t.Parallel()
 	for _, way := range []struct {
@@ -211,8 +211,8 @@ func TestWorkerDiesInAJob(t *testing.T) {
 	}
 }
 
-// TestSessionBreaks breaks a worker's connections in mid-job, and nothing else: the job fails, the
-// worker is back with all that it held but the job, and works on.
+// TestSessionBreaks breaks only a worker's connections during a job. The job fails. The worker
+// returns with everything except the job, and continues to work.
 func TestSessionBreaks(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, master.Config{}, programs()...)

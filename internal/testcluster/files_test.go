@@ -17,8 +17,8 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// sparseFiles writes a graph of ids far apart in every form that has such, and a dense one in the
-// others.
+// sparseFiles writes a graph with sparse ids in every format that allows them, and a dense graph in
+// the others.
 func sparseFiles(t *testing.T, dir string) map[string]string {
 	rng := rand.New(rand.NewPCG(2, 2))
 	var list, vertices, matrix strings.Builder
@@ -54,9 +54,9 @@ func sparseFiles(t *testing.T, dir string) map[string]string {
 	return map[string]string{"list.el": "3", "list.el.gz": "3", "l.v": "3", "m.mtx": "1"}
 }
 
-// TestSharesOfFiles: workers that each read a part of a file compute what one does that reads all
-// of it: also results that name vertices of other workers, whose ids in the input nobody knows all
-// of.
+// TestSharesOfFiles: workers that read parts of a file compute the same results as one that reads
+// the whole file. This includes results that name vertices of other workers, although no worker
+// knows the input ids of all vertices.
 func TestSharesOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	c := Start(t, 3, master.Config{}, programs()...)
@@ -96,8 +96,8 @@ func TestSharesOfFiles(t *testing.T) {
 	c.holdsOnly(t, i)
 }
 
-// TestFaultsOfFiles: what is wrong with a file is said as one who reads all of it says it, and
-// leaves nothing behind.
+// TestFaultsOfFiles: a fault in a file has the same error as if one worker read the whole file, and
+// nothing remains.
 func TestFaultsOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	good := sparseFiles(t, dir)
@@ -125,7 +125,7 @@ func TestFaultsOfFiles(t *testing.T) {
 			in, wrong := load.Open(t.Context(),
 				load.Request{Name: path, Weights: edges.Float64, IfAny: true})
 			source := &job.Source{Input: path}
-			if wrong == nil { // an id of an edge list as good as others
+			if wrong == nil { // the id in an edge list is as valid as others
 				in.Close()
 			}
 			_, err = c.Client.LoadGraph(t.Context(),

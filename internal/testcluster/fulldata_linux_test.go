@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestMasterStartsOnAFullDisk: a master whose disk is full starts, twice, takes up the job that
-// runs, says that it takes no other, and takes jobs when there is room.
+// TestMasterStartsOnAFullDisk: a master with a full disk starts, twice. It takes over the running
+// job, and reports that it accepts no other job until there is room.
 func TestMasterStartsOnAFullDisk(t *testing.T) {
 	data := t.TempDir()
 	if err := unix.Mount("none", data, "tmpfs", 0, "size=4m"); err != nil {

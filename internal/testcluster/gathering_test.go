@@ -13,10 +13,10 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// reluctant has a result that cannot be written until it is let go.
+// reluctant is a program whose result cannot be written until letGo is closed.
 type reluctant struct{}
 
-// letGo is closed when results of it can be written.
+// letGo is closed when results can be written.
 var letGo = make(chan struct{})
 
 func (reluctant) Compute(v *pregel.Vertex[int64, int64], _ []int64) { v.VoteToHalt() }
@@ -30,8 +30,8 @@ func (reluctant) Output(dst []byte, x int64) []byte {
 	return strconv.AppendInt(dst, x, 10)
 }
 
-// TestAResultIsCountedAsItIsGathered tells those who watch of how many vertices the values have
-// come.
+// TestAResultIsCountedAsItIsGathered: watchers see the number of vertices whose values have
+// arrived.
 func TestAResultIsCountedAsItIsGathered(t *testing.T) {
 	c := Start(t, 2, master.Config{},
 		engine.Register("reluctant", pregel.Erase(pregel.List(reluctant{}))))
@@ -41,7 +41,7 @@ func TestAResultIsCountedAsItIsGathered(t *testing.T) {
 	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
 		p := e.GetProgress()
 		if p.GetStage() != "gathering the result" || p.Total < 1000 {
-			return // not all workers have told
+			return // not all workers have reported
 		}
 		if p.Total != 1000 || p.Done > p.Total {
 			t.Errorf("found %d of %d vertices, expected 1000", p.Done, p.Total)

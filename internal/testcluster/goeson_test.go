@@ -9,9 +9,9 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// TestAJobThatGoesOnCountsFromItsBeginning: a job goes on where another was cancelled. The page,
-// the metrics and the job tell of the run from its beginning; with other parameters or another seed
-// it goes on only if it is forked.
+// TestAJobThatGoesOnCountsFromItsBeginning: a job resumes a cancelled one. The page, the metrics
+// and the job count from the beginning of the run. With other parameters or another seed, it
+// resumes only as a fork.
 func TestAJobThatGoesOnCountsFromItsBeginning(t *testing.T) {
 	config := paged(control.Token{})
 	config.Options = master.Options{Log: config.Options.Log, Checkpoints: t.TempDir(), CheckpointEvery: 10}

@@ -15,13 +15,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// held is a program whose parameters the master checks before it takes a job, and is held there.
+// held is a program that blocks the master while it checks the parameters of a job.
 type held struct {
 	Gate int64 `param:"gate"`
 }
 
-// At gate 1 the master says that it is here, and waits for openGate. Counted are the vertices that
-// have run.
+// At gate 1 Validate reports to atGate and waits for openGate. Counted receives a value for each
+// vertex that runs.
 var atGate, openGate, counted chan struct{}
 
 func (held) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -39,9 +39,8 @@ func (p held) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	v.VoteToHalt()
 }
 
-// TestClientGoneWhileTheMasterIsHeld: a job is submitted to a master that is held before it takes
-// it, and the client gives up. Let go, the master may take the job, but it never runs: jobs that
-// come after it do.
+// TestClientGoneWhileTheMasterIsHeld: the master is blocked while it accepts a job, and the client
+// gives up. Afterwards the master may accept the job, but never runs it. Later jobs run.
 func TestClientGoneWhileTheMasterIsHeld(t *testing.T) {
 	atGate, openGate, counted = make(chan struct{}, 100), make(chan struct{}),
 		make(chan struct{}, 1000)
@@ -67,7 +66,7 @@ func TestClientGoneWhileTheMasterIsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer there.Close()
-	for range 2 { // jobs run in the order in which they came
+	for range 2 { // jobs run in the order of submission
 		j, err := there.Run(t.Context(), short(), func(*control.JobEvent) error { return nil })
 		if err != nil || j.State != control.JobState_JOB_STATE_DONE {
 			t.Fatal(j, err)
@@ -80,13 +79,13 @@ func TestClientGoneWhileTheMasterIsHeld(t *testing.T) {
 	if n := len(counted); n != 0 {
 		t.Errorf("%d vertices of the job ran", n)
 	}
-	// The same job of a client that stays.
+	// The same job from a client that waits.
 	if j, err := there.Run(t.Context(), &job.Spec{Program: "held", Source: small()}, func(*control.JobEvent) error { return nil }); err != nil || j.State != control.JobState_JOB_STATE_DONE || len(counted) == 0 {
 		t.Error(j, err, len(counted))
 	}
 }
 
-// TestClientGoneBeforeItConfirms: the answer was on its way, and the client is gone.
+// TestClientGoneBeforeItConfirms: the client is gone when the answer arrives.
 func TestClientGoneBeforeItConfirms(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
 	r, err := c.Client.SubmitJob(t.Context(),

@@ -29,8 +29,8 @@ func (c *Cluster) graph500(t testing.TB, spec *job.Graph500, o job.Options, rows
 		&job.Spec{Program: trace.Graph500, Graph500: spec, Options: o, Rows: rows, Columns: columns})
 }
 
-// TestGraph500 runs the benchmark on clusters: its roots and the edges it counts are those of one
-// process. That the levels and the distances are, too, validation sees to.
+// TestGraph500 runs the benchmark on clusters. The roots and the counts of edges are the same as in
+// one process. Validation checks the levels and distances.
 func TestGraph500(t *testing.T) {
 	spec := scale(10)
 	spec.Roots = 3
@@ -84,7 +84,7 @@ func TestGraph500(t *testing.T) {
 	}
 }
 
-// wrongBFS is breadth-first search in which one vertex has a wrong parent.
+// wrongBFS is a breadth-first search with a wrong parent at one vertex.
 type wrongBFS struct {
 	Source     pregel.VertexID `param:"source"`
 	at, parent pregel.VertexID
@@ -111,7 +111,8 @@ func (p wrongBFS) Compute(v *pregel.Vertex[pregel.VertexID,
 	v.Finish()
 }
 
-// TestGraph500FindsWrongSearches has kernel 2 be a program whose result is wrong at one vertex.
+// TestGraph500FindsWrongSearches replaces kernel 2 by a program whose result is wrong at one
+// vertex.
 func TestGraph500FindsWrongSearches(t *testing.T) {
 	for want, program := range map[string]wrongBFS{
 		"BFS from root 458: rule 1 (cycle)":     {at: 300, parent: 300},
@@ -157,8 +158,8 @@ func TestGraph500Refusals(t *testing.T) {
 	}
 }
 
-// TestGraph500GoesOn loses a worker in each stage, and has another take its place: searches that
-// were done keep their times, the others follow, and the result says why the graph was made again.
+// TestGraph500GoesOn loses a worker in each stage, and another one replaces it. Finished searches
+// keep their times, the others follow, and the result has the reason why the graph was built again.
 func TestGraph500GoesOn(t *testing.T) {
 	c := Start(t, 3, master.Config{Options: master.Options{Retries: 9}})
 	spec := scale(12)
@@ -204,7 +205,7 @@ func TestGraph500GoesOn(t *testing.T) {
 	}
 }
 
-// TestGraph500Ends ends runs in each of their stages: by a client, and by the loss of a worker.
+// TestGraph500Ends ends runs in each stage, by a client and by the loss of a worker.
 func TestGraph500Ends(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, master.Config{})

@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// inspect returns what the master knows of a graph, or nil.
+// inspect returns the master's description of a graph, or nil.
 func (c *Cluster) inspect(t testing.TB, name string) *control.Graph {
 	t.Helper()
 	r, err := c.Client.InspectGraph(t.Context(),
@@ -29,7 +29,7 @@ func (c *Cluster) inspect(t testing.TB, name string) *control.Graph {
 	return r
 }
 
-// becomes waits for a graph to be in a state, and returns it.
+// becomes waits until a graph is in a state, and returns it.
 func (c *Cluster) becomes(t testing.TB, name string, state control.GraphState) *control.Graph {
 	t.Helper()
 	var g *control.Graph
@@ -40,7 +40,7 @@ func (c *Cluster) becomes(t testing.TB, name string, state control.GraphState) *
 	return g
 }
 
-// components runs wcc on a graph of the catalog and returns what it computed.
+// components runs wcc on a graph of the catalog and returns the result.
 func (c *Cluster) components(t testing.TB, graph string) map[uint64]string {
 	t.Helper()
 	j, _ := c.watch(t,
@@ -51,8 +51,8 @@ func (c *Cluster) components(t testing.TB, graph string) map[uint64]string {
 	return c.result(t, j.Id)
 }
 
-// isAsLoaded checks that a graph is ready as it was loaded, by that load, and that a job on it
-// computes the same.
+// isAsLoaded checks that a graph is ready from the same load, and that a job on it has the same
+// result.
 func (c *Cluster) isAsLoaded(t testing.TB, was *control.Graph, want map[uint64]string) {
 	t.Helper()
 	if g := c.becomes(t, was.Name, control.GraphState_GRAPH_STATE_READY); !proto.Equal(g, was) {
@@ -63,8 +63,8 @@ func (c *Cluster) isAsLoaded(t testing.TB, was *control.Graph, want map[uint64]s
 	}
 }
 
-// TestGraphOfALostWorkerThatComesBack cuts a worker off until it is lost. Its graph waits, and so
-// does a job on it; when the worker comes back the job runs, on the graph as it was loaded.
+// TestGraphOfALostWorkerThatComesBack cuts off a worker until it is lost. Its graph waits, and so
+// does a job on it. When the worker returns, the job runs on the graph without a new load.
 func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 0, master.Config{Options: master.Options{Lease: 6 * time.Second}}, programs()...)
@@ -92,7 +92,7 @@ func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 		&control.DropGraphRequest{Name: "old"}); err != nil {
 		t.Error(err)
 	}
-	c.load(t, "old", small(), 1, 2) // w1 still has a share of the one that was dropped
+	c.load(t, "old", small(), 1, 2) // w1 still has a share of the dropped graph
 	c.Thaw("w1")
 	if j, _ = c.watch(t, j.Id, nil); j.State != control.JobState_JOB_STATE_DONE ||
 		len(j.Workers) != 3 || !maps.Equal(c.result(t, j.Id), want) {
@@ -102,17 +102,17 @@ func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 	if w := c.WorkerNamed("w1"); w.Incarnation != before || w.Reason != "" {
 		t.Errorf("found %v, incarnation %d before", w, before)
 	}
-	c.holdsGraphs(t, "w1", 1) // not the share of the graph that was dropped
+	c.holdsGraphs(t, "w1", 1) // not the share of the dropped graph
 	if got := c.components(t, "old"); !maps.Equal(got, want) {
 		t.Error("the graph that was loaded without w1 is another")
 	}
 }
 
-// TestGraphOfALostWorkerThatStaysAway: the graph fails when the hold time is over, and all shares
-// of it are freed, that of the worker too when it comes back then. It can be loaded again.
+// TestGraphOfALostWorkerThatStaysAway: when the hold time is over, the graph fails and its shares
+// are freed, also that of the lost worker when it returns. The graph can be loaded again.
 func TestGraphOfALostWorkerThatStaysAway(t *testing.T) {
 	t.Parallel()
-	const hold = 3 * time.Second // it waits for long enough to be seen
+	const hold = 3 * time.Second // long enough to be observed
 	c := Start(t, 3, master.Config{Options: master.Options{Lease: 6 * time.Second, Hold: hold}},
 		programs()...)
 	c.load(t, "web", small(), 0, 0)
@@ -134,9 +134,9 @@ func TestGraphOfALostWorkerThatStaysAway(t *testing.T) {
 	c.components(t, "web")
 }
 
-// TestMasterRestartsWithGraphs starts the master anew: graphs are as they were loaded, when all
-// their workers are back. What a job held is freed, and a graph of which a worker is gone fails
-// after the hold time.
+// TestMasterRestartsWithGraphs restarts the master. Graphs are ready without a new load when all
+// their workers are back. Memory of jobs is freed. A graph of a lost worker fails after the hold
+// time.
 func TestMasterRestartsWithGraphs(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, master.Config{}, programs()...)

@@ -22,7 +22,7 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// tries is how often intruders try: 10,000 times in the long form, SUPERSTEP_TRIES=10000.
+// tries returns the number of attempts of intruders. SUPERSTEP_TRIES=10000 makes a long test.
 func tries(t *testing.T) int {
 	t.Helper()
 	if text := os.Getenv("SUPERSTEP_TRIES"); text != "" {
@@ -38,7 +38,7 @@ func tries(t *testing.T) int {
 	return 150
 }
 
-// lines counts what is logged at least as a warning.
+// lines counts log records of level warning and above.
 type lines struct{ n atomic.Int64 }
 
 func (l *lines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
@@ -46,7 +46,7 @@ func (l *lines) WithAttrs([]slog.Attr) slog.Handler               { return l }
 func (l *lines) WithGroup(string) slog.Handler                    { return l }
 func (l *lines) Handle(context.Context, slog.Record) error        { l.n.Add(1); return nil }
 
-// resources are bytes in use and goroutines, when what was under way has ended.
+// resources returns the bytes in use and the number of goroutines, after running work has ended.
 func resources() (bytes uint64, goroutines int) {
 	var m runtime.MemStats
 	runtime.GC()
@@ -54,8 +54,8 @@ func resources() (bytes uint64, goroutines int) {
 	return m.HeapAlloc, runtime.NumGoroutine()
 }
 
-// TestIntruders: nobody joins, or has a session, without the token and certificate that it takes,
-// however often it is tried, and the log does not grow with the tries.
+// TestIntruders: nobody can join or open a session without the required token and certificate,
+// however often they try. The log does not grow with the attempts.
 func TestIntruders(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	token := func(text string) control.Token {
@@ -120,8 +120,8 @@ func TestIntruders(t *testing.T) {
 		time.Since(began))
 }
 
-// TestNoise: connections that bring any bytes are closed in time at the master's port and a
-// worker's, leave nothing, and do not keep others out.
+// TestNoise: connections that send random bytes to the ports of a master and a worker are closed in
+// time, leave nothing, and do not keep others out.
 func TestNoise(t *testing.T) {
 	ours := newAuthority(t)
 	said := &lines{}
@@ -144,7 +144,7 @@ func TestNoise(t *testing.T) {
 		}
 		switch r.IntN(4) {
 		case 0:
-			// a handshake's record
+			// the header of a handshake record
 			b = append([]byte{22, 3, 1, byte(r.Uint32()), byte(r.Uint32())}, b...)
 		case 1:
 			b = append([]byte("GET / HTTP/1.1\r\n"), b...)
@@ -175,7 +175,7 @@ func TestNoise(t *testing.T) {
 		left = strconv.FormatUint(b>>10, 10) + " KiB in use, " + strconv.Itoa(g) + " goroutines"
 		return b < bytes+8<<20 && g < goroutines+20
 	})
-	if slowest > 30*time.Second { // 5 s, and what a busy machine adds
+	if slowest > 30*time.Second { // 5 s, and more on a busy machine
 		t.Errorf("a connection was kept for %v", slowest)
 	}
 	if most := int64(60 + n/20); said.n.Load() > most {

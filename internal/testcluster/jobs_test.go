@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// stepOf returns the superstep that an event is of, or an empty one.
+// stepOf returns the superstep of an event, or an empty one.
 func stepOf(t testing.TB, e *control.JobEvent) *record.Superstep {
 	data := e.GetRecord()
 	if data == nil {
@@ -25,7 +25,7 @@ func stepOf(t testing.TB, e *control.JobEvent) *record.Superstep {
 	return s
 }
 
-// short is a job of three supersteps, whose result is that every vertex has 0.
+// short returns a job of three supersteps. Its result is 0 for every vertex.
 func short() *job.Spec {
 	return &job.Spec{
 		Program: "idle", Parameters: map[string]string{"supersteps": "3"},
@@ -33,14 +33,14 @@ func short() *job.Spec {
 	}
 }
 
-// endless is a job that says "here" as it runs, until it is ended.
+// endless returns a job that logs "here" and runs until it is stopped.
 func endless() *job.Spec { return &job.Spec{Program: "forever", Source: small()} }
 
-// here reports whether an endless job says so.
+// here reports whether an endless job has logged "here".
 func here(e *control.JobEvent) bool { return strings.HasSuffix(e.GetLog().GetText(), "here") }
 
-// watch watches a job to its end, and returns it and the words of what happened; seen is called for
-// each event.
+// watch watches a job to its end. It returns the job and the words of its events. seen is called
+// for each event.
 func (c *Cluster) watch(t testing.TB, id string, seen func(*control.JobEvent)) (*control.Job, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

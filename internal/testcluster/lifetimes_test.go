@@ -18,12 +18,12 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// gate is where a Compute call waits until a test opens it.
+// gate blocks a Compute call until a test opens it.
 type gate struct{ reached, open chan struct{} }
 
 func newGate() *gate { return &gate{make(chan struct{}, 8), make(chan struct{})} }
 
-// await waits until a Compute call has come to the gate.
+// await waits until a Compute call has reached the gate.
 func (g *gate) await(t testing.TB) {
 	t.Helper()
 	select {
@@ -33,8 +33,8 @@ func (g *gate) await(t testing.TB) {
 	}
 }
 
-// gated gives every vertex Value plus its input id in superstep 0. In superstep At the first
-// vertices, so many of them, wait at the gate of the value.
+// gated gives every vertex Value plus its input id in superstep 0. In superstep At, the first
+// vertices wait at the gate of Value; first is their number.
 type gated struct {
 	At    uint64 `param:"at"`
 	Value uint64 `param:"value"`
@@ -53,7 +53,7 @@ func (p gated) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) {
 		v.VoteToHalt()
 		return
 	}
-	for e := range v.Edges() { // which are there to be read
+	for e := range v.Edges() { // reads the edges
 		if uint64(e.To) >= v.NumVertices() {
 			panic(fmt.Sprint("an edge leads to vertex ", e.To))
 		}
@@ -73,10 +73,10 @@ func (p gated) spec(at, value int, graph string) *job.Spec {
 	return s
 }
 
-// gatedVertices are enough for the arrays of a graph, and of a job, to be mappings.
+// gatedVertices is a number of vertices for which the arrays of a graph and of a job are mappings.
 const gatedVertices = 40_000
 
-// observed tells of a worker's sessions, and of the commands it has ended, and how.
+// observed reports a worker's sessions and ended commands.
 type observed chan string
 
 func (o observed) tell(text string) {
@@ -95,7 +95,7 @@ func (o observed) Command(name string, _ time.Duration, _ *control.Report, err e
 	o.tell(fmt.Sprint(name, ": ", err))
 }
 
-// await waits until the observer was told a text, after what it was told before.
+// await waits until a text is reported, after earlier ones.
 func (o observed) await(t testing.TB, want string) {
 	t.Helper()
 	late := time.After(patience)
@@ -111,8 +111,8 @@ func (o observed) await(t testing.TB, want string) {
 	}
 }
 
-// TestRunOutlivesItsSession breaks a worker's connections while Compute runs, twice: the worker
-// attaches again, and the job goes on where it is.
+// TestRunOutlivesItsSession breaks a worker's connections twice while Compute runs. The worker
+// attaches again, and the job continues.
 func TestRunOutlivesItsSession(t *testing.T) {
 	t.Parallel()
 	const value = 1 << 40
@@ -142,10 +142,10 @@ func TestRunOutlivesItsSession(t *testing.T) {
 	}
 }
 
-// TestComputeOutlivesItsSession cancels a job, and breaks its worker's connections, while Compute
-// runs. The worker attaches again, and the next job writes its values beside the Compute of the
-// first, which goes on only then: the next has its own values. Built with -tags invariants, a write
-// into memory that was freed ends the process.
+// TestComputeOutlivesItsSession cancels a job and breaks its worker's connections while Compute
+// runs. The worker attaches again, and the next job writes its values. Then the first Compute
+// continues, but the values of the next job stay right. Built with -tags invariants, a write to
+// freed memory ends the process.
 func TestComputeOutlivesItsSession(t *testing.T) {
 	t.Parallel()
 	const first, next = 1 << 40, 2 << 40
@@ -199,9 +199,9 @@ func TestComputeOutlivesItsSession(t *testing.T) {
 	}
 }
 
-// TestAttachDuringCleanUp breaks a worker's connections when a job is cancelled. It attaches again
-// while the master still waits for another worker to free what that holds of the job: in the end
-// neither holds anything.
+// TestAttachDuringCleanUp breaks a worker's connections when a job is cancelled. The worker
+// attaches again while the master still waits for another worker to free the job. In the end no
+// worker holds anything.
 func TestAttachDuringCleanUp(t *testing.T) {
 	t.Parallel()
 	const value = 1 << 40
@@ -212,7 +212,7 @@ func TestAttachDuringCleanUp(t *testing.T) {
 	c.StartWorker("w1")
 	c.Await(2)
 	j := c.submitSpec(t, p.spec(0, value, ""))
-	p.gates[value].await(t) // one vertex
+	p.gates[value].await(t) // one vertex on each worker
 	p.gates[value].await(t) // on each worker
 	c.cancel(t, j.Id)
 	c.Break("w1")
@@ -235,8 +235,8 @@ func TestAttachDuringCleanUp(t *testing.T) {
 	})
 }
 
-// TestWorkerWithoutEndOfCompute stops a job whose Compute does not return, in each way it can be
-// stopped: its worker ends, with an error that says why, and one that is started anew works.
+// TestWorkerWithoutEndOfCompute stops a job whose Compute does not return, in each possible way.
+// Its worker exits with the reason, and a restarted worker works.
 func TestWorkerWithoutEndOfCompute(t *testing.T) {
 	t.Parallel()
 	for name, k := range map[string]struct {
@@ -283,7 +283,7 @@ func endlessCompute(t *testing.T, superstep time.Duration, state control.JobStat
 		!strings.HasPrefix(w.Reason, want) {
 		t.Errorf("the master has been told %v, expected %s...", w, want)
 	}
-	c.Kill("w0") // as the end of the process does
+	c.Kill("w0") // as when its process ends
 	if j, _ = c.watch(t, j.Id, nil); j.State != state || j.Reason != reason {
 		t.Errorf("the job: %s: %s", j.State.Word(), j.Reason)
 	}
@@ -306,7 +306,7 @@ func (c *Cluster) job(t testing.TB, id string) *control.Job {
 	return r
 }
 
-// breaking calls a function when a worker has ended a command, before the worker answers it.
+// breaking calls a function after a worker has ended a command, before its answer.
 type breaking struct {
 	observed
 	after string
@@ -319,7 +319,7 @@ func (b breaking) Command(name string, _ time.Duration, _ *control.Report, _ err
 	}
 }
 
-// severed counts, and calls a function when a job has a graph.
+// severed is counting, and calls a function when a job gets its graph.
 type severed struct {
 	counting
 	bound func()
@@ -332,8 +332,8 @@ func (s severed) Validate(g *pregel.GraphInfo) error {
 	return nil
 }
 
-// TestFillWithoutAMaster cuts the worker that drives a job off when it is about to read what a column
-// begins with, until that has failed: the job begins again.
+// TestFillWithoutAMaster cuts off the driving worker when it is about to read initial values, until
+// reading has failed. The job starts again.
 func TestFillWithoutAMaster(t *testing.T) {
 	t.Parallel()
 	p := gated{}
@@ -341,7 +341,7 @@ func TestFillWithoutAMaster(t *testing.T) {
 	calls := atomic.Int32{}
 	var c *Cluster
 	counts := engine.Register("counting", pregel.Erase(severed{bound: func() {
-		if calls.Add(1) == 2 { // the master looks at the graph first
+		if calls.Add(1) == 2 { // the master's check comes first
 			c.Kill("w0")
 		}
 	}}))

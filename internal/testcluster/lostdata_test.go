@@ -16,8 +16,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// takesNone waits until the status says why no job is taken, and checks that none is, for that
-// reason.
+// takesNone waits until the status has the reason why no job is accepted, and checks that
+// submissions fail with it.
 func (c *Cluster) takesNone(t *testing.T, spec *job.Spec, why string) {
 	t.Helper()
 	c.Until("the master to say "+why, func() bool {
@@ -33,7 +33,7 @@ func (c *Cluster) takesNone(t *testing.T, spec *job.Spec, why string) {
 	}
 }
 
-// takesJobs waits until the status says nothing of the kind.
+// takesJobs waits until the status has no such reason.
 func (c *Cluster) takesJobs(t *testing.T) {
 	t.Helper()
 	c.Until("the master to take jobs", func() bool {
@@ -42,8 +42,8 @@ func (c *Cluster) takesJobs(t *testing.T) {
 	})
 }
 
-// TestLostData: a master whose data are removed, as a whole or in part, says so while a job runs,
-// keeps that job, and takes no other until they are back.
+// TestLostData: a master's data are removed, completely or partly, while a job runs. The master
+// reports it, keeps the job, and accepts no other until the data are back.
 func TestLostData(t *testing.T) {
 	at, data := new(atomic.Pointer[gate]), filepath.Join(t.TempDir(), "data")
 	c := Start(t, 2, master.Config{Options: master.Options{Data: data}},

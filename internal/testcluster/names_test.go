@@ -20,14 +20,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// pair is a value of two vertices and a number.
+// pair is a value with two vertices and a number.
 type pair struct {
 	First, Last pregel.VertexID
 	Messages    int64
 }
 
-// meets finds the first and the last of the vertices, by handle, that reach each within two steps,
-// from a source if there is one.
+// meets finds, for each vertex, the first and the last vertex by VertexID from which it can be
+// reached within two steps. If there is a source, only paths from it count.
 type meets struct {
 	Source pregel.VertexID `param:"source" help:"one vertex"`
 	Fails  bool            `param:"fails"`
@@ -54,12 +54,12 @@ func (m meets) Compute(v *pregel.Vertex[pair, pregel.VertexID], from []pregel.Ve
 
 func (meets) Report() pregel.Report[pair] {
 	return pregel.Report[pair]{
-		// Score is that of a summary.
+		// for the summary
 		Score: func(x pair) float64 { return float64(x.Messages) },
 	}
 }
 
-// table writes a random table of names and returns its path and some names.
+// table writes a random table of names. It returns its path and some of the names.
 func table(t testing.TB, seed uint64, lines int) (path string, some []string) {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	one := func() string {
@@ -91,8 +91,8 @@ func table(t testing.TB, seed uint64, lines int) (path string, some []string) {
 	return path, some
 }
 
-// namedAlone runs a program on a table of names in one process, and returns the lines of its result
-// by rising name.
+// namedAlone runs a program on a table of names in one process. It returns the lines of the result
+// sorted by name.
 func namedAlone(t testing.TB, p engine.Registered, path, source string) string {
 	t.Helper()
 	no := false
@@ -129,8 +129,8 @@ func namedAlone(t testing.TB, p engine.Registered, path, source string) string {
 	return string(all)
 }
 
-// TestNamesOnACluster: results of tables of names are those of one process, byte for byte, whatever
-// the number of workers and partitions.
+// TestNamesOnACluster: results for tables of names are equal to those of one process, byte for
+// byte, for any number of workers and partitions.
 func TestNamesOnACluster(t *testing.T) {
 	p := engine.Register("meets", pregel.Erase(pregel.List(meets{})))
 	no := false
@@ -158,7 +158,8 @@ func TestNamesOnACluster(t *testing.T) {
 			if top := string(j.FinalAggregates()["top"]); !strings.Contains(top, `"name":`) {
 				t.Errorf("the summary has no names: %s", top)
 			}
-			// The vertex of a panic has its name, and one that is not there is missed by it.
+			// The error of a panic has the vertex's name, and the error of a missing source has its
+			// name, too.
 			spec.Parameters = map[string]string{"source": source, "fails": "true"}
 			j, _ = c.watch(t, c.submitSpec(t, spec).Id, nil)
 			if !strings.Contains(j.Reason, fmt.Sprintf("vertex %q, superstep 0: no way", source)) {
@@ -169,7 +170,7 @@ func TestNamesOnACluster(t *testing.T) {
 	}
 }
 
-// TestNamesAreAskedFor finds names of a graph of the catalog, and input ids.
+// TestNamesAreAskedFor looks up names and input ids of a graph of the catalog.
 func TestNamesAreAskedFor(t *testing.T) {
 	c := Start(t, 3, master.Config{}, programs()...)
 	path, some := table(t, 7, 100)
@@ -199,8 +200,8 @@ func TestNamesAreAskedFor(t *testing.T) {
 	}
 }
 
-// TestLossWhileNamesAreExchanged: a worker that is lost while a table of names is loaded ends the
-// job, or the job is done before.
+// TestLossWhileNamesAreExchanged: if a worker is lost while a table of names is loaded, the job
+// fails, or has ended before.
 func TestLossWhileNamesAreExchanged(t *testing.T) {
 	c := Start(t, 3, master.Config{Options: master.Options{Lease: control.Lease}}, programs()...)
 	path, some := table(t, 8, 60_000)

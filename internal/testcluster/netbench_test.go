@@ -20,7 +20,7 @@ func (c *Cluster) netbench(t testing.TB, n *job.Netbench) *control.Job {
 	return c.submitSpec(t, &job.Spec{Program: control.NetbenchProgram, Netbench: n})
 }
 
-// resultFrom fetches the bytes of a job's result, from one on.
+// resultFrom fetches a job's result from an offset.
 func (c *Cluster) resultFrom(t testing.TB, id string, from int) []byte {
 	t.Helper()
 	stream, err := c.Client.GetResult(t.Context(),
@@ -39,7 +39,7 @@ func (c *Cluster) resultFrom(t testing.TB, id string, from int) []byte {
 	return all.Bytes()
 }
 
-// TestNetbench measures between the workers of a cluster with two sites, whose labels make them.
+// TestNetbench measures between workers at two sites, given by their labels.
 func TestNetbench(t *testing.T) {
 	c := Start(t, 2, master.Config{}, programs()...)
 	c.Worker.Site = "far"
@@ -114,7 +114,7 @@ func TestNetbenchRefusals(t *testing.T) {
 	}
 }
 
-// TestNetbenchEnds ends measurements that would take hours: by a client, and by the loss of a
+// TestNetbenchEnds stops measurements that would take hours, by a client and by the loss of a
 // worker.
 func TestNetbenchEnds(t *testing.T) {
 	t.Parallel()
@@ -141,7 +141,7 @@ func TestNetbenchEnds(t *testing.T) {
 	}
 	c.Await(2)
 	c.works(t, 2)
-	for _, name := range []string{"w0", "w1"} { // w2 may be cut off, and come back
+	for _, name := range []string{"w0", "w1"} { // w2 may be cut off and return
 		c.holdsGraphs(t, name, 0)
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// ask gets a page of the master, with a token if there is one.
+// ask requests a page of the master, with a token if there is one.
 func ask(t testing.TB, url, token string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
@@ -45,7 +45,7 @@ func ask(t testing.TB, url, token string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-// watching is what a master is observed by.
+// watching returns a master's options for metrics.
 func watching(set *metrics.Set) master.Config {
 	runs := set.NewRuns()
 	teller := &jobtrace.Observer{New: func() trace.Journal { return runs.Journal(nil) }}
@@ -64,7 +64,7 @@ func holds(t testing.TB, page string, lines ...string) {
 	}
 }
 
-// TestMetricsOfACluster runs jobs and asks the master and the workers what they counted.
+// TestMetricsOfACluster runs jobs and checks the metrics of the master and the workers.
 func TestMetricsOfACluster(t *testing.T) {
 	leading, working := metrics.New("test"), metrics.New("test")
 	c := Start(t, 0, watching(leading), programs()...)
@@ -133,8 +133,8 @@ func serve(t testing.TB, h http.Handler) (int, string) {
 	return ask(t, s.URL+"/metrics", "")
 }
 
-// TestWhoMayAskForMetrics: with a token, or with one that opens metrics alone; health is for
-// everyone.
+// TestWhoMayAskForMetrics: metrics need the cluster's token, or a token for metrics. Health needs
+// none.
 func TestWhoMayAskForMetrics(t *testing.T) {
 	token := func(s string) control.Token {
 		k, err := control.NewToken(s, "test")
@@ -150,9 +150,9 @@ func TestWhoMayAskForMetrics(t *testing.T) {
 	c.Worker.HTTPAddress, c.Worker.Site = "127.0.0.1:7710", "rack1"
 	c.StartWorker("w0")
 	c.Worker.HTTPAddress = ""
-	c.StartWorker("w1") // has no port for it
+	c.StartWorker("w1") // has no HTTP port
 	c.Worker.HTTPAddress = "10.1.2.3:7710"
-	c.StartWorker("w2") // says that it is at another host, which would get the token of Prometheus
+	c.StartWorker("w2") // claims to be at another host, which would get Prometheus' token
 	c.Await(3)
 	at := "http://" + c.Address
 	for _, k := range []struct {
@@ -196,7 +196,7 @@ func TestWhoMayAskForMetrics(t *testing.T) {
 	}
 }
 
-// observer writes down what a worker tells it.
+// observer records what a worker reports.
 type observer struct {
 	mu    sync.Mutex
 	words []string

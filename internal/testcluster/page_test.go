@@ -23,7 +23,7 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// paged is a master with a page.
+// paged returns the options of a master with a page.
 func paged(token control.Token) master.Config {
 	store := history.NewNamedStore()
 	teller := &jobtrace.Observer{Queued: store.Queue, New: func() trace.Journal { return trace.Tee{&history.Searches{To: store}} }}
@@ -48,7 +48,7 @@ func siteOf(t *testing.T, c *Cluster) *site {
 	return &site{t: t, base: "http://" + c.Address, token: c.Master.Token.Secret()}
 }
 
-// call asks the API and decodes its answer.
+// call calls the API and decodes the answer.
 func (s *site) call(method, path, body string, want int, to any, edit ...func(*http.Request)) string {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+"/api/v1/"+path,
@@ -95,7 +95,7 @@ func (s *site) submit(body string) (j history.Job) {
 	return j
 }
 
-// TestPageOfAMaster runs jobs by the API, and looks at them by it, on a cluster of two workers.
+// TestPageOfAMaster submits and inspects jobs through the API, on a cluster of two workers.
 func TestPageOfAMaster(t *testing.T) {
 	c := Start(t, 2, paged(control.Token{}), programs()...)
 	s := siteOf(t, c)
@@ -121,7 +121,7 @@ func TestPageOfAMaster(t *testing.T) {
 		t.Errorf("workers %+v", workers)
 	}
 
-	// A job, from its submission to its result.
+	// A job from its submission to its result.
 	j := s.submit(`{"program": "bfs", "graph": "catalog:web", "parameters": {"source": "0"}, "keep_result": true, "key": "once"}`)
 	var again history.Job
 	s.call("POST", "jobs",
@@ -162,14 +162,14 @@ func TestPageOfAMaster(t *testing.T) {
 		t.Errorf("%d lines: %.100q", len(lines), lines)
 	}
 
-	// One whose program says how many supersteps there are at most, and less than the user allows.
+	// A program that declares a lower maximum of supersteps than the user allows.
 	bounded := s.submit(`{"program": "pagerank", "graph": "catalog:web", "parameters": {"iterations": "3"}, "max_supersteps": 50}`)
 	c.Until("its end", func() bool { return s.job(bounded.ID).State == trace.Done })
 	if j := s.job(bounded.ID); j.MaxSupersteps != 4 || j.Supersteps != 4 || j.Left != 0 {
 		t.Errorf("found %+v", j)
 	}
 
-	// Two that never end, nearly: one runs, and says how long it will take; one waits.
+	// Two nearly endless jobs: one runs and shows its remaining time, the other waits.
 	runs := s.submit(`{"program": "forever", "graph": "star:vertices=9", "max_supersteps": 4000000000}`)
 	c.Until("it says how long it takes", func() bool {
 		j := s.job(runs.ID)
@@ -205,7 +205,7 @@ func TestPageOfAMaster(t *testing.T) {
 	}
 }
 
-// TestPageOfGraph500 has a run for each search of the benchmark.
+// TestPageOfGraph500: each search of the benchmark is a run on the page.
 func TestPageOfGraph500(t *testing.T) {
 	c := Start(t, 2, paged(control.Token{}), programs()...)
 	s := siteOf(t, c)
@@ -239,7 +239,7 @@ func TestPageOfGraph500(t *testing.T) {
 	if k := job.Kernels; len(k) != 1 || k[0].Name != "bfs" || k[0].Searches != 3 || k[0].Valid != 3 || k[0].TEPS <= 0 {
 		t.Errorf("found the kernels %+v", k)
 	}
-	// The block's figures are the page's.
+	// The numbers in the text block are those of the page.
 	var block struct{ Text string }
 	s.call("GET", "jobs/"+id+"/report", "", 200, &block)
 	want := fmt.Sprintf("!  %.6g\n", job.Kernels[0].TEPS)
@@ -260,7 +260,8 @@ func TestPageOfGraph500(t *testing.T) {
 	}
 }
 
-// TestWhoMayUseThePage: with the cluster's token, and no page of another site.
+// TestWhoMayUseThePage: the page needs the cluster's token, and refuses requests from pages of
+// other sites.
 func TestWhoMayUseThePage(t *testing.T) {
 	const text = "the-clusters-own-token"
 	token, err := control.NewToken(text, "test")
@@ -290,7 +291,7 @@ func TestWhoMayUseThePage(t *testing.T) {
 	s.call("POST", "jobs", good, 403, nil, origin("http://evil.example"))
 	s.call("GET", "jobs", "", 200, nil, host("localhost:7700"))
 
-	// Nor can the control plane itself be reached by a name that was made to lead here.
+	// DNS rebinding does not reach the control plane either.
 	for _, k := range []struct {
 		method, path, host, origin string
 		want                       int
@@ -326,7 +327,7 @@ func TestWhoMayUseThePage(t *testing.T) {
 	}
 }
 
-// TestEventsOfAMaster come as jobs turn, and end with the master.
+// TestEventsOfAMaster: events arrive when jobs change their state, and end with the master.
 func TestEventsOfAMaster(t *testing.T) {
 	c := Start(t, 1, paged(control.Token{}), programs()...)
 	s := siteOf(t, c)
@@ -369,8 +370,8 @@ func TestEventsOfAMaster(t *testing.T) {
 	until("bye")
 }
 
-// TestRefusalsOfAMasterAreJSON: what is refused before the API sees it is told as the API tells
-// errors.
+// TestRefusalsOfAMasterAreJSON: requests refused before they reach the API get errors in the API's
+// form.
 func TestRefusalsOfAMasterAreJSON(t *testing.T) {
 	c := Start(t, 1, paged(control.Token{}), programs()...)
 	for header, value := range map[string]string{"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site", "Host": "evil.example"} {

@@ -9,9 +9,9 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// TestManyPartitions runs a job in so many partitions, each of which sends to every other, that
-// what a worker reports of a superstep is sent in parts. It can be watched; of pairs the records
-// have sums.
+// TestManyPartitions runs a job in many partitions that all exchange messages, so a worker's report
+// of a superstep is sent in parts. The job can be watched. The records have sums instead of pairs
+// of partitions.
 func TestManyPartitions(t *testing.T) {
 	const partitions, pairs = 360, 360 * 359
 	c := Start(t, 1, master.Config{}, programs()...)

@@ -12,9 +12,8 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// TestMasterIsPaused stops everything in the master for three leases while a job runs, as SIGSTOP
-// does: nobody is lost, no session breaks, the graph is there, the job goes on, and the next one
-// runs.
+// TestMasterIsPaused blocks the master for three leases while a job runs, as SIGSTOP does. No
+// worker is lost, no session breaks, the graph stays, the job continues, and the next job runs.
 func TestMasterIsPaused(t *testing.T) {
 	t.Parallel()
 	const lease = 4 * time.Second
@@ -22,7 +21,7 @@ func TestMasterIsPaused(t *testing.T) {
 	c := Start(t, 3, master.Config{Options: master.Options{Lease: lease}, Master: daemon.Master{Watch: func(_ string,
 		e *control.JobEvent,
 	) {
-		// the lock is held: nothing is heard, nothing is said
+		// the master's lock is held: it neither receives nor sends
 		if e.GetJob().GetState() == control.JobState_JOB_STATE_RUNNING {
 			once.Do(func() { <-time.After(3 * lease) })
 		}
@@ -46,8 +45,8 @@ func TestMasterIsPaused(t *testing.T) {
 	}
 }
 
-// TestTimeThatTheMasterMissed lets the master's clock run ahead between two of its ticks, as after
-// a pause: that is no silence of the workers.
+// TestTimeThatTheMasterMissed lets the master's clock jump between two ticks, as after a pause.
+// This does not count as silence of the workers.
 func TestTimeThatTheMasterMissed(t *testing.T) {
 	t.Parallel()
 	const lease = 5 * time.Second

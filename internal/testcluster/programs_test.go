@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// programs are those that the tests run on clusters.
+// programs returns the programs that tests run on clusters.
 func programs() engine.Registry {
 	return engine.Registry{
 		engine.Register("bfs", pregel.Erase(algorithms.BFS{})),
@@ -32,7 +32,7 @@ func programs() engine.Registry {
 	}
 }
 
-// reshaping changes the graph in every way there is, and tells every vertex what its neighbours
+// reshaping changes the graph in every possible way, and sends every vertex what its neighbours
 // have seen.
 type reshaping struct{}
 
@@ -69,7 +69,7 @@ func (reshaping) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
 	}
 }
 
-// recomposed has phases that change the graph, and some that see what those have left.
+// recomposed has phases that change the graph, and phases that see the changes.
 type (
 	recomposed struct{ reshaping }
 	counting   struct{}
@@ -109,8 +109,8 @@ func (counting) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
 	}
 }
 
-// listing gives every vertex a sum over the messages it got, one of each in-neighbour, which tells
-// if one is missing.
+// listing computes a sum over the messages of a vertex, one from each in-neighbour. The sum shows
+// whether one is missing.
 type listing struct{}
 
 func (listing) Compute(v *pregel.Vertex[uint64, uint64], messages []uint64) {
@@ -135,7 +135,7 @@ var (
 	}).Persistent()
 )
 
-// census aggregates, in phases that Coordinate sets.
+// census aggregates in phases that Coordinate sets.
 type census struct{}
 
 func (census) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -164,7 +164,7 @@ func (census) Compute(v *pregel.Vertex[string, int64], _ int64) {
 		largest.Value(v), shares.Value(v), names.Value(v)))
 }
 
-// letters go to single vertices, all over the graph.
+// letters sends messages to single vertices all over the graph.
 type letters struct{}
 
 func (letters) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -184,13 +184,13 @@ func (letters) Compute(v *pregel.Vertex[int64, int64], sum int64) {
 	v.VoteToHalt()
 }
 
-// path is a message that cannot travel as it lies in memory.
+// path is a message with pointers.
 type path struct {
 	Through []uint64
 	Name    string
 }
 
-// paths tells every vertex the least path to it, of few edges: the shortest, of these the first in
+// paths computes, for every vertex, the path with the fewest edges, and among these the first in
 // lexical order.
 type paths struct{}
 
@@ -212,7 +212,7 @@ func (paths) Compute(v *pregel.Vertex[string, path], messages []path) {
 	v.VoteToHalt()
 }
 
-// broken panics at a vertex in superstep 2.
+// broken panics in superstep 2 at a vertex, or in another method.
 type broken struct {
 	At     pregel.VertexID `param:"at" help:"where to panic"`
 	Method string          `param:"method" default:"compute" help:"in what to panic"`
@@ -233,8 +233,8 @@ func (p broken) Coordinate(c *pregel.Coordinator) {
 	}
 }
 
-// fail panics if it is to be in this method: also with bytes that are no text, and with a text
-// whose cut is in a character.
+// fail panics if it is called for the chosen method. Some panics have bytes that are not UTF-8, or
+// a text whose limit is inside a character.
 func (p broken) fail(method string) {
 	switch p.Method {
 	case method:
@@ -263,7 +263,7 @@ func (p broken) Output(dst []byte, x int64) []byte {
 	return fmt.Append(dst, x)
 }
 
-// forever never ends, and says when it has begun.
+// forever never ends. It logs when it has started.
 type forever struct {
 	Quiet bool `param:"quiet" help:"send no messages"`
 }
@@ -279,7 +279,7 @@ func (p forever) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	}
 }
 
-// idle has supersteps in which nobody has anything to do but one vertex, which stays awake.
+// idle runs supersteps in which only one vertex is awake and does nothing.
 type idle struct {
 	Supersteps int `param:"supersteps" default:"100" help:"how many"`
 }
@@ -292,7 +292,7 @@ func (p idle) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	}
 }
 
-// chatty is idle, and the vertex that stays awake tells its neighbours.
+// chatty is like idle, but the awake vertex sends to its neighbours.
 type chatty struct {
 	Supersteps int `param:"supersteps" default:"100" help:"how many"`
 }
@@ -307,7 +307,7 @@ func (p chatty) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	v.VoteToHalt()
 }
 
-// crowd has every vertex send to every other.
+// crowd lets every vertex send to every other.
 type crowd struct{}
 
 func (crowd) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }

@@ -2,6 +2,5 @@
 
 package testcluster
 
-// raceEnabled reports whether the race detector is on: its own memory grows with what a process
-// touches.
+// raceEnabled reports whether the race detector is on. It uses more memory.
 const raceEnabled = false

@@ -23,7 +23,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// load puts a graph on the cluster.
+// load loads a graph into the catalog.
 func (c *Cluster) load(t testing.TB, name string, source *job.Source, rows, columns uint32) *control.Graph {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -48,7 +48,7 @@ func (c *Cluster) submitSpec(t testing.TB, spec *job.Spec) *control.Job {
 	return r
 }
 
-// result returns a job's lines by vertex.
+// result returns the lines of a job's result by vertex.
 func (c *Cluster) result(t testing.TB, id string) map[uint64]string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -80,13 +80,13 @@ func (c *Cluster) result(t testing.TB, id string) map[uint64]string {
 	return values
 }
 
-// alone runs a program on one partition, in one process: what every cluster must compute.
+// alone runs a program on one partition in one process. Clusters must compute the same.
 func alone(t testing.TB, p engine.Registered, values map[string]string, input string, directed *bool) (map[uint64]string, *bsp.Outcome) {
 	t.Helper()
 	return inGrid(t, p, values, input, directed, graph.Grid{}, engine.Options{Deterministic: true})
 }
 
-// inGrid runs a program on partitions of one process.
+// inGrid runs a program on partitions in one process.
 func inGrid(t testing.TB, p engine.Registered, values map[string]string, input string, directed *bool, grid graph.Grid, o engine.Options) (map[uint64]string, *bsp.Outcome) {
 	t.Helper()
 	form, err := p.New(values, nil)
@@ -126,7 +126,7 @@ func inGrid(t testing.TB, p engine.Registered, values map[string]string, input s
 	return lines, outcome
 }
 
-// near reports whether two values are the same but for the order in which floats were added.
+// near reports whether two values differ at most by the order of float additions.
 func near(a, b string) bool {
 	x, err1 := strconv.ParseFloat(a, 64)
 	y, err2 := strconv.ParseFloat(b, 64)
@@ -136,9 +136,9 @@ func near(a, b string) bool {
 	return x == y || max(x-y, y-x) <= 1e-9*max(x, -x, y, -y)
 }
 
-// way is how a job is run on a cluster.
+// way has the options of a job on a cluster.
 type way struct {
-	program, params           string // params: key=value, ...
+	program, params           string // key=value, ...
 	delivery, encoding        string
 	uncombined, deterministic bool
 	serial                    bool
@@ -148,8 +148,8 @@ func (w *way) options() job.Options {
 	return job.Options{Delivery: w.delivery, Encoding: w.encoding, Uncombined: w.uncombined, Deterministic: w.deterministic, Serial: w.serial}
 }
 
-// forced reports whether the delivery alone is chosen, and nothing by times; push is naive or
-// mirrored, whichever takes less.
+// forced reports whether only the delivery is chosen, so no times influence the run. For push,
+// times decide between naive and mirrored.
 func (w *way) forced() bool {
 	return *w == way{program: w.program, params: w.params, delivery: w.delivery} &&
 		slices.Contains([]string{"naive", "mirrored", "pull"}, w.delivery)
@@ -184,8 +184,8 @@ func (w *way) String() string {
 	return text
 }
 
-// ways are programs in every way they are delivered. Those whose results depend on the order of
-// messages run deterministically.
+// ways returns programs with all deliveries. Programs whose results depend on the order of messages
+// run deterministically.
 func ways() []*way {
 	var all []*way
 	for _, delivery := range []string{"auto", "push", "naive", "mirrored", "pull"} {
@@ -229,10 +229,9 @@ func ways() []*way {
 	)
 }
 
-// TestClusterComputesWhatOnePartitionDoes runs every program in every way on four workers, and
-// compares the result, the supersteps and the messages with those of one partition in one process,
-// and what was sent, where the delivery does not depend on times, with the same partitions in one
-// process.
+// TestClusterComputesWhatOnePartitionDoes runs every program in every way on four workers. It
+// compares results, supersteps and messages with one partition in one process. If the delivery does
+// not depend on times, it also compares what was sent with the same partitions in one process.
 func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 	c := Start(t, 4, master.Config{}, programs()...)
 	known := map[string]engine.Registered{}
@@ -248,7 +247,7 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 		{"one", "kronecker:scale=8,seed1=3", &no, 4, 1},
 		{"two", "kronecker:scale=8,seed1=3", &yes, 1, 8},
 		{"odd", "uniform:vertices=37,degree=2", &yes, 1, 5},
-		// where only what needs no lists of edges runs
+		// a 2D grid, for programs that read no edges
 		{"grid", "kronecker:scale=7,seed1=3", &no, 2, 2},
 	} {
 		c.load(t, g.name, &job.Source{Input: g.input, Directed: g.directed, Weights: "float64"},
@@ -260,7 +259,7 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 		answers := map[string]answer{}
 		for i, w := range ways() {
 			if g.name == "one" && i%2 > 0 || g.name == "two" && i%2 == 0 {
-				continue // on the other of the two
+				continue // for the other graph
 			}
 			if g.name == "grid" && (w.program != "reshaping" && w.program != "recomposed" ||
 				w.delivery != "auto" && w.delivery != "push" && w.delivery != "pull") {
@@ -293,7 +292,7 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 					t.Errorf("the graph that is left is %v, expected %+v, ids to %d", j.GraphLeft,
 						o.Left, o.IDs)
 				}
-				// whose workers tell each other their input ids, too
+				// the workers also exchange input ids
 				if w.forced() && w.program != "reshaping" && w.program != "recomposed" {
 					choice, err := delivery.ParseChoice(w.delivery)
 					if err != nil {

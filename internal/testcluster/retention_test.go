@@ -42,7 +42,7 @@ func TestResultOfAnEarlierMaster(t *testing.T) {
 	none := c.submitSpec(t, &job.Spec{Program: "wcc", Source: small()}).Id
 	c.watch(t, none, nil)
 	c.StopMaster()
-	// with which it would know all jobs
+	// which would contain all jobs
 	if err := os.RemoveAll(filepath.Join(data, "state")); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestResultOfAnEarlierMaster(t *testing.T) {
 	c.works(t, 2)
 }
 
-// TestResultThatWasRemoved: who asks for a result that made room for another is told so.
+// TestResultThatWasRemoved: the error of a removed result has the reason: it made room for another.
 func TestResultThatWasRemoved(t *testing.T) {
 	c := Start(t, 1,
 		master.Config{Options: master.Options{KeepResultBytes: 1, KeepResults: time.Hour}},
@@ -117,14 +117,14 @@ func TestResultThatWasRemoved(t *testing.T) {
 	}
 }
 
-// closing is a file that says only when it is closed that the disk is full.
+// closing is a file that reports a full disk only when it is closed.
 type closing struct{ io.WriteCloser }
 
 var errFull = errors.New("no space left on device")
 
 func (f closing) Close() error { return errors.Join(f.WriteCloser.Close(), errFull) }
 
-// TestDiskThatIsFullAtTheEnd fails the job too when only closing a part tells, and nothing of the
+// TestDiskThatIsFullAtTheEnd: if closing a part fails, the job fails, too, and nothing of the
 // result is kept.
 func TestDiskThatIsFullAtTheEnd(t *testing.T) {
 	data := t.TempDir()
@@ -135,7 +135,7 @@ func TestDiskThatIsFullAtTheEnd(t *testing.T) {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
 	}
 	c.works(t, 2)
-	c.StopMaster() // it waits for the disk
+	c.StopMaster() // waits for the disk
 	if entries, err := os.ReadDir(filepath.Join(data, "results")); err != nil || len(entries) != 0 {
 		t.Errorf("found %v, %v", entries, err)
 	}

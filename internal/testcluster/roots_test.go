@@ -17,7 +17,7 @@ import (
 	"github.com/superstep-go/superstep/worker"
 )
 
-// loads tries to load a graph, and returns why that failed, or nothing.
+// loads tries to load a graph. It returns the error text, or "".
 func (c *Cluster) loads(t *testing.T, name, input string) string {
 	t.Helper()
 	if _, err := c.Client.LoadGraph(t.Context(),
@@ -34,8 +34,8 @@ func (c *Cluster) loads(t *testing.T, name, input string) string {
 	return reason
 }
 
-// TestJobsNameFilesBelowTheRoots: with roots a worker opens nothing else by the name of a job,
-// whatever way the name takes.
+// TestJobsNameFilesBelowTheRoots: with data roots, a worker opens only files below them, whatever
+// form the name has.
 func TestJobsNameFilesBelowTheRoots(t *testing.T) {
 	base := t.TempDir()
 	for name, text := range map[string]string{"graphs/a.el": "1 2\n2 3\n", "graphs/t.csv": "source,target\n1,2\n", "secret.el": "7 8\n", "snap/snapshot.json": "{}"} {
@@ -85,7 +85,8 @@ func TestJobsNameFilesBelowTheRoots(t *testing.T) {
 	}
 }
 
-// TestJobsNameNoFilesWithoutRoots: a worker that was told nothing opens no file, and makes none.
+// TestJobsNameNoFilesWithoutRoots: a worker without data roots neither opens nor creates files for
+// jobs.
 func TestJobsNameNoFilesWithoutRoots(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "group")
 	if err := os.WriteFile(file, []byte("1 2\n"), 0o644); err != nil {
@@ -115,8 +116,8 @@ func TestJobsNameNoFilesWithoutRoots(t *testing.T) {
 	}
 }
 
-// TestOwnFilesAreNoGraphs: results, the state and the checkpoints of a master are no graphs, and no
-// graph is saved among them, though they lie in the data root of the workers.
+// TestOwnFilesAreNoGraphs: a master's results, state and checkpoints cannot be loaded as graphs,
+// and no graph can be saved there, even if they are below the workers' data root.
 func TestOwnFilesAreNoGraphs(t *testing.T) {
 	base := t.TempDir()
 	data, checkpoints := filepath.Join(base, "data"), filepath.Join(base, "checkpoints")
@@ -171,7 +172,7 @@ func TestOwnFilesAreNoGraphs(t *testing.T) {
 	}
 }
 
-// TestResultsAreTheMastersAlone: no other user of the machine reads what jobs have computed.
+// TestResultsAreTheMastersAlone: other users of the machine cannot read results.
 func TestResultsAreTheMastersAlone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no such modes here")
@@ -199,7 +200,7 @@ func TestResultsAreTheMastersAlone(t *testing.T) {
 	}
 }
 
-// TestKeysLieOutsideOfRoots: a worker whose key or token jobs could read does not begin.
+// TestKeysLieOutsideOfRoots: a worker does not start if jobs could read its key or token.
 func TestKeysLieOutsideOfRoots(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "ca", "secret")
@@ -225,7 +226,8 @@ func TestKeysLieOutsideOfRoots(t *testing.T) {
 	}
 }
 
-// TestJobsNameNoServers: names of files lead to no server but the one of the worker's environment.
+// TestJobsNameNoServers: names of files cannot address a server other than that in the worker's
+// environment.
 func TestJobsNameNoServers(t *testing.T) {
 	var asked atomic.Int64
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -17,9 +17,9 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// TestWorkersSeeTheSameFiles: workers whose files of one name and size differ load no graph, and
-// the error names both workers; --check-files finds what a sample may miss, and --trust-files looks
-// at nothing.
+// TestWorkersSeeTheSameFiles: workers have different files of the same name and size. The graph is
+// not loaded, and the error names both workers. --check-files finds differences that a sample
+// misses, and --trust-files checks nothing.
 func TestWorkersSeeTheSameFiles(t *testing.T) {
 	dirs := []string{t.TempDir(), t.TempDir()}
 	c := Start(t, 0, master.Config{}, programs()...)
@@ -76,7 +76,7 @@ func TestWorkersSeeTheSameFiles(t *testing.T) {
 		refused(load(fmt.Sprint("many", i), "many.el", check, false), "many.el")
 	}
 	refused(load("one", "one.el", true, false), "one.el")
-	for i, dir := range dirs { // two graphs of the same size, each saved under the same name
+	for i, dir := range dirs { // two graphs of the same size, saved with the same name
 		if err := os.WriteFile(filepath.Join(dir, "little.el"),
 			[]byte([]string{"1 2\n2 3\n3 4\n", "1 3\n3 2\n2 4\n"}[i]), 0o600); err != nil {
 			t.Fatal(err)

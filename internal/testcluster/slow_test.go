@@ -15,12 +15,12 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// disk stands for one that hangs: what is written waits until it is mended, or fails.
+// disk simulates a hanging disk: writes wait until it is mended, or fail.
 type disk struct {
 	mended chan struct{}
 	err    error
 	once   sync.Once
-	hangs  chan struct{} // closed when something waits
+	hangs  chan struct{} // closed when a write waits
 }
 
 func newDisk() *disk { return &disk{mended: make(chan struct{}), hangs: make(chan struct{})} }
@@ -50,13 +50,13 @@ func (d *disk) awaitHang(t testing.TB) {
 	}
 }
 
-// long is a job whose result is more than all buffers on its way to the disk take, from each of two
-// workers.
+// long returns a job whose result is larger than all buffers on its way to the disk, from each of
+// two workers.
 func long() *job.Spec {
 	return &job.Spec{Program: "wcc", Source: &job.Source{Input: "kronecker:scale=17,edgefactor=1"}, KeepResult: true}
 }
 
-// after waits until so much time has passed, and watches that all workers are there meanwhile.
+// after waits for a time, and checks that all workers stay connected.
 func (c *Cluster) after(t testing.TB, d time.Duration, workers int) {
 	t.Helper()
 	began := time.Now()
@@ -73,8 +73,8 @@ func (c *Cluster) after(t testing.TB, d time.Duration, workers int) {
 	}
 }
 
-// TestDiskThatStalls lets the disk of results stall for longer than a lease: no worker is lost, and
-// the result is whole.
+// TestDiskThatStalls blocks the disk of results for longer than a lease. No worker is lost, and the
+// result is complete.
 func TestDiskThatStalls(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
@@ -94,8 +94,8 @@ func TestDiskThatStalls(t *testing.T) {
 	}
 }
 
-// TestCancelWhileTheDiskHangs cancels a job whose result is not written because the disk hangs: it
-// ends, and the queue goes on.
+// TestCancelWhileTheDiskHangs cancels a job whose result waits for the disk. The job ends, and the
+// queue continues.
 func TestCancelWhileTheDiskHangs(t *testing.T) {
 	d := newDisk()
 	c := Start(t, 2, master.Config{Master: daemon.Master{WrapPart: d.wrap}}, programs()...)
@@ -114,7 +114,7 @@ func TestCancelWhileTheDiskHangs(t *testing.T) {
 	c.holdsOnly(t, 0)
 }
 
-// TestDiskThatIsFull fails the job, and says why.
+// TestDiskThatIsFull: the job fails with the reason.
 func TestDiskThatIsFull(t *testing.T) {
 	d := newDisk()
 	d.err = errors.New("no space left on device")
@@ -129,8 +129,8 @@ func TestDiskThatIsFull(t *testing.T) {
 	c.works(t, 2)
 }
 
-// TestResultOverASlowLink sends a result that takes a lease and a half on the way from the workers:
-// heartbeats pass it.
+// TestResultOverASlowLink sends a result that takes one and a half leases. Heartbeats are sent
+// meanwhile.
 func TestResultOverASlowLink(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, master.Config{Options: master.Options{Lease: 5 * time.Second}}, programs()...)
@@ -148,8 +148,8 @@ func TestResultOverASlowLink(t *testing.T) {
 	c.after(t, 0, 2)
 }
 
-// TestLongMessageOverASlowLink has a worker send a message for longer than a lease: its bytes are
-// signs of life, and so are the master's beats, which do not wait for a heartbeat.
+// TestLongMessageOverASlowLink: a worker sends a message for longer than a lease. Its bytes count
+// as signs of life, as do the master's beats, which do not wait for a heartbeat.
 func TestLongMessageOverASlowLink(t *testing.T) {
 	t.Parallel()
 	const lease = 5 * time.Second
@@ -180,7 +180,7 @@ func TestLongMessageOverASlowLink(t *testing.T) {
 	}
 	c.Await(1)
 	ctx, sent := context.WithCancel(t.Context())
-	var silent time.Duration // the longest, while the message was on its way
+	var silent time.Duration // the longest silence during the message
 	go func() {
 		defer sent()
 		if err := say(&control.FromWorker{Body: &control.FromWorker_Progress{Progress: &control.Progress{Stage: strings.Repeat("x", 200<<10)}}}); err != nil {

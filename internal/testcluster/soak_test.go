@@ -17,14 +17,14 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// usage is what a process takes.
+// usage is a process's use of resources.
 type usage struct {
 	goroutines, files int
 	heap              uint64
 	resident          int64
 }
 
-// Bounds of what jobs may leave.
+// The resources that may remain after jobs.
 const (
 	moreGoroutines = 4
 	moreFiles      = 2
@@ -32,7 +32,7 @@ const (
 
 func measure(t *testing.T) (u usage) {
 	t.Helper()
-	for range 3 { // what was freed is given back by finalizers and cleanups, too
+	for range 3 { // finalizers and cleanups free memory, too
 		debug.FreeOSMemory()
 	}
 	var m runtime.MemStats
@@ -58,14 +58,13 @@ func (*attached) Registered(string, uint64)                             {}
 func (*attached) Superstep(float64, []*bsp.Report)                      {}
 func (*attached) Command(string, time.Duration, *control.Report, error) {}
 
-// remembered is how many jobs that have ended the master and its page remember.
+// remembered is the number of ended jobs that the master and its page keep.
 const remembered = 1000
 
-// TestManyJobsLeaveNothing runs jobs in a row, on graphs of their own and on one of the catalog,
-// some of which fail or are cancelled, and breaks sessions of workers between them, which attach
-// again: goroutines, files and memory stay what they were. SUPERSTEP_SOAK is how many, 100 if not
-// given. From 1,000 on all that is remembered of jobs was remembered of others before, and memory
-// has no job to grow by.
+// TestManyJobsLeaveNothing runs jobs one after the other, on their own graphs and on one of the
+// catalog. Some fail or are cancelled, and sessions of workers break in between. The numbers of
+// goroutines, files and bytes must not grow. SUPERSTEP_SOAK is the number of jobs, by default 100.
+// From 1,000 jobs on, kept data of old jobs is replaced, so memory must not grow at all.
 func TestManyJobsLeaveNothing(t *testing.T) {
 	jobs := 100
 	if text := os.Getenv("SUPERSTEP_SOAK"); text != "" {
@@ -104,7 +103,7 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 		{Program: "forever", Graph: "web"},
 		{Program: "letters", Graph: "web", Options: job.Options{Deterministic: true}},
 	}
-	supersteps := 0 // that were watched
+	supersteps := 0 // supersteps that were watched
 	run := func(n int) {
 		for i := range n {
 			if i%50 == 49 {
@@ -145,7 +144,7 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 		if time.Now().After(end) {
 			break
 		}
-		<-time.After(100 * time.Millisecond) // what has ended may still be on its way out
+		<-time.After(100 * time.Millisecond) // goroutines of ended jobs may still be ending
 	}
 	t.Logf("%d supersteps\nbefore %+v\nafter  %+v", supersteps-ran, before, after)
 	if after.goroutines > before.goroutines+moreGoroutines {
@@ -154,7 +153,7 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 	if after.files > before.files+moreFiles {
 		t.Errorf("%d files became %d", before.files, after.files)
 	}
-	// remembered; how many supersteps ran of what was cancelled depends on the machine
+	// kept data; how many supersteps of cancelled jobs ran depends on the machine
 	const perJob, perSuperstep = 64 << 10, 4 << 10
 	more := uint64(0)
 	if n := min(first+jobs, remembered) - first; n > 0 {

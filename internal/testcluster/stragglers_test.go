@@ -19,12 +19,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// laboring has every vertex work for a while for each of its edges, and for ten times as long in
-// the last of three partitions if one is slow: so its worker is, until the job is on two.
+// laboring makes every vertex work for a time proportional to its edges. If Slow, the vertices of
+// the last of three partitions work ten times as long, so their worker is slow until the job moves
+// to two workers.
 type laboring struct {
 	Steps int
 	Slow  bool
-	three *atomic.Bool // partitions
+	three *atomic.Bool // there are three partitions
 }
 
 func (p laboring) Validate(g *pregel.GraphInfo) error {
@@ -51,9 +52,9 @@ func (p laboring) Compute(v *pregel.Vertex[int64, int64], sum int64) {
 	v.SendToAllNeighbors(v.Value() % 1000)
 }
 
-// TestStragglerIsLeft runs a job on three workers, one of which is slow: it goes on without that
-// one, and ends with the result of a job that was not moved. One that works as long on one worker
-// because that has most of the edges stays.
+// TestStragglerIsLeft runs a job on three workers, one of which is slow. The job continues without
+// it, and has the same result as without a move. A worker that is slow because it has most of the
+// edges is kept.
 func TestStragglerIsLeft(t *testing.T) {
 	dir := t.TempDir()
 	ring, star := filepath.Join(dir, "ring.txt"), filepath.Join(dir, "star.txt")

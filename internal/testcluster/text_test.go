@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// texts gives every vertex a text with a line break, and one a long one.
+// texts gives every vertex a text with a line break. One vertex gets a long text.
 type texts struct {
 	Long int `param:"long"`
 }
@@ -25,12 +25,12 @@ func (p texts) Compute(v *pregel.Vertex[string, int64], _ []int64) {
 	v.VoteToHalt()
 }
 
-// silent has values without a text.
+// silent is a program whose values have no text form.
 type silent struct{}
 
 func (silent) Compute(v *pregel.Vertex[*int, int64], _ []int64) { v.VoteToHalt() }
 
-// TestValuesAsTextOnACluster writes the same on a cluster as in one process, and refuses the same.
+// TestValuesAsTextOnACluster: a cluster writes and refuses the same values as one process.
 func TestValuesAsTextOnACluster(t *testing.T) {
 	program := engine.Register("texts", pregel.Erase(pregel.List(texts{})))
 	c := Start(t, 2, master.Config{}, program,
@@ -65,7 +65,7 @@ func TestValuesAsTextOnACluster(t *testing.T) {
 	}
 }
 
-// naming adds a vertex, and has every other one name it.
+// naming adds a vertex. Its id is the value of all other vertices.
 type naming struct{}
 
 func (naming) Traits() pregel.Traits { return pregel.Traits{Mutates: true} }
@@ -79,7 +79,7 @@ func (naming) Compute(v *pregel.Vertex[pregel.VertexID, int64], _ []int64) {
 	}
 }
 
-// TestAddedVerticesAsValues: a value may be the first vertex that was added.
+// TestAddedVerticesAsValues: values may be the id of an added vertex.
 func TestAddedVerticesAsValues(t *testing.T) {
 	c := Start(t, 2, master.Config{},
 		engine.Register("naming", pregel.Erase(pregel.List(naming{}))))

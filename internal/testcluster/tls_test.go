@@ -31,7 +31,7 @@ func newAuthority(t testing.TB) authority {
 	return authority{t, dir}
 }
 
-// issue makes a certificate, and returns its files beside the CA.
+// issue issues a certificate, and returns the names of its files and the CA's.
 func (a authority) issue(name string, roles certs.Role, days int) certs.Names {
 	a.t.Helper()
 	p, err := certs.Issue(a.dir, a.dir,
@@ -51,11 +51,11 @@ func (a authority) load(n certs.Names) *certs.Files {
 	return f
 }
 
-// everything is all that the processes of a small cluster are.
+// everything is the roles of all processes of a small cluster.
 const everything = certs.Master | certs.Worker | certs.Client
 
-// TestWorkersNeedCertificates: no process joins that has not a worker's certificate of the CA,
-// whatever else it knows.
+// TestWorkersNeedCertificates: a process cannot join without a worker's certificate from the CA,
+// whatever else it has.
 func TestWorkersNeedCertificates(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	token, err := control.NewToken("0123456789abcdef", "test")
@@ -97,9 +97,9 @@ func TestWorkersNeedCertificates(t *testing.T) {
 	}
 }
 
-// TestCertificatesChangeUnderARunningJob replaces certificates and CA while a job runs: it ends
-// right, workers of the new CA join it, and those of the old one no longer do. Nothing is started
-// anew.
+// TestCertificatesChangeUnderARunningJob replaces certificates and the CA while a job runs. The job
+// ends successfully. Workers of the new CA can join, those of the old one cannot. Nothing is
+// restarted.
 func TestCertificatesChangeUnderARunningJob(t *testing.T) {
 	first, next := newAuthority(t), newAuthority(t)
 	files := first.issue("all", everything, 5)
@@ -131,7 +131,7 @@ func TestCertificatesChangeUnderARunningJob(t *testing.T) {
 	old := first.issue("old", certs.Worker|certs.Client, 5)
 	oldCA := filepath.Join(first.dir, "old-ca.pem")
 	replace(oldCA, files.CA)
-	replace(files.CA, fresh.CA, oldCA) // first all trust both
+	replace(files.CA, fresh.CA, oldCA) // first all processes trust both
 	replace(files.Cert, fresh.Cert)
 	replace(files.Key, fresh.Key)
 	asks := func(n certs.Names) error {
@@ -156,7 +156,7 @@ func TestCertificatesChangeUnderARunningJob(t *testing.T) {
 	if err := asks(old); err != nil {
 		t.Errorf("a certificate of the old CA, while both are trusted: %v", err)
 	}
-	replace(files.CA, fresh.CA) // then the old one goes
+	replace(files.CA, fresh.CA) // then the old one is removed
 	c.Until("the old CA is trusted no more", func() bool { return asks(old) != nil })
 	c.StartWorker("w2")
 	c.Await(3)
@@ -171,7 +171,7 @@ func TestCertificatesChangeUnderARunningJob(t *testing.T) {
 			t.Fatalf("vertex %d has %s", v, values[v])
 		}
 	}
-	// on three workers, that connect anew
+	// on three workers, with new connections
 	j, _ := c.watch(t, c.submitSpec(t, p.spec(0, 1, "")).Id, nil)
 	if j.State != control.JobState_JOB_STATE_DONE || len(j.Workers) != 3 {
 		t.Errorf("the next job: %s: %s, on %d workers", j.State.Word(), j.Reason, len(j.Workers))

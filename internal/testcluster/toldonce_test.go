@@ -16,11 +16,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// talking runs fast supersteps, in which its coordinator and a vertex log lines. The vertex waits at
-// the gates, by superstep.
+// talking runs fast supersteps in which the coordinator and a vertex log lines. The vertex waits at
+// gates, by superstep.
 type talking struct{ gates map[int]*gate }
 
-// talks is how many supersteps a talking program has, fewer than a master keeps records.
+// talks is the number of supersteps of a talking program. A master keeps more records.
 const talks = 1500
 
 func (talking) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -45,15 +45,15 @@ func (p talking) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	}
 }
 
-// TestNothingIsLostWithASession: what a worker tells of a run into a connection that is cut, and
-// while it has none, those who watch the job hear all the same, once and in order. So it is where
-// the master is started anew meanwhile.
+// TestNothingIsLostWithASession: a worker's connection is cut and missing for a while. Watchers
+// still receive all reports of the run, once and in order, even if the master restarts meanwhile.
 func TestNothingIsLostWithASession(t *testing.T) {
 	t.Parallel()
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("master restarts %t", restarts), func(t *testing.T) {
 			t.Parallel()
-			const before, after = 300, 1200 // supersteps between which the connection is cut
+			// supersteps before and after which the connection is cut
+			const before, after = 300, 1200
 			p := talking{map[int]*gate{before: newGate(), after: newGate()}}
 			c := Start(t, 0, master.Config{Options: master.Options{Data: t.TempDir()}},
 				engine.Register("talking", pregel.Erase(p)))

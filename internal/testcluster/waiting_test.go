@@ -18,7 +18,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// waits sums up how long a worker's partitions waited, as metrics count it.
+// waits sums up the waiting times of a worker's partitions, as metrics do.
 type waits struct {
 	observer
 	mu      sync.Mutex
@@ -35,8 +35,8 @@ func (w *waits) Superstep(seconds float64, reports []*bsp.Report) {
 	}
 }
 
-// TestWaitingIsCountedWhereItIs: one of three workers is slow, and the others' metrics have the
-// time in which they wait for it, as the records do.
+// TestWaitingIsCountedWhereItIs: one of three workers is slow. The waiting times are in the metrics
+// of the other workers, as in the records.
 func TestWaitingIsCountedWhereItIs(t *testing.T) {
 	var ring strings.Builder
 	for i := range 30 {

@@ -24,8 +24,8 @@ import (
 	"github.com/superstep-go/superstep/worker"
 )
 
-// The tests that run in parallel wait for leases and slow links: there may be more of them than
-// threads. A probe that memberlist has under way when it is shut down ends by its own timeout.
+// Parallel tests wait for leases and slow links, so there may be more of them than threads. A probe
+// of memberlist that runs at shutdown ends by its own timeout.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", "8"); err != nil {
@@ -55,7 +55,7 @@ func TestFourWorkersRegister(t *testing.T) {
 	}
 }
 
-// status is the master's page of its status.
+// status returns the master's status page.
 func (c *Cluster) status(t *testing.T) string {
 	t.Helper()
 	status, text := ask(t, "http://"+c.Address+"/debug/status", c.Master.Token.Secret())
@@ -122,7 +122,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestListenOffLoopback: others reach what has TLS, or a token that is known to be insecure.
+// TestListenOffLoopback: other hosts can reach a master only with TLS, or with a token that is
+// allowed without TLS.
 func TestListenOffLoopback(t *testing.T) {
 	token, err := control.NewToken("0123456789abcdef", "test")
 	if err != nil {
@@ -150,8 +151,8 @@ func TestListenOffLoopback(t *testing.T) {
 	}
 }
 
-// TestSilentWorkerIsLost freezes a worker: it is lost when its lease ends, its name is free again,
-// the others stay. When it comes back it is fenced.
+// TestSilentWorkerIsLost freezes a worker. It is lost when its lease ends, its name is free again,
+// and the others stay. When it continues, it is fenced.
 func TestSilentWorkerIsLost(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, master.Config{Options: master.Options{Lease: 6 * time.Second}})
@@ -196,8 +197,8 @@ func TestNoMaster(t *testing.T) {
 	}
 }
 
-// TestGossipHints lets gossip see a death, which shortens the lease; and a worker that lives keeps
-// it.
+// TestGossipHints: gossip reports a death, which shortens the worker's lease. A live worker keeps
+// its lease.
 func TestGossipHints(t *testing.T) {
 	t.Parallel()
 	mesh := memgroup.New()
@@ -214,10 +215,10 @@ func TestGossipHints(t *testing.T) {
 	c := Start(t, 2, master.Config{Options: master.Options{Lease: 25 * time.Second}, Master: daemon.Master{Group: group}})
 	c.Freeze("w1")
 	mesh.Kill("w1")
-	mesh.Kill("w0") // it only looks dead
+	mesh.Kill("w0") // gossip wrongly considers it dead
 	began := time.Now()
 	c.Until("w1 to be lost", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
-	if took := time.Since(began); took > 17*time.Second { // 10 s; without the hint 20 s at least
+	if took := time.Since(began); took > 17*time.Second { // 10 s; without the hint at least 20 s
 		t.Errorf("the hint was of no use: %v", took)
 	}
 	c.Until("w0 to be trusted again", func() bool {

@@ -14,8 +14,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestTheFirstWrongLineIsNamed: of a column's lines several are wrong, of vertices of several
-// workers. The first by its number is named, whoever finds it, and whatever is wrong with others.
+// TestTheFirstWrongLineIsNamed: a column has several wrong lines, for vertices of several workers.
+// The error names the first line, whichever worker finds it.
 func TestTheFirstWrongLineIsNamed(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, master.Config{}, engine.Register("counting", pregel.Erase(counting{})))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSearchesAreChecked: a worker, or a file, may say anything of a search.
+// TestSearchesAreChecked: data of a search from a worker or a file may be invalid.
 func TestSearchesAreChecked(t *testing.T) {
 	good := Search{Job: "bfs root 7", Kernel: "bfs", Seconds: 1e-3, Translate: 1e-4, Edges: 9}
 	if err := good.Check(); err != nil {

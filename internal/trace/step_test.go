@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// superstep is one of partitions of which each worked a second longer than the one before.
+// superstep makes a superstep. Each partition traverses one second longer than the one before.
 func superstep(job string, number, partitions int) *record.Superstep {
 	s := &record.Superstep{
 		Job: job, Superstep: number, Phase: 2, Program: "Sweep", Scheme: "pull", Delivery: "pull",
@@ -26,7 +26,7 @@ func superstep(job string, number, partitions int) *record.Superstep {
 
 func TestStepAddsPartitionsUp(t *testing.T) {
 	var got Step
-	for i := range 3 { // what was there before does not count
+	for i := range 3 { // earlier content is overwritten
 		got.Sum(superstep("a", i, 2))
 	}
 	want := Step{
@@ -49,7 +49,7 @@ func TestStepAddsPartitionsUp(t *testing.T) {
 	}
 }
 
-// TestStepMemoryIsOfProcesses counts the memory of a process once, however many partitions it has.
+// TestStepMemoryIsOfProcesses: a process's memory counts once, however many partitions it has.
 func TestStepMemoryIsOfProcesses(t *testing.T) {
 	s := superstep("a", 0, 3)
 	for i, worker := range []string{"b", "a", "b"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// kept is a Journal that keeps what it gets, in order.
+// kept is a Journal that keeps all events, in order.
 type kept struct{ all []any }
 
 func (k *kept) Record(e Event) error {
@@ -36,7 +36,7 @@ func written(t *testing.T, lines []any) string {
 	return out.String()
 }
 
-// sample is a line of each kind, every field set.
+// sample returns a line of each kind, with all fields set.
 func sample() []any {
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 	return []any{
@@ -153,8 +153,8 @@ func BenchmarkWriteSuperstep(b *testing.B) {
 	}
 }
 
-// FuzzReader reads anything without a panic, and what it takes it writes so that it reads the same
-// again.
+// FuzzReader reads any bytes without a panic. Events that it accepts are written and read back
+// unchanged.
 func FuzzReader(f *testing.F) {
 	for _, x := range sample() {
 		var k kept

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAudit compares the balance with one that looks at every pair, on accounts in which at most
-// one figure is wrong.
+// TestAudit compares Balance with a function that checks every pair. In the accounts at most one
+// number is wrong.
 func TestAudit(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var balance Balance
@@ -54,7 +54,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAccountsThatMakeNoSense: what another process accounts for may be anything.
+// TestAccountsThatMakeNoSense: Check returns an error for malformed accounts, which another process
+// may send.
 func TestAccountsThatMakeNoSense(t *testing.T) {
 	some := func(partitions ...int) *Account {
 		a := &Account{}

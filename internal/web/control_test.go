@@ -19,7 +19,7 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// fakeMaster takes jobs into a Store.
+// fakeMaster accepts jobs into a Store.
 type fakeMaster struct {
 	control.UnimplementedClusterHandler
 	store     *history.Store
@@ -88,7 +88,7 @@ func (m *fakeMaster) Result(_ context.Context, _ string, _ uint64, each func([]b
 	return m.err
 }
 
-// led is a Site of a fakeMaster, with a token.
+// led returns a Site of a fakeMaster, with a token.
 func led(t *testing.T) (*fakeMaster, *Site) {
 	m := &fakeMaster{store: history.NewNamedStore()}
 	c := NewCluster(m.store, m, builtin.Programs(), About{Kind: "master", Name: "test"})
@@ -151,8 +151,8 @@ func TestSubmission(t *testing.T) {
 	}
 }
 
-// TestRequestsThatChangeSomething are refused if they are another site's, too large, or make no
-// sense.
+// TestRequestsThatChangeSomething: requests are refused if they come from another site, are too
+// large, or are invalid.
 func TestRequestsThatChangeSomething(t *testing.T) {
 	m, s := led(t)
 	header := func(name, value string) func(*http.Request) {
@@ -214,7 +214,7 @@ func TestRequestsThatChangeSomething(t *testing.T) {
 		t.Errorf("submitted %v, cancelled %v, loaded %v, dropped %v", m.specs, m.cancelled, m.loads,
 			m.dropped)
 	}
-	// The same origin is no other, in a session without the token itself.
+	// Requests of the same origin, in a session without the token itself.
 	w := ask(s, "POST", "/api/v1/session", post(`{"token": "`+secret+`"}`, func(r *http.Request) { r.Header.Del("Authorization") }))
 	own := func(r *http.Request) {
 		r.Header.Del("Authorization")
@@ -271,7 +271,7 @@ func TestCancelAndResult(t *testing.T) {
 	t.Error("half of a result ends as a whole one does")
 }
 
-// TestAnswersOfAMaster checks those that differ from a run's against the document.
+// TestAnswersOfAMaster checks answers that differ from those of a run against openapi.json.
 func TestAnswersOfAMaster(t *testing.T) {
 	m, s := led(t)
 	m.store.Queue(&trace.Job{Job: "m-1"}, "waits")

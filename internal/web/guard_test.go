@@ -80,7 +80,7 @@ func TestWhoIsLetIn(t *testing.T) {
 	}
 }
 
-// TestOtherNamesAreRefused: where nobody gave a token only names of this machine lead to the page.
+// TestOtherNamesAreRefused: without a given token, only names of this machine lead to the page.
 func TestOtherNamesAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		token control.Token
@@ -111,9 +111,9 @@ func TestOtherNamesAreRefused(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestTheLinkOpensThePage: a run without a token makes one, which the link has; it becomes a cookie
-// of this port that no script reads, and the address is clean. Without it nobody sees the run. A
-// token that was given is not shown.
+// TestTheLinkOpensThePage: a run without a token creates one and puts it into the link. It becomes
+// a cookie for this port that scripts cannot read, and the address is cleaned. Without the link
+// nobody sees the run. A given token is not shown.
 func TestTheLinkOpensThePage(t *testing.T) {
 	s, err := Start("127.0.0.1:0", control.Token{}, source(t), http.NotFoundHandler())
 	check(t, err)
@@ -184,7 +184,8 @@ func TestSession(t *testing.T) {
 		body, kind string
 		status     int
 	}{
-		{`{"token":"` + secret + `"}`, "text/plain", 415}, // what a form of another site can send
+		// a form of another site can send this type
+		{`{"token":"` + secret + `"}`, "text/plain", 415},
 		{`{"token":"wrong-wrong-wrong-wrong"}`, "application/json", 401},
 		{`{}`, "application/json", 401},
 		{`token=` + secret, "application/json", 400},
@@ -213,8 +214,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestAPageOutlivesItsMaster: the session that one master gave holds at the next with the same
-// token, until its time is over; with another token it does not, nor with another end.
+// TestAPageOutlivesItsMaster: a session is valid at the next master with the same token until it
+// expires. It is invalid with another token or expiry.
 func TestAPageOutlivesItsMaster(t *testing.T) {
 	first, next := New(source(t), Options{Gate: gate(t)}), New(source(t), Options{Gate: gate(t)})
 	other, err := control.NewToken(secret+"x", "test")
@@ -274,8 +275,8 @@ func TestAnAddressThatOthersReachWantsAToken(t *testing.T) {
 	}
 }
 
-// TestSlowClientsDoNotKeepOthersOut opens a thousand connections that send their requests byte by
-// byte, or not at all.
+// TestSlowClientsDoNotKeepOthersOut opens a thousand connections that send requests byte by byte or
+// not at all.
 func TestSlowClientsDoNotKeepOthersOut(t *testing.T) {
 	s, err := Start("127.0.0.1:0", control.Token{}, source(t), nil)
 	check(t, err)
@@ -291,7 +292,7 @@ func TestSlowClientsDoNotKeepOthersOut(t *testing.T) {
 		c, err := net.DialTimeout("tcp", address, time.Minute)
 		check(t, err)
 		if slow = append(slow, c); i%2 == 0 {
-			_, _ = c.Write([]byte("GET / HT")) // fails where the server closed it already
+			_, _ = c.Write([]byte("GET / HT")) // fails if the server has closed the connection
 		}
 	}
 	jar, err := cookiejar.New(nil)

@@ -17,8 +17,8 @@ import (
 
 var ofOneField = resultlines.Form{Fields: []engine.Field{{Name: "rank"}}}
 
-// TestTheResultOfARun can be asked for as a master's jobs' can, of the run that has one, while it
-// is offered.
+// TestTheResultOfARun: the result of a run can be fetched like that of a master's job while it is
+// offered.
 func TestTheResultOfARun(t *testing.T) {
 	l := source(t)
 	s := New(l, Options{Gate: gate(t)})
@@ -66,7 +66,7 @@ func TestTheResultOfARun(t *testing.T) {
 	}
 }
 
-// TestAWithdrawnResultIsLetGo: withdraw returns when nobody reads any more, and who did is told so.
+// TestAWithdrawnResultIsLetGo: withdraw returns after all readers have stopped. They get an error.
 func TestAWithdrawnResultIsLetGo(t *testing.T) {
 	l := source(t)
 	reading, left := make(chan struct{}), false
@@ -88,7 +88,7 @@ func TestAWithdrawnResultIsLetGo(t *testing.T) {
 	}
 }
 
-// TestAnErrorOfTheValuesIsTold: such as a panic of the program's Output.
+// TestAnErrorOfTheValuesIsTold: an error of the values, such as a panic in Output, is reported.
 func TestAnErrorOfTheValuesIsTold(t *testing.T) {
 	l := source(t)
 	s := New(l, Options{Gate: gate(t)})

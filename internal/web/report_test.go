@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// recordedRun is a Local with a run of so many supersteps in two partitions, under a name.
+// recordedRun returns a Local with a run of this name and number of supersteps in two partitions.
 func recordedRun(t *testing.T, name string, supersteps int) *Local {
 	t.Helper()
 	l := NewLocal(About{Kind: KindReport, Name: name, Version: "test"}, 0)
@@ -29,8 +29,8 @@ func recordedRun(t *testing.T, name string, supersteps int) *Local {
 	return l
 }
 
-// TestReportHasTheAnswersOfTheAPI: what is in the file is what the API answers, in an element that
-// no name ends.
+// TestReportHasTheAnswersOfTheAPI: the file contains the API's answers, in an element that no name
+// can close.
 func TestReportHasTheAnswersOfTheAPI(t *testing.T) {
 	const evil = "</script><script>alert(1)</script><!--<script>&\u2028\x00" + `"'`
 	l := recordedRun(t, evil, 3)
@@ -84,7 +84,7 @@ func encoded(t *testing.T, v any) string {
 	return string(b)
 }
 
-// TestReportIsBounded: of a long run it has all supersteps, and the details of the last ones.
+// TestReportIsBounded: the report of a long run has all supersteps, and details of the last ones.
 func TestReportIsBounded(t *testing.T) {
 	l := recordedRun(t, "long", maxSteps+50)
 	answers, err := saved(l, 100_000)
@@ -105,7 +105,7 @@ func TestReportIsBounded(t *testing.T) {
 	}
 }
 
-// TestReportTellsWhatItCannotWrite: an error of the writer is no report.
+// TestReportTellsWhatItCannotWrite: an error of the writer is returned.
 func TestReportTellsWhatItCannotWrite(t *testing.T) {
 	full := errors.New("the disk is full")
 	if err := WriteReport(refusing{full}, recordedRun(t, "a", 1)); !errors.Is(err, full) {

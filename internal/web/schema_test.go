@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write openapi.json")
 
-// schema is that of the fields of a struct that users say something of.
+// schema returns the schema of those fields of a struct that users may set.
 func schema(of any) map[string]any {
 	properties := map[string]any{}
 	for _, f := range job.Fields(of) {
@@ -59,11 +59,11 @@ func schema(of any) map[string]any {
 	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
 }
 
-// plainHelp is the help of a flag without what marks its value.
+// plainHelp returns the help text of a flag without the marks of its value.
 func plainHelp(help string) string { return strings.NewReplacer("{", "", "}", "").Replace(help) }
 
-// TestSchemaIsOfTheSpec: what the document says of jobs and graphs that are asked for follows from
-// the fields of package job.
+// TestSchemaIsOfTheSpec: the schemas of submitted jobs and graphs in openapi.json match the fields
+// of package job.
 func TestSchemaIsOfTheSpec(t *testing.T) {
 	var doc map[string]any
 	check(t, json.Unmarshal(openapi, &doc))

@@ -17,13 +17,13 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// summed asks for the values of a job until they are summed up.
+// summed requests the values of a job until they are summed up.
 func summed(t *testing.T, s *Site, job string) (v resultlines.Survey) {
 	t.Helper()
 	for {
 		w := ask(s, "GET", "/api/v1/jobs/"+job+"/values", post("", nil))
 		if w.Code == http.StatusAccepted {
-			continue // it waits for a moment itself
+			continue // the request itself waits for a moment
 		}
 		if w.Code != http.StatusOK {
 			t.Fatalf("status %d: %s", w.Code, w.Body)
@@ -33,8 +33,8 @@ func summed(t *testing.T, s *Site, job string) (v resultlines.Survey) {
 	}
 }
 
-// TestValuesOfAResult: a result is summed up, once, and a vertex found in it, with the fields of
-// its program.
+// TestValuesOfAResult: a result is summed up once, and vertices can be found in it, with the
+// program's fields.
 func TestValuesOfAResult(t *testing.T) {
 	m, s := led(t)
 	m.store.Queue(&trace.Job{Job: "m-1", Program: "hits"}, "")
@@ -52,7 +52,7 @@ func TestValuesOfAResult(t *testing.T) {
 			t.Errorf("%.20s: status %d %s, expected %s", vertex, w.Code, w.Body, want)
 		}
 	}
-	// What is kept is told to those alone who may read the result now.
+	// Kept values are shown only to callers who may read the result now.
 	m.lines = []string{"1 0 0\n"}
 	if again := summed(t, s, "m-1"); again.Vertices != 3 {
 		t.Errorf("it was read again: %+v", again)
@@ -73,7 +73,7 @@ func TestValuesOfAResult(t *testing.T) {
 	}
 }
 
-// TestResultsThatCannotBeSummedUp are tried again when they are asked for again.
+// TestResultsThatCannotBeSummedUp: a failed summary is tried again at the next request.
 func TestResultsThatCannotBeSummedUp(t *testing.T) {
 	m, s := led(t)
 	m.store.Queue(&trace.Job{Job: "m-1", Program: "hits"}, "")
@@ -92,7 +92,7 @@ func TestResultsThatCannotBeSummedUp(t *testing.T) {
 	if v := summed(t, s, "m-1"); v.Vertices != 1 {
 		t.Errorf("found %+v", v)
 	}
-	for i := range maxSurveys + 5 { // the oldest go
+	for i := range maxSurveys + 5 { // the oldest are removed
 		job := fmt.Sprintf("j%d", i)
 		m.store.Queue(&trace.Job{Job: job, Program: "hits"}, "")
 		summed(t, s, job)
@@ -102,7 +102,7 @@ func TestResultsThatCannotBeSummedUp(t *testing.T) {
 	}
 }
 
-// TestReadersGetNoValues: what jobs have computed is not for those who may only look.
+// TestReadersGetNoValues: callers with role reader cannot see values.
 func TestReadersGetNoValues(t *testing.T) {
 	_, s := led(t)
 	for path, want := range map[string]certs.Role{
@@ -117,7 +117,7 @@ func TestReadersGetNoValues(t *testing.T) {
 	}
 }
 
-// TestFieldsOfErrors: an error names the key of the request that it is about.
+// TestFieldsOfErrors: an error names the wrong key of the request.
 func TestFieldsOfErrors(t *testing.T) {
 	m, s := led(t)
 	for body, want := range map[string]string{
@@ -153,7 +153,8 @@ func TestFieldsOfErrors(t *testing.T) {
 	}
 }
 
-// TestFormsAreThoseOfThePrograms: every parameter has a field, with the words of the command line.
+// TestFormsAreThoseOfThePrograms: the form has a field for every parameter, with the words of the
+// command line.
 func TestFormsAreThoseOfThePrograms(t *testing.T) {
 	_, s := led(t)
 	var f Forms

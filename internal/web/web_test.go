@@ -24,10 +24,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// secret is the token of the tests; no answer may have it.
+// secret is the tests' token. No answer may contain it.
 const secret = "canary-canary-canary-canary"
 
-// gate lets in who has the token.
+// gate returns a gate that requires the token.
 func gate(t *testing.T) *control.Gate {
 	return &control.Gate{Credentials: control.Credentials{Token: token(t)}}
 }
@@ -41,7 +41,7 @@ func token(t *testing.T) control.Token {
 	return tok
 }
 
-// source is a Local with a run of three supersteps in two partitions that is under way.
+// source returns a Local with a running run, which has done three supersteps in two partitions.
 func source(t *testing.T) *Local {
 	t.Helper()
 	l := NewLocal(About{Kind: "run", Name: "superstep run bfs", Version: "test"}, 2)
@@ -90,8 +90,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// ask sends a request to a site from this machine; edit, if not nil, changes it before.
-// bearer has the token.
+// bearer adds the token to a request.
 func bearer(r *http.Request) { r.Header.Set("Authorization", "Bearer "+secret) }
 
 // asked is ask with the token.
@@ -104,6 +103,7 @@ func asked(s *Site, method, path string, edit func(*http.Request)) *httptest.Res
 	})
 }
 
+// ask sends a request to a site from this machine. edit, if not nil, changes it before.
 func ask(s *Site, method, path string, edit func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://127.0.0.1:8080"+path, nil)
 	if edit != nil {
@@ -114,7 +114,7 @@ func ask(s *Site, method, path string, edit func(*http.Request)) *httptest.Respo
 	return w
 }
 
-// paths are those of the API that answer with JSON, as the document has them, and filled in.
+// paths are the paths of the API that answer with JSON: in the document, and with values.
 var paths = map[string]string{
 	"/about": "/about", "/graphs": "/graphs", "/workers": "/workers", "/stages": "/stages",
 	"/log": "/log", "/jobs": "/jobs",
@@ -124,7 +124,7 @@ var paths = map[string]string{
 	"/jobs/{job}/report": "/jobs/1/report",
 }
 
-// TestAnswersAreAsTheDocumentSays checks every answer, key by key, against the schemas of
+// TestAnswersAreAsTheDocumentSays checks every key of every answer against the schemas in
 // openapi.json.
 func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 	var doc map[string]any
@@ -185,8 +185,8 @@ func deref(doc, v any) any {
 	return v
 }
 
-// conform checks a value against a schema: its type, that all keys required are there, and that no
-// other is.
+// conform checks a value against a schema: its type, that all required keys exist, and that there
+// are no others.
 func conform(doc, schema, v any, where string) (faults []string) {
 	schema = deref(doc, schema)
 	kinds := map[string]bool{}
@@ -265,7 +265,7 @@ func TestErrorsAreJSON(t *testing.T) {
 		{"GET", "/api/v1/jobs/1/steps/-1", 400, `found superstep "-1"`},
 		{"GET", "/api/v1/jobs/1/lanes?columns=1e9", 400, "columns: found"},
 		{"GET", "/api/v1/nothing", 404, "the API has no such path"},
-		{"GET", "/api/v1/jobs/1/cancel", 404, "the API has no such path"}, // of a master alone
+		{"GET", "/api/v1/jobs/1/cancel", 404, "the API has no such path"}, // only a master has it
 		{"POST", "/api/v1/jobs", 405, "found method POST, expected GET"},
 		{"PUT", "/api/v1/jobs/1/steps", 405, "found method PUT, expected GET"},
 		{"GET", "/api/v1/session", 405, "found method GET, expected DELETE or POST"},
@@ -277,7 +277,7 @@ func TestErrorsAreJSON(t *testing.T) {
 		w := asked(s, c.method, c.path, func(r *http.Request) { r.URL.Path = strings.ReplaceAll(r.URL.Path, "//", "/") })
 		var p problem
 		err := json.Unmarshal(w.Body.Bytes(), &p)
-		// of .. by the mux
+		// the mux redirects paths with ..
 		if w.Code == http.StatusTemporaryRedirect || w.Code == http.StatusMovedPermanently {
 			continue
 		}
@@ -345,10 +345,10 @@ func TestAnswersAreCompressedIfWanted(t *testing.T) {
 	}
 }
 
-// event is one of a stream.
+// event is an event of a stream.
 type event struct{ id, kind, data string }
 
-// reader reads events from a server. It is closed when the test ends.
+// reader reads events from a server. It is closed at the end of the test.
 type reader struct {
 	t      *testing.T
 	lines  *bufio.Scanner
@@ -440,8 +440,8 @@ func TestEventsComeLiveAndResume(t *testing.T) {
 	}
 }
 
-// TestTooManyReadersAreTurnedAway: 128 streams of events are open at once, and 32 of one caller at
-// one host.
+// TestTooManyReadersAreTurnedAway: at most 128 event streams may be open, and at most 32 of one
+// caller on one host.
 func TestTooManyReadersAreTurnedAway(t *testing.T) {
 	var s streams
 	s.of = map[string]int{}

@@ -35,7 +35,7 @@ func (Hops) Compute(v *pregel.Vertex[int64, int64], hops int64) {
 }
 
 func Example() {
-	t := new(testing.T) // what a test function is given
+	t := new(testing.T) // in a test, use its t
 	g := pregeltest.Graph(t, "0-1 1-2 2-3 1-3 3-4")
 	res := pregeltest.Matrix(t, g, Hops{Source: pregeltest.ID(t, g, 0)})
 	fmt.Println(pregeltest.Values(res), "in", res.Supersteps, "supersteps")
@@ -43,7 +43,7 @@ func Example() {
 }
 
 func ExampleCheckCombiner() {
-	t := new(testing.T) // what a test function is given
+	t := new(testing.T) // in a test, use its t
 	longer := func(a, b string) string {
 		if len(a) > len(b) || len(a) == len(b) && a < b {
 			return a
@@ -53,16 +53,16 @@ func ExampleCheckCombiner() {
 	pregeltest.CheckCombiner(t, combiners.Func("", longer), "a", "b", "abc", "xyz")
 }
 
-// A program of floats is run in all ways with options, on one graph and on many.
+// MatrixWith runs a program of floats in all ways with options, on one graph and on many.
 func ExampleMatrixWith() {
-	t := new(testing.T) // what a test function is given
+	t := new(testing.T) // in a test, use its t
 	o := superstep.Options{Seed: 7}
 	g := pregeltest.FromEdges(t, []superstep.Edge{{From: 0, To: 1}, {From: 1, To: 2}})
 	res := pregeltest.MatrixWith(t, g, algorithms.PageRank{Iterations: 3}, o,
 		pregeltest.Within[float64](1e-9))
 	fmt.Printf("%.2f\n", pregeltest.Values(res))
 	for name, g := range pregeltest.Graphs(t, o.Seed) {
-		if g.NumVertices() < 3 { // of which there are few
+		if g.NumVertices() < 3 { // few vertices
 			pregeltest.Matrix(t, g, Hops{})
 			fmt.Println(name != "")
 			break
@@ -73,9 +73,9 @@ func ExampleMatrixWith() {
 	// true
 }
 
-// The empty set of a combiner may be nil or an empty slice.
+// An empty set may be nil or an empty slice.
 func ExampleCheckCombinerSame() {
-	t := new(testing.T) // what a test function is given
+	t := new(testing.T) // in a test, use its t
 	join := func(a, b []int) []int {
 		all := slices.Concat(a, b)
 		slices.Sort(all)

@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// acting is a program of a function.
+// acting is a program given by functions.
 type acting[V, M any] struct {
 	combiner pregel.Combiner[M]
 	compute  func(v *pregel.Vertex[V, M], m M)
@@ -19,12 +19,12 @@ type acting[V, M any] struct {
 func (p acting[V, M]) Combiner() pregel.Combiner[M]        { return p.combiner }
 func (p acting[V, M]) Compute(v *pregel.Vertex[V, M], m M) { p.compute(v, m) }
 
-// listing is a list program of a function.
+// listing is a list program given by a function.
 type listing[V, M any] func(v *pregel.Vertex[V, M], msgs []M)
 
 func (p listing[V, M]) Compute(v *pregel.Vertex[V, M], msgs []M) { p(v, msgs) }
 
-// counting is a program whose vertices count together.
+// counting is a wrong program: its vertices share a counter.
 type counting struct{ seen int }
 
 func (*counting) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
@@ -34,7 +34,7 @@ func (p *counting) Compute(v *pregel.Vertex[int, int], _ int) {
 	v.VoteToHalt()
 }
 
-// longest keeps the longer slice.
+// longest is a combiner that keeps the longer slice.
 func longest() pregel.Combiner[[]byte] {
 	return combiners.Func(nil, func(a, b []byte) []byte {
 		if len(a) > len(b) || len(a) == len(b) && bytes.Compare(a, b) >= 0 {
@@ -44,7 +44,7 @@ func longest() pregel.Combiner[[]byte] {
 	})
 }
 
-// TestMatrixFindsTenMistakes has Matrix find what authors of programs get wrong most often.
+// TestMatrixFindsTenMistakes: Matrix finds the most common mistakes in programs.
 func TestMatrixFindsTenMistakes(t *testing.T) {
 	changed := "was changed in superstep "
 	differs := "the value of vertex "
@@ -155,7 +155,7 @@ func TestMatrixFindsTenMistakes(t *testing.T) {
 	}
 }
 
-// TestCheckCombinerSame takes a union for which nil and the empty slice are the same.
+// TestCheckCombinerSame checks a union that treats nil and the empty slice as equal.
 func TestCheckCombinerSame(t *testing.T) {
 	union := combiners.Func([]int{}, func(a, b []int) []int {
 		all := append(slices.Clone(a), b...)

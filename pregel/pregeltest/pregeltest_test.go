@@ -16,7 +16,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// recorder is a test that is meant to fail.
+// recorder is a testing.TB that records a failure.
 type recorder struct {
 	testing.TB
 	text string
@@ -28,7 +28,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// failure returns what f failed with, or nothing.
+// failure returns the failure message of f, or "".
 func failure(t *testing.T, f func(t testing.TB)) string {
 	r := &recorder{TB: t}
 	done := make(chan struct{})
@@ -47,7 +47,7 @@ func wantFailure(t *testing.T, text string, f func(t testing.TB)) {
 	}
 }
 
-// degrees keeps the weights of out-edges, the number of vertices, and the sum of the weights of
+// degrees collects the weights of out-edges, the number of vertices, and the sum of the weights of
 // in-edges.
 type degrees struct{}
 
@@ -101,7 +101,7 @@ func TestGraphsOfWords(t *testing.T) {
 	wantFailure(t, "the graph has no vertex 4", func(tb testing.TB) { ID(tb, Graph(t, "0>1"), 4) })
 }
 
-// Each built-in program is the same in every way, over every graph.
+// Each built-in program gives the same result in every way, on every graph.
 func TestAlgorithmsInTheMatrix(t *testing.T) {
 	reached := func(a, b pregel.VertexID) bool { return (a == pregel.None) == (b == pregel.None) }
 	for name, g := range Graphs(t, 1) {
@@ -122,10 +122,10 @@ func TestAlgorithmsInTheMatrix(t *testing.T) {
 	}
 }
 
-// parted is a program whose values depend on the partitions.
+// parted is a wrong program: its values depend on the partitions.
 type parted struct{}
 
-var parts int // one less than the run has
+var parts int // number of partitions minus one
 
 func (parted) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
 
@@ -144,7 +144,7 @@ func (parted) Compute(v *pregel.Vertex[int, int], _ int) {
 	}
 }
 
-// hasty takes the first message of a list for the one there is.
+// hasty is a wrong program: it uses only the first message of a list.
 type hasty struct{}
 
 func (hasty) Compute(v *pregel.Vertex[uint64, uint64], messages []uint64) {
@@ -156,7 +156,7 @@ func (hasty) Compute(v *pregel.Vertex[uint64, uint64], messages []uint64) {
 	v.VoteToHalt()
 }
 
-// restless runs as many supersteps as there are partitions.
+// restless is a wrong program: it runs as many supersteps as there are partitions.
 type restless struct{ parted }
 
 func (restless) Compute(v *pregel.Vertex[int, int], _ int) {
@@ -165,7 +165,7 @@ func (restless) Compute(v *pregel.Vertex[int, int], _ int) {
 	}
 }
 
-// chatty sends to itself as often as there are partitions.
+// chatty is a wrong program: it sends as many messages to itself as there are partitions.
 type chatty struct{ parted }
 
 func (chatty) Compute(v *pregel.Vertex[int, int], _ int) {
@@ -179,7 +179,7 @@ func (chatty) Compute(v *pregel.Vertex[int, int], _ int) {
 	}
 }
 
-// broken panics in deterministic runs, which call no ComputeBlock.
+// broken panics in deterministic runs, which call Compute instead of ComputeBlock.
 type broken struct{ parted }
 
 func (broken) Compute(v *pregel.Vertex[int, int], _ int) { panic("Compute is not written") }
@@ -287,7 +287,7 @@ func TestCheckCombinerRefusesTheWrong(t *testing.T) {
 	wantFailure(t, "2 values; give three or more", func(t testing.TB) { CheckCombiner(t, combiners.Sum[int](), 1, 2) })
 }
 
-// wrongLoops says one thing and does another.
+// wrongLoops has a kernel of another combiner.
 type wrongLoops struct{ pregel.Combiner[int] }
 
 func (wrongLoops) Kernel(b kernel.Binding) (kernel.Kernel[int], error) {
@@ -303,7 +303,7 @@ func (noLoops) Kernel(kernel.Binding) (kernel.Kernel[int], error) {
 
 var people = pregel.NewVertexColumn[int64]("people")
 
-// nearby adds the people of the in-neighbours, and a random number.
+// nearby adds the column people of in-neighbours, and a random number.
 type nearby struct{}
 
 func (nearby) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -319,7 +319,7 @@ func (nearby) Compute(v *pregel.Vertex[[2]int64, int64], sum int64) {
 	v.VoteToHalt()
 }
 
-// TestMatrixWithOptions: columns and the seed reach every run.
+// TestMatrixWithOptions: columns and the seed are passed to every run.
 func TestMatrixWithOptions(t *testing.T) {
 	g := Graph(t, "0>1 1>2 0>2 5>0")
 	random := map[int64]bool{}

@@ -11,7 +11,7 @@ import (
 
 type numbers = pregel.Vertex[[]int, []int]
 
-// keeping sends a slice which it keeps, and changes when others read it; careful ones send a copy.
+// keeping sends a slice, and modifies it while others read it. If careful, it sends a copy.
 type keeping struct{ single, careful bool }
 
 func (keeping) Combiner() pregel.Combiner[[]int] {
@@ -35,7 +35,7 @@ func (p keeping) Compute(v *numbers, msg []int) {
 	}
 }
 
-// writing is a list program whose receivers write into what others get, too.
+// writing is a list program whose receivers modify a message that others receive, too.
 type writing struct{ careful bool }
 
 func (p writing) Compute(v *pregel.Vertex[int, map[string]int], msgs []map[string]int) {
@@ -51,8 +51,7 @@ func (p writing) Compute(v *pregel.Vertex[int, map[string]int], msgs []map[strin
 	v.VoteToHalt()
 }
 
-// TestMatrixFindsMessagesThatChange changes messages after they were sent, of senders and of
-// receivers.
+// TestMatrixFindsMessagesThatChange: senders and receivers modify messages after they were sent.
 func TestMatrixFindsMessagesThatChange(t *testing.T) {
 	path := "0-1 1-2 2-0 2-3"
 	list := func(p writing) pregel.Program[int, map[string]int] { return pregel.List(p) }
@@ -71,7 +70,8 @@ func TestMatrixFindsMessagesThatChange(t *testing.T) {
 	}
 }
 
-// sendingOn sends its value on, and again by Resend, which a lying one changes.
+// sendingOn forwards its value, and repeats it in Resend. If lies is true, Resend sends another
+// value.
 type sendingOn struct{ lies bool }
 
 func (sendingOn) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -93,7 +93,7 @@ func (p sendingOn) Resend(v *pregel.Vertex[int64, int64]) {
 	v.SendToAllNeighbors(m)
 }
 
-// TestMatrixFindsAResendThatLies has a program send something else again than it sent.
+// TestMatrixFindsAResendThatLies: Resend sends other messages than Compute did.
 func TestMatrixFindsAResendThatLies(t *testing.T) {
 	path := "0-1 1-2 2-0 2-3"
 	wantFailure(t, "Resend, after superstep 3, sends other messages than were sent", func(t testing.TB) { Matrix(t, Graph(t, path), sendingOn{lies: true}) })
@@ -102,7 +102,8 @@ func TestMatrixFindsAResendThatLies(t *testing.T) {
 	}
 }
 
-// phased sends in turns, by Phase, and again; a total is of the superstep before.
+// phased alternates between phases, and supports Resend. Its aggregate has the total of the
+// previous superstep.
 type phased struct{}
 
 var sent = pregel.SumOf[int64]("sent")
@@ -126,14 +127,15 @@ func (p phased) Compute(v *pregel.Vertex[int64, int64], sum int64) {
 	p.Resend(v)
 }
 
-// TestMatrixLeavesThePhase: what Resend is compared for does not change what Compute sees after it.
+// TestMatrixLeavesThePhase: checking Resend does not change what Compute sees afterwards.
 func TestMatrixLeavesThePhase(t *testing.T) {
 	if text := failure(t, func(t testing.TB) { Matrix(t, Graph(t, "0-1 1-2 2-0 2-3"), phased{}) }); text != "" {
 		t.Error(text)
 	}
 }
 
-// stepping has a Coordinate that changes a field of the program, of its own if it says so.
+// stepping has a Coordinate method that modifies a field of the program. The field is the
+// coordinator's own state in ownStepping.
 type (
 	stepping struct {
 		Width int
@@ -157,8 +159,8 @@ func (p *stepping) Compute(v *pregel.Vertex[int, int], _ int) {
 func (*ownStepping) MarshalBinary() ([]byte, error) { return nil, nil }
 func (*ownStepping) UnmarshalBinary([]byte) error   { return nil }
 
-// TestMatrixFindsAFieldThatCoordinateChanges wants the field's name, and takes state that is the
-// coordinator's own.
+// TestMatrixFindsAFieldThatCoordinateChanges: the error names the field. State that belongs to the
+// coordinator is accepted.
 func TestMatrixFindsAFieldThatCoordinateChanges(t *testing.T) {
 	wantFailure(t,
 		"Coordinate changed the program's field taken, from [] to [0]: no vertex sees that",

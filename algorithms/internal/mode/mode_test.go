@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/algorithms/internal/mode"
 )
 
-// TestMode compares the three ways of counting labels with a map.
+// TestMode compares the three counting methods with a map.
 func TestMode(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 2, mode.Sorted, mode.Sorted + 1, 1000, mode.Table, mode.Table + 1, 300_000} {

@@ -44,7 +44,7 @@ func BenchmarkValidateSSSP(b *testing.B) {
 	benchmark(b, in.Edges, func(v *Validator) (Result, error) { return v.SSSP(b.Context(), uint64(root), parent, dist) })
 }
 
-// benchmarkRanks judges with two ranks of one thread each.
+// benchmarkRanks validates with two ranks of one thread each.
 func benchmarkRanks(b *testing.B, tuples []tuple, run func(ctx context.Context,
 	s *Validator) (Result, error),
 ) {
@@ -58,7 +58,7 @@ func benchmarkRanks(b *testing.B, tuples []tuple, run func(ctx context.Context,
 			return 0, err
 		}
 		defer s.Close()
-		// it follows the first rank, whose root is one vertex too many when there is no more to do
+		// rank 1 runs until rank 0 ends the loop by a BFS with an invalid root
 		if rank > 0 {
 			for err == nil {
 				_, err = run(ctx, s)

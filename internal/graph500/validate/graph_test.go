@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 )
 
-// tuple is an edge as the tests write them down.
+// tuple is an edge in the tests' notation.
 type tuple struct {
 	u, v uint64
 	w    float32
@@ -25,7 +25,7 @@ func listOf(n int, tuples []tuple) *edges.Packed {
 	return edges.Pack(uint64(n), ends, weights)
 }
 
-// kronecker makes the benchmark's own graph.
+// kronecker makes a graph of the benchmark.
 func kronecker(t testing.TB, scale int, weights edges.Weights) (*edges.Input, []tuple) {
 	in, err := generate.Input(t.Context(),
 		generate.Kronecker{Scale: scale, EdgeFactor: 16, Seed1: 2, Seed2: 3},
@@ -47,8 +47,7 @@ func kronecker(t testing.TB, scale int, weights edges.Weights) (*edges.Input, []
 	return in, tuples
 }
 
-// random makes a small graph of a random kind: sparse or dense, with loops, duplicates and weights
-// of zero.
+// random makes a small random graph: sparse or dense, with loops, duplicates and zero weights.
 func random(rng *rand.Rand) (int, []tuple) {
 	n := 1 + rng.IntN(40)
 	tuples := make([]tuple, rng.IntN(3*n+1))
@@ -80,7 +79,7 @@ func adjacency(n int, tuples []tuple) [][]half {
 	return adjacent
 }
 
-// breadthFirst returns a tree of the graph whose parents are chosen at random of those possible.
+// breadthFirst returns a BFS tree. Each parent is chosen at random from the possible ones.
 func breadthFirst(rng *rand.Rand, n int, tuples []tuple, root uint32) []uint32 {
 	adjacent := adjacency(n, tuples)
 	parent, level := slices.Repeat([]uint32{Unreached}, n), make([]int, n)
@@ -100,7 +99,8 @@ func breadthFirst(rng *rand.Rand, n int, tuples []tuple, root uint32) []uint32 {
 	return parent
 }
 
-// shortest returns a shortest-path tree, parents at random of those possible, and its distances.
+// shortest returns a shortest-path tree and its distances. Parents are chosen at random from the
+// possible ones.
 func shortest(rng *rand.Rand, n int, tuples []tuple, root uint32) ([]uint32, []float32) {
 	adjacent := adjacency(n, tuples)
 	parent, dist := slices.Repeat([]uint32{Unreached}, n), slices.Repeat([]float32{-1}, n)
@@ -111,7 +111,8 @@ func shortest(rng *rand.Rand, n int, tuples []tuple, root uint32) ([]uint32, []f
 		if settled[p.to] {
 			continue
 		}
-		// take any way as short; all in the queue come from settled vertices, so none makes a cycle
+		// choose any of several shortest paths: all in the queue come from settled vertices, so
+		// none makes a cycle
 		if n < 100 {
 			for _, q := range *todo {
 				if q.to == p.to && q.dist == p.dist && rng.IntN(2) == 0 {
@@ -147,9 +148,8 @@ func (q *queue) Pop() any {
 	return x
 }
 
-// broken is the slow twin of the validators: the rules that a result breaks, each checked the
-// obvious way. dist is nil for breadth-first trees. Numbers below 1 stand for what the validators
-// check before the rules.
+// broken returns the rules that a result breaks. It checks each rule in the simplest way. dist is
+// nil for BFS trees. Rule 0 stands for everything that the validators check before the rules.
 func broken(n int, tuples []tuple, root uint32, parent []uint32, dist []float32) map[int]bool {
 	rules := map[int]bool{}
 	for x, p := range parent {

@@ -11,9 +11,9 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// TestMutationsAgainstTwin judges random trees of random graphs, and the same with one thing
-// changed. What the twin finds nothing wrong with must pass, and what is refused must break the
-// rule that is named.
+// TestMutationsAgainstTwin validates random trees of random graphs, and the same trees with one
+// change. If broken finds no error, the validator must accept the tree. If the validator reports a
+// rule, broken must have found this rule.
 func TestMutationsAgainstTwin(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
@@ -83,7 +83,7 @@ func component(tuples []tuple, parent []uint32) (edges int64) {
 	return edges
 }
 
-// TestOfficialGraphs compares with what the reference counts on its own graphs.
+// TestOfficialGraphs compares with the counts of the reference code for its own graphs.
 func TestOfficialGraphs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, test := range []struct {
@@ -128,7 +128,7 @@ func TestOfficialGraphs(t *testing.T) {
 	}
 }
 
-// mutate changes one vertex, or exchanges two.
+// mutate changes one vertex, or swaps two.
 func mutate(rng *rand.Rand, parent []uint32, dist []float32) {
 	n := len(parent)
 	x, y := rng.IntN(n), rng.IntN(n)
@@ -153,8 +153,8 @@ func mutate(rng *rand.Rand, parent []uint32, dist []float32) {
 	}
 }
 
-// TestDeepTrees validates paths whose levels no tag can hold, with the vertices in every order that
-// climbing may find hard, and the greatest depth of tags with those next to it.
+// TestDeepTrees validates paths that are deeper than tags can store, and paths near the greatest
+// depth of tags. The vertices are in orders that are hard for the search for levels.
 func TestDeepTrees(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
@@ -192,7 +192,7 @@ func TestDeepTrees(t *testing.T) {
 			wantRule(t, err, 1)
 			parent[order[1]] = uint32(root)
 			for rule, more := range map[int][]tuple{
-				// a component apart is no fault, and its edges do not count
+				// another component is allowed, and its edges do not count
 				0: {{uint64(n), uint64(n + 1), 1}},
 				3: {{uint64(last), uint64(order[n-3]), 1}},
 				4: {{root, uint64(n), 1}},

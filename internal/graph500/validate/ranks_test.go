@@ -19,7 +19,7 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// share is the part of a list that one rank has: some of its blocks, numbered anew.
+// share is one rank's part of a list: some of its blocks, numbered from 0.
 type share struct {
 	edges.List
 	tuples []tuple
@@ -38,8 +38,7 @@ func (s share) Read(i int, b *edges.Block) error {
 	return nil
 }
 
-// together runs a rank of a group in each of several goroutines, and fails when they do not end
-// with the same.
+// together runs each rank of a group in a goroutine. It fails unless all return the same result.
 func together[T comparable](t testing.TB, ranks int, run func(ctx context.Context,
 	g *collective.Group) (T, error),
 ) (T, error) {
@@ -72,7 +71,7 @@ func together[T comparable](t testing.TB, ranks int, run func(ctx context.Contex
 	return results[0], errs[0]
 }
 
-// ranksJudge judges with several ranks, each with a part of the tuples and of the result; dist is
+// ranksJudge validates with several ranks. Each has a part of the tuples and of the result. dist is
 // nil for BFS.
 func ranksJudge(t testing.TB, ranks, threads, n int, tuples []tuple, root uint64, parent []uint32, dist []float32) (Result, error) {
 	t.Helper()
@@ -88,7 +87,7 @@ func ranksJudge(t testing.TB, ranks, threads, n int, tuples []tuple, root uint64
 		}
 		defer s.Close()
 		var got Result
-		for again := range 2 { // the second time with what the first left behind
+		for again := range 2 { // the second time it reuses buffers
 			lo, hi := s.Range(rank)
 			own := parent[min(lo, len(parent)):min(hi, len(parent))]
 			var result Result
@@ -108,8 +107,8 @@ func ranksJudge(t testing.TB, ranks, threads, n int, tuples []tuple, root uint64
 	})
 }
 
-// manyRanks checks that any number of ranks finds what one process does: the same result, or that
-// the same rule is broken, and if exact in the same words.
+// manyRanks checks that any number of ranks finds the same result as one process, or the same
+// broken rule. If exact is true, the errors must have the same text.
 func manyRanks(t *testing.T, n int, tuples []tuple, root uint64, parent []uint32, dist []float32, want Result, wantErr error) {
 	t.Helper()
 	var broken *Violation
@@ -209,7 +208,8 @@ func TestRanksMutationsAgainstTwin(t *testing.T) {
 	}
 }
 
-// TestRanksDeepTrees judges paths whose levels no tag can hold, and cycles longer than are counted.
+// TestRanksDeepTrees validates paths deeper than tags can store, and cycles longer than the count
+// of steps.
 func TestRanksDeepTrees(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	for _, n := range []int{maxTagDepth, maxTagDepth + 1, maxTagDepth + 2, 257, 100_000} {
@@ -259,7 +259,7 @@ func TestRanksTupleOutOfRange(t *testing.T) {
 	}
 }
 
-// TestRanksReadError has a rank that cannot read its part.
+// TestRanksReadError: one rank cannot read its part.
 func TestRanksReadError(t *testing.T) {
 	for bad := range 3 {
 		_, err := together(t, 3, func(ctx context.Context, g *collective.Group) (int, error) {
@@ -290,7 +290,7 @@ func TestRanksOfTooManyVertices(t *testing.T) {
 	}
 }
 
-// TestRanksEnds loses a rank: the others end with their context.
+// TestRanksEnds: one rank fails, and the others end with their context.
 func TestRanksEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)

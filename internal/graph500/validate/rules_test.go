@@ -17,8 +17,8 @@ import (
 
 const none = Unreached
 
-// house is the graph that the tests of the rules corrupt results of: a square with a tail, and an
-// edge apart.
+// house is the graph for which the tests corrupt results: a square with a tail, and a separate
+// edge.
 //
 //	0 --.1-- 1 --.1-- 2 --.5-- 4     6 --.1-- 7
 //	|                 |        |
@@ -44,7 +44,7 @@ func houseSSSP() ([]uint32, []float32) {
 	return houseBFS(), []float32{0, .1, two, .3, two + .5, two + .75, -1, -1}
 }
 
-// bfs judges a tree with teams of several sizes, which must agree.
+// bfs validates a tree with teams of several sizes, which must agree.
 func bfs(t *testing.T, n int, tuples []tuple, root uint64, parent []uint32) (Result, error) {
 	t.Helper()
 	got, err := judge(t, n, tuples, func(v *Validator) (Result, error) { return v.BFS(t.Context(), root, parent) })
@@ -59,7 +59,7 @@ func sssp(t *testing.T, n int, tuples []tuple, root uint64, parent []uint32, dis
 	return got, err
 }
 
-// alone makes the validator of a rank that has all of a graph.
+// alone makes the validator of a single rank with the whole graph.
 func alone(t testing.TB, list edges.List, n int, team *parallel.Team) *Validator {
 	t.Helper()
 	v, err := New(t.Context(), collective.Alone(), 0, list, 0, n, team)
@@ -82,7 +82,7 @@ func judge(t *testing.T, n int, tuples []tuple, run func(*Validator) (Result,
 	defer team.Close()
 	v := alone(t, list, n, team)
 	defer v.Close()
-	for range 2 { // the second time with what the first left behind
+	for range 2 { // the second time it reuses buffers
 		got, err := run(v)
 		if got != want || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Fatalf("a team of three finds %v, %v; one worker %v, %v", got, err, want, wantErr)
@@ -131,11 +131,12 @@ func TestRule1TreeHasNoCycles(t *testing.T) {
 	wantRule(t, err, 1, "vertex 5 is its own parent")
 
 	parent = houseBFS()
-	parent[4] = 6 // a tree edge out of the tree
+	parent[4] = 6 // a tree edge to a vertex outside the tree
 	_, err = bfs(t, 8, house, 0, parent)
 	wantRule(t, err, 1, "vertex 4 has parent 6, which is not reached")
 
-	// Two vertices with no weight between them support each other: every other rule holds.
+	// Two vertices with a weightless edge between them support each other. No other rule is
+	// broken.
 	zero := append(slices.Clone(house), tuple{4, 5, 0})
 	parent, dist := houseSSSP()
 	dist[5] = dist[4]
@@ -145,8 +146,8 @@ func TestRule1TreeHasNoCycles(t *testing.T) {
 }
 
 func TestRule2TreeEdgesJoinAdjacentLevels(t *testing.T) {
-	// Levels follow from the parents, so no breadth-first tree breaks this rule: what can go wrong
-	// is to find them.
+	// Levels are derived from parents, so no BFS tree breaks this rule. The test checks that the
+	// levels are right.
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 20 {
 		n := 2 + rng.IntN(100_000)
@@ -185,7 +186,7 @@ func TestRule2TreeEdgesMakeUpTheDistance(t *testing.T) {
 	_, err = sssp(t, 8, house, 0, parent, dist)
 	wantRule(t, err, 2, "vertex 5")
 
-	// 1 leads to 2 by it, and not 2 to 1
+	// it has weight only from 1 to 2
 	for _, between := range []tuple{{1, 2, .25}, {2, 1, .25}} {
 		_, err = sssp(t, 3, []tuple{{0, 1, .25}, {0, 2, .5}, between}, 0, []uint32{0, 2, 0},
 			[]float32{0, .25, .5})
@@ -195,7 +196,7 @@ func TestRule2TreeEdgesMakeUpTheDistance(t *testing.T) {
 
 func TestRule3EdgesJoinAdjacentLevels(t *testing.T) {
 	parent := houseBFS()
-	parent[3] = 2 // a path that is too long, though every tree edge is there
+	parent[3] = 2 // the path is too long, although all tree edges exist
 	_, err := bfs(t, 8, house, 0, parent)
 	wantRule(t, err, 3, "edge 0-3 joins levels 0 and 3")
 }
@@ -223,8 +224,8 @@ func TestRule4TreeSpansTheComponent(t *testing.T) {
 	_, err = sssp(t, 8, house, 0, parent, dist)
 	wantRule(t, err, 4, "edge 4-5")
 
-	// With a weight of one, the -1 of a vertex that is not reached would be a neighbour's distance
-	// less the weight.
+	// With weight 1, the -1 of an unreached vertex would equal its neighbour's distance less the
+	// weight.
 	_, err = sssp(t, 2, []tuple{{0, 1, 1}}, 0, []uint32{0, none}, []float32{0, -1})
 	wantRule(t, err, 4, "edge 0-1")
 }
@@ -232,7 +233,7 @@ func TestRule4TreeSpansTheComponent(t *testing.T) {
 func TestRule5TreeEdgesAreInTheGraph(t *testing.T) {
 	parent := houseBFS()
 	parent[4] = 3
-	parent[2] = 3 // so that both are at the level they had
+	parent[2] = 3 // both keep their levels
 	_, err := bfs(t, 8, house, 0, parent)
 	wantRule(t, err, 5, "vertex 4", "parent 3")
 

@@ -13,13 +13,13 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// values are those of a page or a dictionary: the bits of numbers, extended to 64, or texts.
+// values are the values of a page or a dictionary: the bits of numbers, extended to 64, or texts.
 type values struct {
 	words []uint64
 	texts [][]byte
 }
 
-// decode returns the n values of a page without a dictionary.
+// decode returns the n values of a page that uses no dictionary.
 func (p *pages) decode(data []byte, n int, encoding format.Encoding) (v values, err error) {
 	size, typ := p.column.size, p.column.typ
 	switch encoding {
@@ -62,7 +62,7 @@ func (p *pages) decode(data []byte, n int, encoding format.Encoding) (v values, 
 	return v, nil
 }
 
-// word returns the number that data begins with.
+// word returns the number at the beginning of data.
 func (c *column) word(data []byte) uint64 {
 	if c.size == 8 {
 		return binary.LittleEndian.Uint64(data)
@@ -77,7 +77,7 @@ func (c *column) word(data []byte) uint64 {
 	}
 }
 
-// look returns the n values of a page that are places in the dictionary.
+// look returns the n values of a page whose data are indices into the dictionary.
 func (p *pages) look(data []byte, n int) (v values, err error) {
 	d := p.dictionary
 	if d == nil || len(data) == 0 || data[0] > 32 {
@@ -110,7 +110,7 @@ func gather[T any](dictionary []T, places []int32) ([]T, error) {
 	return all, nil
 }
 
-// noNulls refuses values that are not there.
+// noNulls returns an error if one of the n values of a page is missing.
 func (p *pages) noNulls(levels []byte, n int) error {
 	runs, err := checkRuns(levels, 1, n)
 	if err != nil {
@@ -126,9 +126,9 @@ func (p *pages) noNulls(levels []byte, n int) error {
 	return nil
 }
 
-// checkRuns returns the part of data that has n small numbers of a width: runs of one, and packed
-// groups of eight (RLE / bit-packing hybrid). It fills up the last group, which some writers cut
-// off after its last number.
+// checkRuns returns the part of data with n numbers of the given width: runs of equal numbers, and
+// packed groups of eight (RLE / bit-packing hybrid). Some writers cut the last group off after its
+// last number; checkRuns pads it.
 func checkRuns(data []byte, width, n int) ([]byte, error) {
 	at := 0
 	for n > 0 {
@@ -149,10 +149,10 @@ func checkRuns(data []byte, width, n int) ([]byte, error) {
 	return data[:at], nil
 }
 
-// afterDeltas returns what follows n numbers (DELTA_BINARY_PACKED). It refuses another count, and
-// differences of more bits than bits.
+// afterDeltas returns the data after n numbers in DELTA_BINARY_PACKED. It refuses another count,
+// and differences with more than this number of bits.
 func afterDeltas(data []byte, n, bits int) ([]byte, error) {
-	var head [4]uint64 // the numbers of a block, its parts, all numbers, the first number
+	var head [4]uint64 // block size, miniblocks in a block, count, first number
 	for i := range head {
 		k := 0
 		if head[i], k = binary.Uvarint(data); k <= 0 {
@@ -166,7 +166,7 @@ func afterDeltas(data []byte, n, bits int) ([]byte, error) {
 		return nil, errPageForm
 	}
 	for left := n - 1; left > 0; {
-		_, k := binary.Uvarint(data) // the least difference
+		_, k := binary.Uvarint(data) // the smallest difference
 		if k <= 0 || len(data)-k < parts {
 			return nil, errPageShort
 		}
@@ -184,8 +184,8 @@ func afterDeltas(data []byte, n, bits int) ([]byte, error) {
 	return data, nil
 }
 
-// checkShared refuses texts that share more bytes with the one before than a page may have
-// (DELTA_BYTE_ARRAY).
+// checkShared checks texts in DELTA_BYTE_ARRAY: no text may share more bytes with its predecessor
+// than a page may have.
 func checkShared(data []byte, n int) error {
 	rest, err := afterDeltas(data, n, 32)
 	if err == nil {
@@ -205,8 +205,7 @@ func checkShared(data []byte, n int) error {
 	return err
 }
 
-// Words fills dst with the bits of the next numbers: integers extended to 64 bits, or those of a
-// float64.
+// Words fills dst with the next numbers: integers extended to 64 bits, or the bits of float64s.
 func (p *pages) Words(dst []uint64) error {
 	for len(dst) > 0 {
 		for len(p.words) == 0 {
@@ -220,7 +219,7 @@ func (p *pages) Words(dst []uint64) error {
 	return nil
 }
 
-// Texts calls each with the next n texts.
+// Texts calls each with each of the next n texts.
 func (p *pages) Texts(n int, each func(text []byte) error) error {
 	for range n {
 		for len(p.texts) == 0 {

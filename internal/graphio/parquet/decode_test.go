@@ -6,12 +6,12 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// TestUnusedWidths: what a writer leaves in the widths of miniblocks that no number is in does not
-// matter, whatever it is, in the first block and in later ones.
+// TestUnusedWidths: the widths of unused miniblocks may have any value, in the first block and in
+// later ones.
 func TestUnusedWidths(t *testing.T) {
 	for _, width := range []byte{0, 1, 64, 65, 255} {
 		for _, n := range []int{2, 33, 34, 129, 130, 200} {
-			// blocks of 128 in 4 miniblocks, from 0 on
+			// blocks of 128 numbers in 4 miniblocks; the first number is 0
 			data := []byte{128, 1, 4, byte(n), byte(n >> 7), 0}
 			if data[4] > 0 {
 				data[3] |= 128
@@ -19,7 +19,7 @@ func TestUnusedWidths(t *testing.T) {
 				data = append(data[:4], 0)
 			}
 			for from := 1; from < n; from += 128 {
-				data = append(data, 2) // the least difference is 1, and so are all
+				data = append(data, 2) // the smallest difference is 1, as are all differences
 				for first := from; first < from+128; first += 32 {
 					if first < n {
 						data = append(data, 0)

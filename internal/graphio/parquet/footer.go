@@ -1,6 +1,6 @@
-// Package parquet reads and writes tables of Parquet for package graphio, which knows what their
-// columns mean. The library decodes and encodes. It allocates whatever a file claims, so lengths
-// are checked before it is called.
+// Package parquet reads and writes Parquet tables for package graphio, which knows the meaning of
+// their columns. A library decodes and encodes. It trusts the lengths in a file when it allocates,
+// so this package checks them first. Start with footer.go and page.go.
 package parquet
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// kinds are the types of columns that are read.
+// kinds are the column types that are read.
 var kinds = map[format.Type]struct {
 	graphio.ColumnType
 	parquet.Type
@@ -26,23 +26,23 @@ var kinds = map[format.Type]struct {
 	format.ByteArray: {graphio.TextColumn, parquet.ByteArrayType},
 }
 
-// column is a column at the top of the schema.
+// column is a top-level column of the schema.
 type column struct {
 	graphio.StoredColumn
-	leaf     int // its place among the leaves
+	leaf     int // its index among the leaves of the schema
 	optional bool
 	typ      parquet.Type
-	size     int // bytes of a number, 0 of texts
+	size     int // bytes of a number, 0 for texts
 }
 
-// file is what a file of Parquet holds.
+// file is the footer of a Parquet file.
 type file struct {
 	source  graphio.ParquetSource
 	meta    *format.FileMetaData
 	columns []column
 }
 
-// Open reads the footer of a file, whose pages end at a place in it.
+// Open decodes the footer of a file. end is the offset after the last page.
 func Open(footer []byte, end int64, source graphio.ParquetSource) (*graphio.ParquetFile, error) {
 	f := &file{source: source, meta: new(format.FileMetaData)}
 	if _, err := decodeThrift(footer, f.meta); err != nil {
@@ -62,14 +62,14 @@ func Open(footer []byte, end int64, source graphio.ParquetSource) (*graphio.Parq
 	return table, err
 }
 
-// readSchema finds the columns at the top of the schema, which lists the tree of columns in
-// depth-first order, and returns how many leaves it has.
+// readSchema finds the top-level columns of the schema, which lists the tree of columns in
+// depth-first order. It returns the number of leaves.
 func (f *file) readSchema() (leaves int, err error) {
 	schema := f.meta.Schema
 	if len(schema) == 0 {
 		return 0, errors.New("no schema")
 	}
-	open := int64(0) // elements of the last column that are still to come
+	open := int64(0) // remaining elements of the current top-level column
 	for i := range schema[1:] {
 		e := &schema[i+1]
 		if open == 0 {
@@ -87,7 +87,7 @@ func (f *file) readSchema() (leaves int, err error) {
 	return leaves, nil
 }
 
-// columnOf says what a column is.
+// columnOf describes a column.
 func columnOf(e *format.SchemaElement, leaf int) column {
 	c := column{leaf: leaf, optional: e.RepetitionType.V == format.Optional}
 	unsigned, other := meaning(e)
@@ -104,7 +104,8 @@ func columnOf(e *format.SchemaElement, leaf int) column {
 	return c
 }
 
-// meaning says whether integers have no sign, and names values that are neither numbers nor text.
+// meaning reports whether integers are unsigned. other names the type of values that are neither
+// numbers nor text.
 func meaning(e *format.SchemaElement) (unsigned bool, other string) {
 	switch t := e.LogicalType.Value.(type) {
 	case nil:
@@ -118,14 +119,14 @@ func meaning(e *format.SchemaElement) (unsigned bool, other string) {
 	switch t := e.ConvertedType; {
 	case !t.Valid || t.V == deprecated.UTF8 || t.V == deprecated.Enum || t.V == deprecated.Json:
 		return false, ""
-	case t.V >= deprecated.Uint8 && t.V <= deprecated.Int64: // without signs, and then with them
+	case t.V >= deprecated.Uint8 && t.V <= deprecated.Int64: // unsigned types, then signed ones
 		return t.V <= deprecated.Uint64, ""
 	default:
 		return false, fmt.Sprintf("dates, times or decimals (converted type %d)", t.V)
 	}
 }
 
-// checkRowGroups compares row groups with the schema and the bytes there are for pages.
+// checkRowGroups checks the row groups against the schema and the size of the file's pages.
 func (f *file) checkRowGroups(leaves int, end int64) error {
 	rows := int64(0)
 	for i := range f.meta.RowGroups {
@@ -151,7 +152,7 @@ func (f *file) checkRowGroups(leaves int, end int64) error {
 	return nil
 }
 
-// chunkStart is where the pages of a column of a row group begin.
+// chunkStart returns the offset of the first page of a column in a row group.
 func chunkStart(m *format.ColumnMetaData) int64 {
 	if d := m.DictionaryPageOffset; d > 0 && d < m.DataPageOffset {
 		return d

@@ -8,8 +8,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// TestThriftLength: the struct that the library reads ends where it is said to end, and no part of
-// it is one.
+// TestThriftLength: thriftLength returns the length of a struct that the library wrote. No prefix
+// of it is a struct.
 func TestThriftLength(t *testing.T) {
 	for _, kind := range []graphio.ColumnType{graphio.IntColumn, graphio.TextColumn} {
 		var file bytes.Buffer
@@ -44,7 +44,7 @@ func TestThriftLength(t *testing.T) {
 	if _, err := thriftLength(bytes.Repeat([]byte{0x1c}, 1000)); err == nil {
 		t.Error("structs within structs without end")
 	}
-	// a list of a thousand structs of nothing
+	// a list of a thousand empty structs
 	empty := append([]byte{0x19, 0xfc, 0xe8, 0x07}, make([]byte, 1001)...)
 	if _, err := thriftLength(empty); err == nil {
 		t.Error("structs of nothing")

@@ -12,14 +12,14 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// pagesOf are pages of a type that have a dictionary of one value.
+// pagesOf returns pages of a type with a dictionary of one value.
 func pagesOf(kind format.Type) *pages {
 	c := columnOf(&format.SchemaElement{Type: thrift.Null[format.Type]{V: kind, Valid: true}}, 0)
 	return &pages{column: &c, dictionary: &values{words: []uint64{7}}}
 }
 
 // TestForgedPages: a page that claims more values or bytes than its header is refused before memory
-// is taken for them.
+// is allocated.
 func TestForgedPages(t *testing.T) {
 	const many, n = 1 << 25, 100
 	lengths := func(x ...int32) []byte {
@@ -90,7 +90,7 @@ func TestForgedPages(t *testing.T) {
 	}
 }
 
-// wantLittle wants an error, and little memory taken until then.
+// wantLittle wants read to fail after allocating little memory.
 func wantLittle(t *testing.T, name string, read func() error) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -102,7 +102,7 @@ func wantLittle(t *testing.T, name string, read func() error) {
 	}
 }
 
-// TestShortGroup reads a last group of eight numbers that is cut off after three.
+// TestShortGroup reads a last group of eight numbers that is cut off after the third.
 func TestShortGroup(t *testing.T) {
 	p := pagesOf(format.Int64)
 	p.dictionary.words = []uint64{10, 11, 12, 13}

@@ -21,13 +21,14 @@ import (
 )
 
 const (
-	// maxPage is how many bytes a page may have, and maxPageValues how many values: more than any
-	// writer makes.
+	// maxPage is the maximum size of a page in bytes, and maxPageValues the maximum number of its
+	// values. Writers make smaller pages.
 	maxPage       = 256 << 20
 	maxPageValues = 1 << 26
-	// maxPageHeader is how many bytes its header may have.
+	// maxPageHeader is the maximum size of a page header in bytes.
 	maxPageHeader = 1 << 20
-	// plainDictionary is what older writers call RLEDictionary, and Plain in dictionaries.
+	// plainDictionary is the value that older writers use instead of RLEDictionary, and instead of
+	// Plain in dictionaries.
 	plainDictionary format.Encoding = 2
 )
 
@@ -36,21 +37,21 @@ var (
 	errPageForm  = errors.New("a page whose encoding is at fault")
 )
 
-// pages reads the pages of one column of a row group, one after the other.
+// pages reads the pages of a column in a row group, in order.
 type pages struct {
 	source graphio.ParquetSource
 	column *column
 	codec  format.CompressionCodec
-	at     int64 // the next page
+	at     int64 // offset of the next page
 	end    int64
 	all    int64 // rows of the row group
-	rows   int64 // that are still to come
+	rows   int64 // rows that are not read yet
 	header []byte
-	raw    []byte // the page as it is in the file
+	raw    []byte // the page as stored in the file
 	page   []byte // decompressed
 
 	dictionary *values
-	values     // of the page, those that are left
+	values     // the remaining values of the page
 }
 
 // pages returns a column's pages in a row group.
@@ -63,7 +64,7 @@ func (f *file) pages(at, group int) graphio.ParquetPages {
 	return p
 }
 
-// readPage reads a page: of data, or the dictionary.
+// readPage reads a data page or a dictionary.
 func (p *pages) readPage() error {
 	if p.at >= p.end {
 		return errors.New("fewer values than rows")
@@ -82,7 +83,7 @@ func (p *pages) readPage() error {
 	case n > maxPageValues || h.Type != format.DictionaryPage && n > p.rows:
 		return fmt.Errorf("a page of %d values where %d rows are left", n, p.rows)
 	}
-	// Equal values take next to no bytes.
+	// A page of equal values has very few bytes but may claim many values.
 	if need := whole + size + 40*n; need > maxPage/4 {
 		if err := p.source.Admit(need, fmt.Sprintf("a page of %d values", n)); err != nil {
 			return err
@@ -103,7 +104,7 @@ func (p *pages) readPage() error {
 	case format.DataPage, format.DataPageV2:
 		return p.dataPage(h, int(whole))
 	default:
-		return nil // an index
+		return nil // an index page, which is not used
 	}
 }
 
@@ -127,10 +128,11 @@ func (p *pages) readHeader() (*format.PageHeader, error) {
 
 var zstdDecoder = sync.OnceValue(func() *zstd.Decoder {
 	d, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true))
-	return d // there is an error only of wrong options
+	return d // only wrong options cause an error
 })
 
-// decompress returns the size bytes of a page. The library's codecs have no limit of size.
+// decompress returns the size bytes of a page. The library's codecs have no limit, so decompress
+// stops at size.
 func (p *pages) decompress(raw []byte, size int) ([]byte, error) {
 	if p.codec == format.Uncompressed {
 		if len(raw) != size {
@@ -177,7 +179,7 @@ func (p *pages) decompress(raw []byte, size int) ([]byte, error) {
 	return p.page[:size], nil
 }
 
-// dictionaryPage reads the values that pages of data name by their places.
+// dictionaryPage reads the dictionary. Data pages contain indices into it.
 func (p *pages) dictionaryPage(h *format.PageHeader, size int) error {
 	d := &h.DictionaryPageHeader.V
 	if p.dictionary != nil || d.Encoding != format.Plain && d.Encoding != plainDictionary {
@@ -191,9 +193,9 @@ func (p *pages) dictionaryPage(h *format.PageHeader, size int) error {
 	return err
 }
 
-// dataPage begins a page of data.
+// dataPage begins a data page.
 func (p *pages) dataPage(h *format.PageHeader, size int) (err error) {
-	var levels, data []byte // levels tell which values are missing
+	var levels, data []byte // levels mark the missing values
 	n, encoding, optional := 0, format.Plain, p.column.optional
 	v1, v2 := &h.DataPageHeader.V, &h.DataPageHeaderV2.V
 	if h.Type == format.DataPage {
@@ -204,7 +206,7 @@ func (p *pages) dataPage(h *format.PageHeader, size int) (err error) {
 	} else {
 		n, encoding = int(v2.NumValues), v2.Encoding
 		optional = optional && (v2.DefinitionLevelsByteLength > 0 || v2.NumNulls != 0)
-		from := int(v2.RepetitionLevelsByteLength) // they are not compressed
+		from := int(v2.RepetitionLevelsByteLength) // these levels are not compressed
 		to := from + int(v2.DefinitionLevelsByteLength)
 		if from < 0 || to < from || to > min(len(p.raw), size) {
 			return errPageForm
@@ -229,7 +231,7 @@ func (p *pages) dataPage(h *format.PageHeader, size int) (err error) {
 	return err
 }
 
-// cutLevels parts the levels of a page of the first version from its values.
+// cutLevels separates the levels of a page of version 1 from its values.
 func cutLevels(data []byte) (levels, rest []byte, err error) {
 	if len(data) < 4 || uint64(binary.LittleEndian.Uint32(data)) > uint64(len(data)-4) {
 		return nil, nil, errPageShort
@@ -238,5 +240,5 @@ func cutLevels(data []byte) (levels, rest []byte, err error) {
 	return data[4:size], data[size:], nil
 }
 
-// grow returns a buffer of n bytes, the one given if it has room.
+// grow returns a buffer of n bytes. It reuses buf if it is large enough.
 func grow(buf []byte, n int) []byte { return slices.Grow(buf[:0], n)[:n] }

@@ -9,7 +9,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 )
 
-// thriftDepth is how deep structs may be nested: those of Parquet are less than 10 deep.
+// thriftDepth is the maximum nesting of structs. Parquet needs less than 10.
 const thriftDepth = 32
 
 var (
@@ -17,21 +17,21 @@ var (
 	errThriftForm = errors.New("no struct of the compact protocol")
 )
 
-// thriftWalk walks through a value of Thrift's compact protocol. The library allocates lists by the
-// lengths that the footer and the headers of pages claim, so all lengths are checked first.
+// thriftWalk walks through a value in Thrift's compact protocol. The library allocates lists by the
+// lengths in the footer and in page headers, so thriftWalk checks all lengths first.
 type thriftWalk struct {
-	data    []byte // after what was walked through
-	structs int    // in lists, so far
+	data    []byte // the rest
+	structs int    // number of structs in lists
 	err     error
 }
 
-// thriftLength returns the length of the struct that data begins with. All lengths in it are within
-// data.
+// thriftLength returns the length of the struct at the beginning of data. It checks that all
+// lengths in the struct are within data.
 func thriftLength(data []byte) (int, error) {
 	w := thriftWalk{data: data}
 	w.value(12, 0)
 	if w.structs > len(data)/6+64 {
-		w.fail(errThriftForm) // structs of nothing, that take memory
+		w.fail(errThriftForm) // empty structs in lists, which would take memory
 	}
 	return len(data) - len(w.data), w.err
 }
@@ -62,7 +62,7 @@ func (w *thriftWalk) uvarint() uint64 {
 	return x
 }
 
-// value walks through a value of a type.
+// value walks through a value of the given type.
 func (w *thriftWalk) value(kind byte, depth int) {
 	if depth > thriftDepth {
 		w.fail(errThriftForm)
@@ -94,19 +94,19 @@ func (w *thriftWalk) value(kind byte, depth int) {
 		}
 	case 12:
 		for b := w.skip(1); b != 0; b = w.skip(1) {
-			if b>>4 == 0 { // the number of the field follows
+			if b>>4 == 0 { // the field number follows
 				w.uvarint()
 			}
-			if b &= 15; b > 2 { // else a truth value, which the type says
+			if b &= 15; b > 2 { // otherwise a boolean whose value is its type
 				w.value(b, depth+1)
 			}
 		}
-	default: // maps, which Parquet has none of
+	default: // maps, which Parquet does not use
 		w.fail(errThriftForm)
 	}
 }
 
-// decodeThrift reads the struct that data begins with, and returns its length.
+// decodeThrift decodes the struct at the beginning of data, and returns its length.
 func decodeThrift(data []byte, to any) (n int, err error) {
 	if n, err = thriftLength(data); err != nil {
 		return n, err

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// groupRows is how many rows a row group that is written has, of which each can be read by
-	// another thread or process.
+	// groupRows is the number of rows in a written row group. Different threads or processes can
+	// read the row groups.
 	groupRows = 1 << 20
-	// buffered is how many values of a column are handed over at a time.
+	// buffered is the number of values of a column that are passed to the library at a time.
 	buffered = 1 << 12
 )
 
@@ -25,8 +25,8 @@ var nodes = [...]parquet.Node{
 	graphio.BoolColumn:  parquet.Leaf(parquet.BooleanType),
 }
 
-// writer writes a table: pages of plain values, compressed by Snappy. Each row is a value for each
-// column, in order, and Row.
+// writer writes a table with plain encoding and Snappy compression. For each row the caller adds a
+// value to each column, in order, and then calls Row.
 type writer struct {
 	w       *parquet.GenericWriter[any]
 	columns []*parquet.ColumnWriter
@@ -34,8 +34,7 @@ type writer struct {
 	rows    int
 }
 
-// orderedGroup is a schema whose columns keep their order: those of parquet.Group are sorted by
-// name.
+// orderedGroup is a schema that keeps the order of columns. parquet.Group sorts them by name.
 type orderedGroup struct {
 	parquet.Group
 	fields []parquet.Field
@@ -74,8 +73,8 @@ func (p *writer) Float(column int, x float64) { p.add(column, parquet.DoubleValu
 // Bool adds a value to a column of type BoolColumn.
 func (p *writer) Bool(column int, x bool) { p.add(column, parquet.BooleanValue(x)) }
 
-// Text adds a value to a column of type TextColumn. Its bytes must not change before some more rows
-// have been written, as many as 4096.
+// Text adds a value to a column of type TextColumn. x must not change before 4096 more rows were
+// written.
 func (p *writer) Text(column int, x []byte) { p.add(column, parquet.ByteArrayValue(x)) }
 
 // Row ends a row.
@@ -92,7 +91,7 @@ func (p *writer) Row() error {
 	return nil
 }
 
-// handOver gives the library what has been added.
+// handOver passes the buffered values to the library.
 func (p *writer) handOver() error {
 	for i, values := range p.values {
 		if _, err := p.columns[i].WriteRowValues(values); err != nil {

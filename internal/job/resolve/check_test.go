@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestKernel3IsLookedAtWhereItRuns: what only kernel 2 can do is refused with kernel 3, and not
-// without.
+// TestKernel3IsLookedAtWhereItRuns: an option that only kernel 2 supports is refused if kernel 3
+// runs, too.
 func TestKernel3IsLookedAtWhereItRuns(t *testing.T) {
 	for _, sssp := range []bool{false, true} {
 		err := CheckGraph500(nil, &job.Spec{
@@ -30,7 +30,7 @@ func TestKernel3IsLookedAtWhereItRuns(t *testing.T) {
 	}
 }
 
-// inputs has one vertex column.
+// inputs is a program with one vertex column.
 type inputs struct{}
 
 var column = pregel.NewVertexColumn[float64]("before")
@@ -39,8 +39,7 @@ func (inputs) Combiner() pregel.Combiner[int64]                  { return combin
 func (inputs) Traits() pregel.Traits                             { return pregel.Traits{Columns: []pregel.Column{column}} }
 func (inputs) Compute(v *pregel.Vertex[float64, int64], _ int64) { v.Set(column.Of(v)) }
 
-// TestBenchmarksHaveNoColumns: a benchmark is refused that names columns, also one with nothing in
-// it.
+// TestBenchmarksHaveNoColumns: a benchmark with columns is refused, even if they are empty.
 func TestBenchmarksHaveNoColumns(t *testing.T) {
 	for _, columns := range []map[string]*job.ColumnData{{"b": {ID: "x"}}, {"b": nil}} {
 		graph500 := &job.Spec{
@@ -57,7 +56,7 @@ func TestBenchmarksHaveNoColumns(t *testing.T) {
 	}
 }
 
-// TestInputs: results are of vertices of a graph that is there, for columns that are.
+// TestInputs: input columns need a graph of the catalog, existing columns, and results.
 func TestInputs(t *testing.T) {
 	programs := engine.Registry{engine.Register("inputs", pregel.Erase(inputs{}))}
 	for want, spec := range map[string]*job.Spec{

@@ -14,7 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// TestWhen: a job says when it takes checkpoints, and what it leaves open is as the master says.
+// TestWhen: the job determines when checkpoints are taken. The master's settings apply where the
+// job has none.
 func TestWhen(t *testing.T) {
 	master := checkpoint.Policy{Every: 50, MTBF: time.Hour}
 	for name, c := range map[string]struct {
@@ -35,7 +36,7 @@ func TestWhen(t *testing.T) {
 	}
 }
 
-// TestWhenIsChecked: what makes no sense is refused when a job is submitted.
+// TestWhenIsChecked: invalid settings are refused when a job is submitted.
 func TestWhenIsChecked(t *testing.T) {
 	programs := engine.Registry{engine.Register("inputs", pregel.Erase(inputs{}))}
 	for want, k := range map[string]*checkpoint.Policy{
@@ -53,8 +54,8 @@ func TestWhenIsChecked(t *testing.T) {
 	}
 }
 
-// TestFilesOfLater: what a checkpoint says of files is full names where they are this process's,
-// and what the job said where they are the workers', whose data roots relative names are below.
+// TestFilesOfLater: a checkpoint has full names of files of this process. It has the job's names of
+// files of workers, which are relative to the workers' data roots.
 func TestFilesOfLater(t *testing.T) {
 	spec := &job.Spec{Program: "p", Source: &job.Source{Input: "graphs/g.el,more.el", Vertices: "v.csv"}}
 	dir := t.TempDir()
@@ -75,8 +76,8 @@ func TestFilesOfLater(t *testing.T) {
 	}
 }
 
-// TestLaterRefusesWhatCannotBeReadAgain: a run whose description resume would refuse does not
-// begin.
+// TestLaterRefusesWhatCannotBeReadAgain: if resume would refuse a run's description, the run does
+// not start.
 func TestLaterRefusesWhatCannotBeReadAgain(t *testing.T) {
 	for input, want := range map[string]string{
 		strings.Repeat("parts/", 1000): "expected at most 4096",

@@ -6,7 +6,8 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 )
 
-// TestVertexParameters: names in a list are between commas, but for those after a backslash.
+// TestVertexParameters: names in a list are separated by commas. A comma after a backslash belongs
+// to the name.
 func TestVertexParameters(t *testing.T) {
 	labels := map[string]uint64{"Aix, TGV": 7, "Paris": 3, `a\b`: 9}
 	find := func(name string) (uint64, bool) { id, ok := labels[name]; return id, ok }

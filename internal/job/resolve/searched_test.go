@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// TestSearched takes of a worker's figures those that there are of each search.
+// TestSearched uses only the numbers that a worker reports for every search.
 func TestSearched(t *testing.T) {
 	for _, c := range []struct {
 		result *control.KernelResult

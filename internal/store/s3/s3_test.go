@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// TestOpenS3: what is wrong with a place or the server's name is said at once.
+// TestOpenS3: an invalid place or server name is reported at once.
 func TestOpenS3(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "a")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
@@ -37,8 +37,7 @@ func TestOpenS3(t *testing.T) {
 	}
 }
 
-// TestListThatBreaksOff: the second page of a list breaks off, and the list goes on after the
-// first.
+// TestListThatBreaksOff: the second page of a list fails. The list continues after the first page.
 func TestListThatBreaksOff(t *testing.T) {
 	breaks := 2
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,7 +10,7 @@ import (
 
 const patience = time.Minute
 
-// until waits for an event of a member.
+// until waits for an event about a member.
 func until(t *testing.T, g membership.Group, kind membership.Kind, name string) {
 	t.Helper()
 	end := time.After(patience)
@@ -26,7 +26,7 @@ func until(t *testing.T, g membership.Group, kind membership.Kind, name string) 
 	}
 }
 
-// TestGroups holds the mesh to what gossip does, but for a death: see TestGossipSeesADeath.
+// TestGroups: memgroup's mesh behaves like gossip, except for a death: see TestGossipSeesADeath.
 func TestGroups(t *testing.T) {
 	mesh := New()
 	key := bytes.Repeat([]byte{7}, 32)

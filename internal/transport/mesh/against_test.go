@@ -13,10 +13,9 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// BenchmarkAgainstRaw sends the same bytes by turns over TCP alone, as frames and as messages, each
-// to the end before the next, and reports the median of what share of the raw bandwidth frames and
-// messages have: on a machine that does other things, and TCP's own speed changes by the second,
-// the only figure that says something.
+// BenchmarkAgainstRaw sends the same bytes over bare TCP, as frames, and as messages, in turns. It
+// reports the median share of TCP's bandwidth that frames and messages reach. Only this ratio is
+// stable on a busy machine, where TCP's own speed changes from second to second.
 func BenchmarkAgainstRaw(b *testing.B) {
 	for _, n := range []int{64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20} {
 		b.Run(fmt.Sprintf("%dKB", n>>10), func(b *testing.B) {
@@ -25,7 +24,7 @@ func BenchmarkAgainstRaw(b *testing.B) {
 	}
 }
 
-// transfer sends k messages of n bytes and returns when the last has come.
+// transfer sends k messages of n bytes and returns when the last one has arrived.
 type transfer func(b *testing.B, n, k int)
 
 func against(b *testing.B, n, k int) {
@@ -59,7 +58,7 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// rawTransfer uses a connection of its own.
+// rawTransfer uses a separate connection.
 func rawTransfer(b *testing.B, n int) transfer {
 	out, in := connected(b)
 	source, place := make([]byte, n), make([]byte, n)

@@ -9,18 +9,18 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// slowed is a connection that is not the machine's memory alone.
+// slowed is a connection that isMemory does not recognize, so it counts as a network.
 type slowed struct{ net.Conn }
 
 func slowedDial(_ int, o *Options) { wrapDial(o, func(c net.Conn) net.Conn { return slowed{c} }) }
 
-// word makes a frame of one byte for partition 1.
+// word returns a frame with one byte for partition 1.
 func word(superstep int, kind transport.Kind, b byte) *transport.Frame {
 	return &transport.Frame{To: 1, Superstep: superstep, Kind: kind, Count: 1, Raw: []byte{b}}
 }
 
-// TestFramesSentAheadComeInTheirSuperstep: whatever comes first, a superstep receives its own
-// frames alone. What is claimed is in both accounts, and what is not is dropped.
+// TestFramesSentAheadComeInTheirSuperstep: each superstep receives only its own frames, in any
+// order of arrival. Claimed frames are in both accounts. Other frames sent ahead are dropped.
 func TestFramesSentAheadComeInTheirSuperstep(t *testing.T) {
 	meshes, a, b := pair(t, slowedDial)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -56,7 +56,7 @@ func TestFramesSentAheadComeInTheirSuperstep(t *testing.T) {
 		}
 		fail(new(transport.Balance).Check(accounts))
 	}
-	// Sent before this superstep's own frame: it is passed over.
+	// Sent before the frame of the current superstep: it is not received yet.
 	next := word(1, transport.Expand, 2)
 	ahead(next)
 	fail(a.Flush(ctx))
@@ -68,7 +68,7 @@ func TestFramesSentAheadComeInTheirSuperstep(t *testing.T) {
 	end(0)
 	a.Claim(next)
 	receive(2)
-	// Nobody wants these two, of which one comes when its superstep is over.
+	// These two are never claimed. One arrives after its superstep has ended.
 	ahead(word(2, transport.Expand, 3))
 	ahead(word(2, transport.ExpandReversed, 4))
 	end(1)
@@ -84,8 +84,8 @@ func TestFramesSentAheadComeInTheirSuperstep(t *testing.T) {
 	}
 }
 
-// TestASessionThatBeginsLater: in the first superstep of a run that goes on from a checkpoint,
-// whichever that is, its own frames come, and no frame that was sent ahead for the next one.
+// TestASessionThatBeginsLater: a run resumed from a checkpoint begins at a later superstep. In it,
+// only this superstep's frames are received, not those sent ahead for the next one.
 func TestASessionThatBeginsLater(t *testing.T) {
 	for _, first := range []int{1, 2, 7} {
 		_, a, b := pair(t, slowedDial)
@@ -105,8 +105,8 @@ func TestASessionThatBeginsLater(t *testing.T) {
 	}
 }
 
-// TestDistantPartitions: a network leads neither to a partition of the same worker nor over
-// loopback.
+// TestDistantPartitions: partitions of the same worker, and partitions reached by loopback, are not
+// distant.
 func TestDistantPartitions(t *testing.T) {
 	_, plain, _ := pair(t, nil)
 	_, slow, _ := pair(t, slowedDial)
@@ -121,14 +121,15 @@ func TestDistantPartitions(t *testing.T) {
 	}
 }
 
-// TestFramesSentAheadDoNotHoldUpOthers: more than the window is sent ahead to a partition whose
-// superstep is over; another partition of the same worker still gets its frame.
+// TestFramesSentAheadDoNotHoldUpOthers sends more than the window ahead to a partition whose
+// superstep has ended. Another partition of the same worker still receives its frame.
 func TestFramesSentAheadDoNotHoldUpOthers(t *testing.T) {
 	meshes, peers := cluster(t, 2, func(i int, o *Options) {
 		o.Window = 64 << 10
 		slowedDial(i, o)
 	})
-	sessions := openAll(t, meshes, 1, 1, dealt(peers, 4), nil) // partitions 0 and 2, 1 and 3
+	// worker 0 has partitions 0 and 2, worker 1 has 1 and 3
+	sessions := openAll(t, meshes, 1, 1, dealt(peers, 4), nil)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := sessions[1].Port(1).End(ctx, 0); err != nil {

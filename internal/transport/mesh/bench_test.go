@@ -14,7 +14,7 @@ import (
 
 var sizes = []int{1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20}
 
-// processorTime returns the nanoseconds of processors that this process has used.
+// processorTime returns the processor time that this process has used, in nanoseconds.
 func processorTime(b *testing.B) int64 {
 	used, err := usedTime()
 	if err != nil {
@@ -23,8 +23,8 @@ func processorTime(b *testing.B) int64 {
 	return used
 }
 
-// cpu reports the processor time of an operation, both sides together: on a busy machine the figure
-// to compare.
+// cpu reports the processor time of an operation on both sides. On a busy machine this is the
+// number to compare.
 func cpu(b *testing.B) func() {
 	start := processorTime(b)
 	return func() { b.ReportMetric(float64(processorTime(b)-start)/float64(b.N), "cpu-ns/op") }
@@ -42,7 +42,7 @@ func BenchmarkFrames(b *testing.B) {
 	}
 }
 
-// BenchmarkRaw is the yardstick: as many bytes from one buffer to another, over TCP alone.
+// BenchmarkRaw is the baseline: the same number of bytes over bare TCP.
 func BenchmarkRaw(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(sizeText(n), func(b *testing.B) {
@@ -70,8 +70,8 @@ func BenchmarkRaw(b *testing.B) {
 	}
 }
 
-// BenchmarkEmptyExchange is a superstep in which every partition tells every other that it has
-// nothing to say.
+// BenchmarkEmptyExchange runs a superstep in which every partition sends every other one an empty
+// frame.
 func BenchmarkEmptyExchange(b *testing.B) {
 	for _, workers := range []int{2, 4, 8} {
 		b.Run(fmt.Sprintf("%dworkers", workers), func(b *testing.B) {
@@ -103,7 +103,7 @@ func BenchmarkEmptyExchange(b *testing.B) {
 	}
 }
 
-// empty plays a partition of BenchmarkEmptyExchange.
+// empty runs a partition of BenchmarkEmptyExchange.
 func empty(p *Port, of int, starts <-chan int, done chan<- error) {
 	frames := make([]transport.Frame, of)
 	for superstep := range starts {

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// tight makes a budget that is used up to its soft limit, and spills to a directory.
+// tight returns a budget that is used up to its soft limit and spills to dir.
 func tight(t *testing.T, dir string) *mem.Budget {
 	t.Helper()
 	b := mem.NewBudget(16<<20, dir)
@@ -24,8 +24,8 @@ func tight(t *testing.T, dir string) *mem.Budget {
 	return b
 }
 
-// TestAllToAllInABudget has every partition send every other one frames larger than its worker has
-// memory for: they come whole, out of files.
+// TestAllToAllInABudget: all partitions exchange frames that exceed their workers' memory. The
+// frames are spilled to files and arrive intact.
 func TestAllToAllInABudget(t *testing.T) {
 	dir := t.TempDir()
 	if mem.SpillDir(dir) != nil {
@@ -61,14 +61,14 @@ func TestAllToAllInABudget(t *testing.T) {
 				return errors.New("other bytes")
 			}
 		}
-		if p < workers { // the first partition of each
+		if p < workers { // the first partition of each worker
 			spilled[p] = max(spilled[p], budgets[p].Use().Spilled)
 		}
 		_, err := e.End(ctx, superstep)
 		return err
 	}
-	// nobody is ahead of a partition of the same worker: frames between them are passed by
-	// reference
+	// Supersteps begin together, because frames between partitions of a worker are passed by
+	// reference.
 	for superstep := range 2 {
 		var group sync.WaitGroup
 		for p := range partitions {
@@ -88,8 +88,8 @@ func TestAllToAllInABudget(t *testing.T) {
 	}
 }
 
-// TestNoMemoryForAFrame has no room for a frame, in memory nor in files: its session ends with the
-// numbers, and another one goes on.
+// TestNoMemoryForAFrame: there is no room for a frame in memory or in files. Its session ends with
+// an error that has the sizes, and another session continues.
 func TestNoMemoryForAFrame(t *testing.T) {
 	meshes, peers := cluster(t, 2, func(i int, o *Options) {
 		if i == 1 {

@@ -17,7 +17,7 @@ import (
 
 const testLimit = 1 << 30
 
-// encode makes a chunk of a frame that it holds wholly.
+// encode returns a chunk with a whole frame.
 func encode(h header, payload []byte) []byte {
 	h.length, h.sum = uint32(len(payload)), sumOf(payload[:h.presence], payload[h.presence:])
 	b := make([]byte, headerSize, headerSize+len(payload))
@@ -25,7 +25,7 @@ func encode(h header, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// compressed makes a chunk of a message that travels compressed.
+// compressed returns a compressed chunk of a message.
 func compressed(h header, payload []byte) []byte {
 	packed := s2.Encode(nil, payload)
 	h.length, h.contents, h.packed, h.sum = uint32(len(payload)), uint64(len(payload)),
@@ -35,7 +35,7 @@ func compressed(h header, payload []byte) []byte {
 	return append(b, packed...)
 }
 
-// randomText is a message that can be compressed.
+// randomText returns a compressible message.
 func randomText(r *rand.Rand) (header, []byte) {
 	payload := bytes.Repeat([]byte("to be, or not to be; "), 10+r.IntN(20))
 	for range 5 {
@@ -113,8 +113,8 @@ func TestCompressedChunksSurvive(t *testing.T) {
 	}
 }
 
-// TestWrongCompressedChunksAreRefused: what passes the checksums and is no block of what its header
-// says.
+// TestWrongCompressedChunksAreRefused: the checksums are right, but the block does not decompress
+// to the length in the header.
 func TestWrongCompressedChunksAreRefused(t *testing.T) {
 	text := bytes.Repeat([]byte("abcdefgh"), 100)
 	for name, change := range map[string]func(h *header, packed []byte) []byte{
@@ -148,17 +148,17 @@ func TestNoMutatedFrameIsDelivered(t *testing.T) {
 		}
 		b := bytes.Clone(whole)
 		switch r.IntN(5) {
-		case 0: // a bit
+		case 0: // flip a bit
 			b[r.IntN(len(b))] ^= 1 << r.IntN(8)
-		case 1: // a byte
+		case 1: // change a byte
 			b[r.IntN(len(b))] ^= byte(1 + r.IntN(255))
-		case 2: // a run
+		case 2: // change several bytes
 			for j := r.IntN(len(b)); j < len(b) && r.IntN(8) > 0; j++ {
 				b[j] = byte(r.Uint32())
 			}
-		case 3: // the end is missing
+		case 3: // cut the end off
 			b = b[:r.IntN(len(b))]
-		case 4: // two bytes change places
+		case 4: // swap two bytes
 			x, y := r.IntN(len(b)), r.IntN(len(b))
 			b[x], b[y] = b[y], b[x]
 		}
@@ -178,7 +178,7 @@ func TestOutOfOrderChunksAreRefused(t *testing.T) {
 	}
 }
 
-// TestOversizedLengthsAreRefusedBeforeAllocation gives headers with right checksums and absurd
+// TestOversizedLengthsAreRefusedBeforeAllocation has headers with right checksums and too large
 // lengths.
 func TestOversizedLengthsAreRefusedBeforeAllocation(t *testing.T) {
 	for name, change := range map[string]func(*header){
@@ -216,7 +216,8 @@ func TestOversizedLengthsAreRefusedBeforeAllocation(t *testing.T) {
 	}
 }
 
-// TestMemoryFollowsWhatComes begins a frame that says it is of 1 GB, and sends little of it.
+// TestMemoryFollowsWhatComes: a header announces a frame of 1 GB, but only a little of it arrives.
+// Memory grows only with the received bytes.
 func TestMemoryFollowsWhatComes(t *testing.T) {
 	id := identity{presence: 12, contents: testLimit - 12}
 	a := new(arrival)
@@ -251,7 +252,7 @@ func FuzzChunk(f *testing.F) {
 		f.Add(compressed(randomText(r)))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if len(b) >= headerSize { // else no input would pass the checksums
+		if len(b) >= headerSize { // otherwise no input would pass the checksums
 			split := min(max(binary.LittleEndian.Uint64(b[48:]),
 				binary.LittleEndian.Uint64(b[64:]))-binary.LittleEndian.Uint64(b[64:]),
 				uint64(len(b)-headerSize))

@@ -82,7 +82,7 @@ func exchangeWords(ctx context.Context, p *Port, of, superstep, n int) error {
 	return nil
 }
 
-// broken is a codec of a program with faults.
+// broken is a codec whose methods fail.
 type broken struct{}
 
 func (broken) Append(b []byte, f *transport.Frame) ([]byte, error) {
@@ -112,13 +112,13 @@ func TestCodecsThatFail(t *testing.T) {
 		!strings.Contains(err.Error(), "encoding messages: panic: a message that panics") {
 		t.Error(err)
 	}
-	if err := s[1].Err(); err != nil { // the connection lives
+	if err := s[1].Err(); err != nil { // the connection is intact
 		t.Error(err)
 	}
 }
 
-// late is a connection whose bytes arrive some time after they were written, however many are on
-// the way.
+// late is a connection with a delay: bytes arrive some time after they were written. It limits
+// neither the rate nor the bytes in flight.
 type late struct {
 	net.Conn
 	delay time.Duration
@@ -149,8 +149,8 @@ func (l *late) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestWindowKeepsADelayedLinkBusy sends over a link of 5 ms: with a rendezvous for each frame 400
-// of them would take 2 s.
+// TestWindowKeepsADelayedLinkBusy sends 400 frames over a link with 5 ms delay. If each frame
+// waited for an answer, this would take 2 s.
 func TestWindowKeepsADelayedLinkBusy(t *testing.T) {
 	const frames, delay = 400, 5 * time.Millisecond
 	var group sync.WaitGroup
@@ -167,7 +167,7 @@ func TestWindowKeepsADelayedLinkBusy(t *testing.T) {
 	}
 	inVirtualTime(t, nil, change, func(t *testing.T, a, b *Port) {
 		t.Cleanup(func() {
-			a.session.mesh.Close() // the writer writes no more
+			a.session.mesh.Close() // stop the writer
 			for _, l := range links {
 				close(l.queue)
 			}
@@ -201,7 +201,7 @@ func TestWindowKeepsADelayedLinkBusy(t *testing.T) {
 	})
 }
 
-// slow is a codec that takes longer than silence may last.
+// slow is a codec that takes longer than the silence limit.
 type slow struct{ long time.Duration }
 
 func (s slow) Append(b []byte, f *transport.Frame) ([]byte, error) {

@@ -13,11 +13,11 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// narrow is a connection to elsewhere that takes only so many bytes a second.
+// narrow is a connection to another host with a limited rate in bytes per second.
 type narrow struct {
 	net.Conn
 	rate float64
-	free time.Time // when all that was taken is on its way
+	free time.Time // when the last write has been sent
 }
 
 func (n *narrow) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(203, 0, 113, 1), Port: 1} }
@@ -31,8 +31,8 @@ func (n *narrow) Write(b []byte) (int, error) {
 	return n.Conn.Write(b)
 }
 
-// send sends frames of values from one mesh to another over a narrow link, and returns how long
-// that took, in virtual time, in which compressing takes none, and what the sender counted.
+// send sends frames of values from one mesh to another over a narrow link. It returns the time in
+// virtual time, in which compression takes none, and the sender's counters.
 func send(t *testing.T, mode Compression, rate float64, frames int, values []byte) (took time.Duration, s Stats) {
 	t.Helper()
 	change := func(_ int, o *Options) {
@@ -65,7 +65,7 @@ func send(t *testing.T, mode Compression, rate float64, frames int, values []byt
 			t.Fatal(err)
 		}
 		took = time.Since(began)
-		if _, err := a.End(t.Context(), 0); err != nil { // all is written, and counted
+		if _, err := a.End(t.Context(), 0); err != nil { // wait until all is written and counted
 			t.Fatal(err)
 		}
 		s = a.session.mesh.Stats()
@@ -73,14 +73,14 @@ func send(t *testing.T, mode Compression, rate float64, frames int, values []byt
 	return took, s
 }
 
-// labels are values that can be compressed to about a half: numbers of 24 bits in 8 bytes.
+// labels returns values that can be compressed to about half: 24-bit numbers in 8 bytes.
 func labels(n int) []byte {
 	b := make([]byte, n)
 	pattern(b, 0, 1, 0, transport.Expand)
 	return b
 }
 
-// levels are values that can be compressed to less: small numbers.
+// levels returns small numbers, which can be compressed even more.
 func levels(n int) []byte {
 	b := labels(n)
 	for i := range b {
@@ -91,8 +91,8 @@ func levels(n int) []byte {
 	return b
 }
 
-// TestNarrowLinkCompresses: on a link slower than the codec fewer bytes travel, in less time, and
-// the same arrives.
+// TestNarrowLinkCompresses: on a link slower than the codec, compression sends fewer bytes in less
+// time.
 func TestNarrowLinkCompresses(t *testing.T) {
 	values := levels(1 << 20)
 	const frames, rate = 24, 16 << 20
@@ -112,7 +112,7 @@ func TestNarrowLinkCompresses(t *testing.T) {
 	}
 }
 
-// TestNoiseTravelsAsItIs: what cannot be compressed is tried now and then.
+// TestNoiseTravelsAsItIs: incompressible values are sent uncompressed.
 func TestNoiseTravelsAsItIs(t *testing.T) {
 	values := make([]byte, 1<<20)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(values)
@@ -122,7 +122,8 @@ func TestNoiseTravelsAsItIs(t *testing.T) {
 	}
 }
 
-// TestThisHostIsNotCompressed: neither a Unix socket nor loopback, unless it is forced.
+// TestThisHostIsNotCompressed: compression is not used on Unix sockets and loopback, unless it is
+// on.
 func TestThisHostIsNotCompressed(t *testing.T) {
 	values := labels(1 << 20)
 	for _, tcp := range []bool{false, true} {
@@ -145,18 +146,18 @@ func TestThisHostIsNotCompressed(t *testing.T) {
 	}
 }
 
-// TestWhatPays is the decision, without any link.
+// TestWhatPays tests the decision to compress, without a link.
 func TestWhatPays(t *testing.T) {
 	for _, x := range []struct {
 		rate, codec, share float64
 		want               bool
 	}{
-		{0, 1e9, .3, false},     // not known
+		{0, 1e9, .3, false},     // unknown rate
 		{16e6, 1e9, .5, true},   // a slow link
-		{16e6, 1e9, .99, false}, // and what cannot be compressed
+		{16e6, 1e9, .99, false}, // incompressible data
 		{120e6, 800e6, .5, true},
-		{1.2e9, 800e6, .1, false}, // 10 Gbit/s are faster than the codec
-		{8e9, 100e9, .1, false},   // nothing is as fast
+		{1.2e9, 800e6, .1, false}, // 10 Gbit/s is faster than the codec
+		{8e9, 100e9, .1, false},   // a codec is never this fast
 	} {
 		p := compressor{mode: CompressAuto}
 		if x.rate > 0 {
@@ -174,7 +175,8 @@ func TestWhatPays(t *testing.T) {
 	}
 }
 
-// TestWhatDoesNotPayIsTriedAgain, of each kind by itself.
+// TestWhatDoesNotPayIsTriedAgain: after some bytes compression is tried again, separately for each
+// kind.
 func TestWhatDoesNotPayIsTriedAgain(t *testing.T) {
 	p := newCompressor(CompressAuto, &narrow{}, 1<<20)
 	p.link.seconds = 1 / 100e6
@@ -192,7 +194,7 @@ func TestWhatDoesNotPayIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestMeter: the rate of bulky writes one after another counts, when there were enough.
+// TestMeter: the rate is measured only from large consecutive writes, after enough of them.
 func TestMeter(t *testing.T) {
 	var m meter
 	for range 40 {
@@ -228,7 +230,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestCompressingAllocatesNothing once its memory is there.
+// TestCompressingAllocatesNothing: after the first use, compression does not allocate.
 func TestCompressingAllocatesNothing(t *testing.T) {
 	p := newCompressor(CompressOn, &narrow{}, 1<<20)
 	a, b := labels(64<<10), labels(512<<10)
@@ -251,8 +253,7 @@ func TestCompressingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestExchangesCompressed are the exchanges of frames and messages, all compressed, cut into small
-// chunks.
+// TestExchangesCompressed exchanges frames and messages with compression and small chunks.
 func TestExchangesCompressed(t *testing.T) {
 	for _, chunk := range []int{10 << 10, 1 << 20} {
 		meshes, peers := cluster(t, 3, func(_ int, o *Options) { o.Compress, o.Chunk = CompressOn, chunk })
@@ -280,7 +281,7 @@ func TestExchangesCompressed(t *testing.T) {
 	}
 }
 
-// FuzzUnpack: whatever it is given, it fills what its header says or refuses.
+// FuzzUnpack: for any input, unpack fills the expected length or returns an error.
 func FuzzUnpack(f *testing.F) {
 	f.Add(s2.Encode(nil, bytes.Repeat([]byte("abcdefgh"), 100)), 800)
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0x0f, 0}, 100)

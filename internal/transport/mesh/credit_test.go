@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// TestCorruptCreditsAreRefused flips each bit of a credit of either kind.
+// TestCorruptCreditsAreRefused flips each bit of each kind of credit.
 func TestCorruptCreditsAreRefused(t *testing.T) {
 	for _, c := range []credit{{bytes: 77}, {lane: true, laneKey: laneKey{key{1, 2}, 3}, bytes: 1 << 40}, {window: true, bytes: 1 << 30}} {
 		valid := appendCredit(nil, c)
@@ -34,9 +34,9 @@ func TestCorruptCreditsAreRefused(t *testing.T) {
 	}
 }
 
-// TestImpossibleCreditBreaksTheConnection lets a worker credit more than was sent, less than
-// before, or in bytes that are no credit: the sender gives the connection up rather than send more
-// than there is room for, and names the pair.
+// TestImpossibleCreditBreaksTheConnection: a worker credits more than was sent, less than before,
+// or sends a malformed credit. The sender closes the connection, with an error that names both
+// workers.
 func TestImpossibleCreditBreaksTheConnection(t *testing.T) {
 	corrupt := appendCredit(nil, credit{bytes: 0})
 	corrupt[5] ^= 1
@@ -49,7 +49,7 @@ func TestImpossibleCreditBreaksTheConnection(t *testing.T) {
 		"another magic":      []byte("SSXX 0123456789a"),
 	} {
 		t.Run(what, func(t *testing.T) {
-			// no credit comes by itself
+			// keep the receiver from sending credits
 			meshes, a, b := pair(t, func(_ int, o *Options) { o.Window, o.Silence = 1<<10, time.Hour })
 			if err := a.Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte,
 				1000)}); err != nil {
@@ -83,8 +83,8 @@ func TestImpossibleCreditBreaksTheConnection(t *testing.T) {
 	}
 }
 
-// TestCreditOfMessagesIsAtMostAWindow gives a tag's messages far more room than there can be: it is
-// no more than a window.
+// TestCreditOfMessagesIsAtMostAWindow: whatever is credited, a lane never has more credit than a
+// window.
 func TestCreditOfMessagesIsAtMostAWindow(t *testing.T) {
 	meshes, all := links(t, 2, nil)
 	out := meshes[0].outs["w1"]

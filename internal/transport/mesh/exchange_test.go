@@ -16,7 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// instead is what this process does in place of the tests, or nil.
+// instead is run by this process in place of the tests, unless it is nil.
 var instead func() error
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 const token = "a token of the tests"
 
-// cluster makes n meshes of one cluster, closed at the end of the test.
+// cluster returns n meshes of one cluster. They are closed at the end of the test.
 func cluster(t testing.TB, n int, change func(i int, o *Options)) ([]*Mesh, []Peer) {
 	t.Helper()
 	var all []*Mesh
@@ -55,7 +55,7 @@ func cluster(t testing.TB, n int, change func(i int, o *Options)) ([]*Mesh, []Pe
 	return all, peers
 }
 
-// dealt is a layout of partitions dealt to workers in turn.
+// dealt returns a layout in which partition i belongs to worker i modulo the number of workers.
 func dealt(peers []Peer, partitions int) Layout {
 	l := Layout{Workers: peers}
 	for i := range partitions {
@@ -79,7 +79,7 @@ func openAll(t testing.TB, meshes []*Mesh, job uint64, epoch uint32, l Layout, c
 	return sessions
 }
 
-// player is a partition that exchanges frames the others can check.
+// player is a partition that exchanges frames whose content the receiver can check.
 type player struct {
 	port     *Port
 	of       int
@@ -88,7 +88,7 @@ type player struct {
 	raw      [][]byte
 }
 
-// pattern fills b with what only this frame holds. Between some partitions it can be compressed.
+// pattern fills b with data that only this frame has. Between some partitions it is compressible.
 func pattern(b []byte, from, to, superstep int, kind transport.Kind) {
 	seed := uint64(from)<<48 ^ uint64(to)<<32 ^ uint64(superstep)<<8 ^ uint64(kind)
 	clear(b[len(b)&^7:])
@@ -98,7 +98,8 @@ func pattern(b []byte, from, to, superstep int, kind transport.Kind) {
 	}
 }
 
-// size is how long the frame's presence and values are; all partitions agree on it.
+// size returns the sizes of a frame's presence and values. Sender and receiver compute the same
+// sizes.
 func size(from, to, superstep int, kind transport.Kind, most int) (presence, values int) {
 	r := rand.New(rand.NewPCG(uint64(from*1000+to), uint64(superstep*10)+uint64(kind)))
 	switch r.IntN(4) {
@@ -110,7 +111,7 @@ func size(from, to, superstep int, kind transport.Kind, most int) (presence, val
 	return 4 * r.IntN(most/64), 8 * r.IntN(most/8)
 }
 
-// step makes the exchanges of a superstep.
+// step exchanges the frames of a superstep.
 func (p *player) step(ctx context.Context, superstep, most int, kinds ...transport.Kind) error {
 	i := p.port.index
 	for _, kind := range kinds {
@@ -166,7 +167,7 @@ func check(f *transport.Frame, to, superstep int, kind transport.Kind, most int)
 	return nil
 }
 
-// play runs supersteps at all partitions, comparing their accounts.
+// play runs supersteps in all partitions and compares their accounts.
 func play(t testing.TB, sessions []*Session, supersteps, most int, kinds ...transport.Kind) {
 	t.Helper()
 	of := len(sessions[0].layout.Owner)
@@ -251,8 +252,8 @@ func TestSessionsFollowEachOtherOnTheSameConnections(t *testing.T) {
 	}
 }
 
-// TestFlushWaitsForTheWriter: what was sent before Flush returned is the sender's again, in the
-// middle of a superstep.
+// TestFlushWaitsForTheWriter: after Flush, even in the middle of a superstep, the sender may reuse
+// the buffers of sent frames.
 func TestFlushWaitsForTheWriter(t *testing.T) {
 	meshes, peers := cluster(t, 2, nil)
 	sessions := openAll(t, meshes, 7, 1, dealt(peers, 2), nil)

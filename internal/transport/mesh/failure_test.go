@@ -23,7 +23,7 @@ func pair(t testing.TB, change func(i int, o *Options)) ([]*Mesh, *Port, *Port) 
 	return meshes, sessions[0].Port(0), sessions[1].Port(1)
 }
 
-// wrapDial puts something before the connections that a worker dials.
+// wrapDial wraps the connections that a worker dials.
 func wrapDial(o *Options, wrap func(net.Conn) net.Conn) {
 	dial := o.Dial
 	if dial == nil {
@@ -38,8 +38,9 @@ func wrapDial(o *Options, wrap func(net.Conn) net.Conn) {
 	}
 }
 
-// inVirtualTime opens a session of two partitions at two workers joined by pipes, and tests it in a
-// bubble whose clock goes on only when all wait: nothing is late because the machine is busy.
+// inVirtualTime opens a session of two partitions at two workers, which are connected by pipes. It
+// runs the test in a synctest bubble. Its clock advances only when all goroutines wait, so a busy
+// machine causes no timeouts.
 func inVirtualTime(t *testing.T, c transport.Codec, change func(i int,
 	o *Options), test func(t *testing.T, a, b *Port),
 ) {
@@ -47,7 +48,7 @@ func inVirtualTime(t *testing.T, c transport.Codec, change func(i int,
 	synctest.Test(t, func(t *testing.T) {
 		listeners := []*pipes{newPipes(), newPipes()}
 		meshes, peers := cluster(t, 2, func(i int, o *Options) {
-			// certificates are of the real time
+			// certificates need the real time
 			o.Listener, o.Compress, o.TLS = listeners[i], CompressOff, nil
 			o.Dial = func(context.Context, string, string) (net.Conn, error) {
 				here, there := net.Pipe()
@@ -61,12 +62,12 @@ func inVirtualTime(t *testing.T, c transport.Codec, change func(i int,
 	})
 }
 
-// held is a connection that a test can cut, hold up or spoil.
+// held is a connection that a test can cut, block or corrupt.
 type held struct {
 	net.Conn
 	mu    sync.Mutex
 	spoil bool
-	stop  chan struct{} // writes wait while it is not nil and open
+	stop  chan struct{} // while it is not nil and not closed, writes wait
 }
 
 func (h *held) Write(b []byte) (int, error) {
@@ -83,7 +84,7 @@ func (h *held) Write(b []byte) (int, error) {
 	return h.Conn.Write(b)
 }
 
-// holding makes the first worker dial connections that the test holds.
+// holding wraps the first worker's dialled connections in held.
 func holding(to **held) func(int, *Options) {
 	return func(i int, o *Options) {
 		if i == 0 {
@@ -120,7 +121,7 @@ func TestKilledConnectionFailsBothSessionsNamingTheWorkers(t *testing.T) {
 	if _, err := a.End(t.Context(), 0); err != nil && !errors.As(err, new(*BrokenError)) {
 		t.Error(err)
 	}
-	// The next job connects anew.
+	// The next job opens a new connection.
 	a.session.Close()
 	b.session.Close()
 	sessions := openAll(t, meshes, 2, 1, a.session.layout, nil)
@@ -157,7 +158,7 @@ func TestWorkerThatVanishes(t *testing.T) {
 	}
 }
 
-// TestWorkerThatFallsSilent keeps its connections open and says nothing.
+// TestWorkerThatFallsSilent: a worker keeps its connections open but sends nothing.
 func TestWorkerThatFallsSilent(t *testing.T) {
 	var c *held
 	inVirtualTime(t, nil, holding(&c), func(t *testing.T, a, b *Port) {
@@ -174,7 +175,8 @@ func TestWorkerThatFallsSilent(t *testing.T) {
 		}
 		if first, second := a.session.Err(), b.session.Err(); !strings.Contains(fmt.Sprint(first,
 			second), "no sign of life for 5s") {
-			t.Errorf("%v; %v", first, second) // whoever notices first closes the connection
+			// the side that detects it first closes the connection
+			t.Errorf("%v; %v", first, second)
 		}
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("noticed after %v", took)
@@ -253,7 +255,8 @@ func TestStallEndsTheSession(t *testing.T) {
 	})
 }
 
-// TestSendWithoutEndWaits sends on and on; the receiver gets on as well.
+// TestSendWithoutEndWaits: partitions send very many frames without ending the superstep. Send
+// waits, and the receiver makes progress.
 func TestSendWithoutEndWaits(t *testing.T) {
 	_, a, b := pair(t, func(_ int, o *Options) { o.Window = 256 << 10 })
 	const frames = 2000
@@ -288,7 +291,7 @@ func TestStaleFramesAreRefusedAndCounted(t *testing.T) {
 	meshes, peers := cluster(t, 2, nil)
 	l := dealt(peers, 2)
 	s := openAll(t, meshes, 1, 2, l, nil)
-	// What the first worker sends in these sessions has no counterpart at the second.
+	// The second worker does not open these sessions.
 	old, err := meshes[0].Open(t.Context(), 1, 1, l, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -307,8 +310,8 @@ func TestStaleFramesAreRefusedAndCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	send(s[0].Port(0), &transport.Frame{From: 0, To: 1, Superstep: 4, Raw: make([]byte, 10)}, func(s Stats) uint64 { return s.StaleSuperstep })
-	// A frame that came in time and was not received is refused at the end, and the accounts say
-	// so.
+	// A frame arrives in time but nobody receives it: it is refused at the end of the superstep,
+	// and the accounts differ.
 	if err := s[0].Port(0).Send(&transport.Frame{From: 0, To: 1, Superstep: 5, Count: 3}); err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +332,7 @@ func TestStaleFramesAreRefusedAndCounted(t *testing.T) {
 		!strings.Contains(err.Error(), "superstep 5: partition 0 sent partition 1 3 values") {
 		t.Error(err)
 	}
-	// The layout says which worker a partition's frames come from.
+	// The layout determines the worker of the sending partition.
 	out := s[0].outs[1]
 	forged := *s[0].Port(0)
 	if err := out.enqueue(&forged, &transport.Frame{From: 1, To: 1, Superstep: 6}); err != nil {
@@ -346,7 +349,7 @@ func TestSessionOfAnotherIncarnation(t *testing.T) {
 	l := dealt(peers, 2)
 	s := openAll(t, meshes, 1, 1, l, nil)
 	l.Workers = []Peer{peers[0], peers[1]}
-	l.Workers[0].Incarnation++ // the first worker has started anew, says the master
+	l.Workers[0].Incarnation++ // as if the master had announced a restart of the first worker
 	if _, err := meshes[0].Open(t.Context(), 2, 1, l, nil); !errors.Is(err, ErrFenced) {
 		t.Error(err)
 	}

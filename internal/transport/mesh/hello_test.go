@@ -18,7 +18,7 @@ import (
 
 func TestWrongTokenIsRefused(t *testing.T) {
 	meshes, peers := cluster(t, 2, func(i int, o *Options) {
-		o.TCP = true // by a Unix socket first, it would be refused twice
+		o.TCP = true // with a Unix socket first, it would be refused twice
 		if i == 1 {
 			o.Token = "another"
 		}
@@ -38,7 +38,7 @@ func TestWrongTokenIsRefused(t *testing.T) {
 	}
 }
 
-// until waits for what another goroutine is about to do.
+// until waits for an effect of another goroutine.
 func until(t testing.TB, done func() bool) {
 	t.Helper()
 	begin := time.Now()
@@ -57,7 +57,7 @@ func TestWrongVersionIsRefusedWithBothVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	// of version 9, with a body of another form
+	// version 9 has another body
 	hello := append([]byte(helloMagic), 9, 0, 0, 0, 3, 0, 'a', 'b', 'c')
 	c.Write(hello)
 	c.SetDeadline(time.Now().Add(time.Minute))
@@ -113,7 +113,7 @@ func TestTokenDoesNotTravel(t *testing.T) {
 	}
 }
 
-// recorded is a connection whose writes are kept.
+// recorded is a connection that records its writes.
 type recorded struct {
 	net.Conn
 	to *bytes.Buffer
@@ -124,7 +124,7 @@ func (r recorded) Write(b []byte) (int, error) {
 	return r.Conn.Write(b)
 }
 
-// TestReplayedProof dials with a proof that was right for another connection.
+// TestReplayedProof dials with a valid proof of another connection.
 func TestReplayedProof(t *testing.T) {
 	plainly(t)
 	_, peers := cluster(t, 1, nil)
@@ -167,7 +167,7 @@ func TestOldIncarnationIsFenced(t *testing.T) {
 	if err := again(6); err != nil {
 		t.Error(err)
 	}
-	peers[0].Incarnation++ // another is there than who is wanted
+	peers[0].Incarnation++ // the peer now has another incarnation than expected
 	m, _ := cluster(t, 1, func(_ int, o *Options) { o.Name = "c" })
 	if err := m[0].Connect(t.Context(), peers); !errors.Is(err, ErrFenced) {
 		t.Error(err)
@@ -198,7 +198,7 @@ func TestGarbageIsClosedSoon(t *testing.T) {
 				string([]byte{Version, 0, 0, 0})), 8+nonceSize+1), make([]byte, 8+nonceSize+1)...)
 		}
 		c.Write(b)
-		if i%10 == 0 { // else it may be cut by the other side's reset
+		if i%10 == 0 { // otherwise the other side's reset may cut it
 			c.SetReadDeadline(time.Now().Add(time.Minute))
 			if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("%q keeps its connection", b)
@@ -229,7 +229,6 @@ func TestHalfOpenConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSilentDiallerIsClosedAfterFiveSeconds runs in virtual time.
 func TestSilentDiallerIsClosedAfterFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
@@ -248,7 +247,7 @@ func TestSilentDiallerIsClosedAfterFiveSeconds(t *testing.T) {
 	})
 }
 
-// pipes is a listener whose connections a test makes.
+// pipes is a listener for connections that the test makes.
 type pipes struct {
 	accept chan net.Conn
 	done   chan struct{}

@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// plain hides what a connection can do besides.
+// plain hides the other methods of a connection.
 type plain struct{ net.Conn }
 
-// TestIntakeReadsWhatCame: whatever is asked for, in one place or two at once, the bytes come in
-// order and none is lost.
+// TestIntakeReadsWhatCame: all bytes are read in order, whether a read fills one place or two.
 func TestIntakeReadsWhatCame(t *testing.T) {
 	for name, hide := range map[string]bool{"one place": true, "two places": false} {
 		out, in := connected(t)

@@ -26,7 +26,7 @@ func links(t testing.TB, n int, change func(i int, o *Options)) ([]*Mesh, []*Lin
 	return meshes, all
 }
 
-// crew is calls at the same time.
+// crew runs functions concurrently and collects their errors.
 type crew struct {
 	group sync.WaitGroup
 	mu    sync.Mutex
@@ -47,7 +47,7 @@ func (c *crew) Wait() error {
 	return errors.Join(c.errs...)
 }
 
-// blob is n bytes that tell who sent them.
+// blob returns n bytes that depend on seed.
 func blob(seed uint64, n int) []byte {
 	b := make([]byte, n)
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -57,7 +57,7 @@ func blob(seed uint64, n int) []byte {
 	return b
 }
 
-// results is what every rank gets from every collective by an algorithm.
+// results returns the result of a collective at every rank, by one algorithm.
 func results(t *testing.T, links []collective.Link, c collective.Collective, a collective.Algorithm, n int) [][]byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -155,7 +155,7 @@ func TestMessagesKeepOrderUnderManyTagsBothWays(t *testing.T) {
 			for tag := range tags {
 				name := func(i int) uint64 { return uint64(((from*ranks+to)*tags+tag)*each + i) }
 				group.Go(func() error {
-					var data []byte // the same memory for all
+					var data []byte // the same memory for all messages
 					for i := range each {
 						data = append(data[:0], blob(name(i), size(from, to, tag, i))...)
 						if err := all[from].Send(ctx, to, uint32(tag), data); err != nil {
@@ -213,7 +213,7 @@ func TestLargeMessagesBothWays(t *testing.T) {
 	}
 }
 
-// TestUnaskedMessagesStopTheirSenderAlone: a flood under one tag takes a window, and holds up
+// TestUnaskedMessagesStopTheirSenderAlone: many messages under one tag fill its window. They block
 // neither another tag nor frames.
 func TestUnaskedMessagesStopTheirSenderAlone(t *testing.T) {
 	const window, n = 100 << 10, 10 << 10
@@ -251,7 +251,8 @@ func TestUnaskedMessagesStopTheirSenderAlone(t *testing.T) {
 	}
 }
 
-// TestMessagesPassHeldFrames: frames for a busy partition fill the window; messages pass them.
+// TestMessagesPassHeldFrames: frames for a busy partition fill the window, but messages are still
+// delivered.
 func TestMessagesPassHeldFrames(t *testing.T) {
 	const window = 64 << 10
 	meshes, peers := cluster(t, 2, func(_ int, o *Options) { o.Window = window })

@@ -15,7 +15,7 @@ func TestDeadPeerEndsAllWaitingOfALinkWithOneError(t *testing.T) {
 	errs := make(chan error)
 	calls := []func() error{
 		func() error { _, err := all[0].Receive(t.Context(), 2, 1); return err },
-		// of one who lives
+		// to and from a live worker
 		func() error { _, err := all[0].Receive(t.Context(), 1, 1); return err },
 		func() error { return all[0].Send(t.Context(), 2, 2, make([]byte, 1<<20)) },
 		func() error { return all[0].Send(t.Context(), 1, 2, make([]byte, 1<<20)) },
@@ -58,7 +58,7 @@ func TestCancelledSends(t *testing.T) {
 	if err := <-errs; !errors.Is(err, why) {
 		t.Fatal(err)
 	}
-	// the receiver waits for the rest of the first
+	// the receiver still waits for the rest of the first message
 	if err := all[0].Send(t.Context(), 1, 1, nil); err == nil {
 		t.Error("a message went after half of another")
 	}
@@ -95,7 +95,7 @@ func TestMessagesOfOthersAreRefusedAndCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	// the other has not opened it
+	// the other worker has not opened this session
 	if err := s.Link().Send(t.Context(), 1, 0, make([]byte, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
@@ -114,8 +114,9 @@ func TestMessagesOfOthersAreRefusedAndCounted(t *testing.T) {
 	}
 }
 
-// TestEmptyMessagesAreReceivedWhenTheyHaveCome: one that is received before its chunk is accounted
-// for would leave its box, and a part of the sender's window.
+// TestEmptyMessagesAreReceivedWhenTheyHaveCome: an empty message is complete only after its chunk
+// is counted. Otherwise it would leave its box too early, and its part of the sender's window would
+// be lost.
 func TestEmptyMessagesAreReceivedWhenTheyHaveCome(t *testing.T) {
 	l := &Link{boxes: map[address]*box{}}
 	h := &header{identity: identity{kind: kindMessage}}
@@ -128,7 +129,8 @@ func TestEmptyMessagesAreReceivedWhenTheyHaveCome(t *testing.T) {
 	}
 }
 
-// TestChunksOutOfPlaceAreCorrupt gives a link chunks that are not the next of their message.
+// TestChunksOutOfPlaceAreCorrupt passes chunks to a link that are not the next ones of their
+// messages.
 func TestChunksOutOfPlaceAreCorrupt(t *testing.T) {
 	l := &Link{boxes: map[address]*box{}}
 	chunk := func(offset, length int, total uint64) error {
@@ -161,7 +163,8 @@ func TestChunksOutOfPlaceAreCorrupt(t *testing.T) {
 	}
 }
 
-// TestMemoryOfMessagesFollowsWhatComes begins a message that says it is of 1 TB.
+// TestMemoryOfMessagesFollowsWhatComes: a header announces a message of 1 TB. Memory grows only
+// with the received bytes.
 func TestMemoryOfMessagesFollowsWhatComes(t *testing.T) {
 	m := &message{total: 1 << 40}
 	for m.have < sudden {
@@ -173,7 +176,8 @@ func TestMemoryOfMessagesFollowsWhatComes(t *testing.T) {
 	}
 }
 
-// TestTagsLeaveNothingBehind: a new tag for each message, as for each superstep.
+// TestTagsLeaveNothingBehind uses a new tag for each message, as supersteps do. No lane or box
+// remains.
 func TestTagsLeaveNothingBehind(t *testing.T) {
 	meshes, all := links(t, 2, func(_ int, o *Options) { o.Silence = 2 * time.Second })
 	var group sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// networks returns by what the first worker reaches each other one.
+// networks returns the network by which the first worker reaches each other worker.
 func networks(m *Mesh) map[string]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -38,8 +38,8 @@ func TestWorkersOfOneHostMeetByUnixSockets(t *testing.T) {
 	}
 }
 
-// TestNamesThatOthersHold: whoever has the name of a worker's socket, the worker is found by TCP,
-// and who has it is not disturbed.
+// TestNamesThatOthersHold: another process listens on the name of a worker's Unix socket. The
+// worker is reached by TCP, and the other process is not disturbed.
 func TestNamesThatOthersHold(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no abstract names")
@@ -79,7 +79,7 @@ func TestNamesThatOthersHold(t *testing.T) {
 						meshes[2].serve(c)
 					}
 				})
-			default: // says nothing
+			default: // it never answers
 				defer c.Close()
 			}
 		}

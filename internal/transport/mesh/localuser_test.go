@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asAnother calls f as another user, on a thread of its own, which then ends.
+// asAnother calls f as another user, in a thread that ends afterwards.
 func asAnother(t *testing.T, f func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -22,7 +22,7 @@ func asAnother(t *testing.T, f func()) {
 	}
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		const keep = ^uintptr(0)
 		_, _, err := unix.RawSyscall(unix.SYS_SETRESUID, keep, 65534, keep)
 		if err == 0 {
@@ -37,8 +37,8 @@ func asAnother(t *testing.T, f func()) {
 	}
 }
 
-// TestNamesOfOtherUsers: another user who holds the name of a worker's socket and passes on all
-// that comes gets nothing, and neither does one who calls by the name of a worker.
+// TestNamesOfOtherUsers: another user listens on the name of a worker's socket and forwards
+// everything. It gets no data, and neither does a user who dials with a worker's name.
 func TestNamesOfOtherUsers(t *testing.T) {
 	meshes, peers := cluster(t, 2, func(i int, o *Options) { o.TCP = i == 1 })
 	_, port, _ := net.SplitHostPort(peers[1].Addr)
@@ -86,7 +86,7 @@ func TestNamesOfOtherUsers(t *testing.T) {
 	defer c.Close()
 	start := time.Now()
 	_ = c.SetDeadline(start.Add(time.Minute))
-	// who says nothing, and is not refused, has 5 s
+	// a silent connection that is not refused would stay open for 5 s
 	if n, err := c.Read(make([]byte, 1)); n > 0 || err == nil || time.Since(start) > 4*time.Second {
 		t.Errorf("another user's call: %d bytes after %v, %v", n, time.Since(start), err)
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// blackHole is a connection whose way drops packets that are larger than large: what follows them
-// does not arrive either.
+// blackHole is a connection over a link that drops packets larger than large. All later packets are
+// lost, too.
 type blackHole struct {
 	net.Conn
 	lost bool
@@ -24,8 +24,9 @@ func (b *blackHole) Write(p []byte) (int, error) {
 	return b.Conn.Write(p)
 }
 
-// TestProbe probes a worker that is connected: it is there, by a link that passes small packets
-// alone it is not, and neither touches the connection or counts as a connection that was refused.
+// TestProbe probes a worker that is already connected. The probe succeeds, but fails if the link
+// passes only small packets. It neither disturbs the existing connection nor counts as a refused
+// one.
 func TestProbe(t *testing.T) {
 	hole := false
 	meshes, peers := cluster(t, 2, func(_ int, o *Options) {

@@ -17,7 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// receiverEnv makes a process of the test binary the receiving worker of BenchmarkProcesses.
+// receiverEnv makes a process of the test binary the receiver of BenchmarkProcesses.
 const receiverEnv = "SUPERSTEP_MESH_RECEIVER"
 
 func init() {
@@ -26,14 +26,14 @@ func init() {
 	}
 }
 
-// receiverTask is what the sending process tells the receiving one.
+// receiverTask contains the receiver's options, sent by the sending process.
 type receiverTask struct {
 	TCP    bool
 	TLS    *certs.Names
 	Sender Peer
 }
 
-// options are those of a worker of BenchmarkProcesses.
+// options returns the options of a worker of BenchmarkProcesses.
 func (r *receiverTask) options(name string, incarnation uint64) (Options, error) {
 	o := Options{Name: name, Incarnation: incarnation, Token: token, TCP: r.TCP, Compress: CompressOff}
 	if r.TLS != nil {
@@ -46,8 +46,8 @@ func (r *receiverTask) options(name string, incarnation uint64) (Options, error)
 	return o, nil
 }
 
-// receive takes frames until its standard input ends, and then says how many nanoseconds of a
-// processor it has used.
+// receive receives frames until its standard input ends. Then it prints the processor time that it
+// used, in nanoseconds.
 func receive() error {
 	in := json.NewDecoder(os.Stdin)
 	var task receiverTask
@@ -89,16 +89,16 @@ func receive() error {
 	return err
 }
 
-// usedTime is how many nanoseconds of processors this process has used.
+// usedTime returns the processor time that this process has used, in nanoseconds.
 func usedTime() (int64, error) {
 	var u syscall.Rusage
 	err := syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return u.Utime.Nano() + u.Stime.Nano(), err
 }
 
-// BenchmarkProcesses sends frames of 1 MB to another process, over a Unix socket as workers of a
-// host do and over TCP, plain and with TLS. The processors' time of both processes is told apart:
-// the larger bounds the rate.
+// BenchmarkProcesses sends frames of 1 MB to another process: over a Unix socket, as workers of one
+// host do, and over TCP, plain and with TLS. It reports the processor time of both processes
+// separately. The larger one limits the rate.
 func BenchmarkProcesses(b *testing.B) {
 	a := newAuthority(b)
 	p, err := certs.Issue(a.dir, a.dir,
@@ -159,7 +159,7 @@ func toProcess(b *testing.B, task receiverTask) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "send-cpu-ns/op")
-	_ = in.Close() // which ends the receiver
+	_ = in.Close() // this ends the receiver
 	var used float64
 	if _, err := fmt.Fscan(answers, &used); err != nil {
 		b.Fatal(err)

@@ -2,5 +2,5 @@
 
 package mesh
 
-// raced says that the race detector watches, under which everything takes many times as long.
+// raced is true under the race detector, which makes everything many times slower.
 const raced = true

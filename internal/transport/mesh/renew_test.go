@@ -6,7 +6,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// doubt makes a connection one whose other side was silent for long once.
+// doubt makes a connection doubtful, as if the other side had been silent for long.
 func doubt(o *outbound) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -19,9 +19,9 @@ func (m *Mesh) outTo(name string) *outbound {
 	return m.outs[name]
 }
 
-// TestConnectionInDoubtIsRenewed: the next session gets another connection, to a worker that has
-// opened that session before and has heard nothing in it yet, too; the one in doubt is ended by the
-// other side. While a session is open the connection stays.
+// TestConnectionInDoubtIsRenewed: the next session opens a new connection, even to a worker that
+// has already opened this session. The other side closes the doubtful connection. While a session
+// uses it, the connection stays.
 func TestConnectionInDoubtIsRenewed(t *testing.T) {
 	meshes, peers := cluster(t, 2, nil)
 	layout := dealt(peers, 4)
@@ -43,7 +43,7 @@ func TestConnectionInDoubtIsRenewed(t *testing.T) {
 			t.Fatalf("job %d goes on the connection in doubt", job)
 		}
 		if before != nil {
-			<-before.done // the other side has ended it
+			<-before.done // the other side has closed it
 		}
 		doubt(now)
 		beside := openAll(t, meshes, 1000+job, 0, layout, nil)
@@ -67,8 +67,8 @@ func TestConnectionInDoubtIsRenewed(t *testing.T) {
 	}
 }
 
-// TestDoubtIsHeard: a silence of more than half the time that is allowed is remembered; the signs
-// of life of an idle connection are none.
+// TestDoubtIsHeard: a silence longer than half the limit makes a connection doubtful. The pings of
+// an idle connection are frequent enough.
 func TestDoubtIsHeard(t *testing.T) {
 	inVirtualTime(t, nil, func(int, *Options) {}, func(t *testing.T, a, _ *Port) {
 		out := a.session.outs[1]

@@ -19,10 +19,10 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// secureAll has all tests of connections run with TLS: SUPERSTEP_MESH_TLS=1 go test.
+// secureAll makes all tests of connections use TLS: SUPERSTEP_MESH_TLS=1 go test.
 var secureAll = os.Getenv("SUPERSTEP_MESH_TLS") != ""
 
-// plainly is for tests that look at what is on the wire.
+// plainly skips a test that inspects the bytes on the wire if all connections use TLS.
 func plainly(t *testing.T) {
 	t.Helper()
 	if secureAll {
@@ -45,7 +45,8 @@ func newAuthority(t testing.TB) *authority {
 	return &authority{t, dir}
 }
 
-// files issues a certificate for so many days and returns what trusts the CA of trusted.
+// files issues a certificate for a number of days. It returns the certificate's files with the CA
+// of trusted.
 func (a *authority) files(name string, roles certs.Role, days int, trusted *authority) *certs.Files {
 	a.t.Helper()
 	hosts := []string{"127.0.0.1"}
@@ -64,7 +65,7 @@ func (a *authority) files(name string, roles certs.Role, days int, trusted *auth
 
 func (a *authority) worker() *certs.Files { return a.files("w", certs.Worker, 5, a) }
 
-// shared is the certificate of all workers where all tests have TLS.
+// shared returns the certificate of all workers if all tests use TLS.
 var shared = sync.OnceValue(func() *certs.Files {
 	dir, err := os.MkdirTemp("", "superstep-mesh-")
 	if err == nil {
@@ -86,8 +87,8 @@ var shared = sync.OnceValue(func() *certs.Files {
 	return f
 })
 
-// TestWhoIsLetIn: with TLS no frame goes to, or comes from, who is no worker by its certificate;
-// both ends say why, and it is counted.
+// TestWhoIsLetIn: with TLS, a worker accepts connections only from certified workers, and connects
+// only to certified workers. Both ends report the reason of a refusal, and it is counted.
 func TestWhoIsLetIn(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	worker := ours.worker()
@@ -103,8 +104,8 @@ func TestWhoIsLetIn(t *testing.T) {
 		name     string
 		dialler  *certs.Files
 		listener *certs.Files
-		token    string // of the dialler, if it is another
-		want     string // of the dialler's error; none if it is let in
+		token    string // the dialler's token, if it differs
+		want     string // in the dialler's error; empty if it is accepted
 		count    func(*Stats) uint64
 	}{
 		{"a worker", worker, worker, "", "", nil},
@@ -157,7 +158,7 @@ func TestWhoIsLetIn(t *testing.T) {
 	}
 }
 
-// TestNobodyJoins has diallers without a right certificate knock again and again: none is let in.
+// TestNobodyJoins: many connections of diallers without a valid certificate are all refused.
 func TestNobodyJoins(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	meshes, peers := cluster(t, 1, func(_ int, o *Options) { o.TLS = ours.worker() })
@@ -171,7 +172,7 @@ func TestNobodyJoins(t *testing.T) {
 	if testing.Short() {
 		tries = 60
 	}
-	if text := os.Getenv("SUPERSTEP_TRIES"); text != "" { // 10000 is the long form
+	if text := os.Getenv("SUPERSTEP_TRIES"); text != "" { // use 10000 for a long test
 		var err error
 		if tries, err = strconv.Atoi(text); err != nil {
 			t.Fatal(err)
@@ -193,7 +194,7 @@ func TestNobodyJoins(t *testing.T) {
 		}
 		raw.Close()
 	}
-	// the last may be told before it is counted
+	// the dialler may get the refusal before it is counted
 	for end := time.Now().Add(time.Minute); meshes[0].Stats().WrongCertificate != uint64(tries); runtime.Gosched() {
 		if s := meshes[0].Stats(); time.Now().After(end) {
 			t.Fatalf("%d were refused, expected %d", s.WrongCertificate, tries)
@@ -201,7 +202,7 @@ func TestNobodyJoins(t *testing.T) {
 	}
 }
 
-// TestSecureFrames sends frames of many sizes with TLS, and checks what comes.
+// TestSecureFrames sends frames of many sizes with TLS and checks them.
 func TestSecureFrames(t *testing.T) {
 	files := newAuthority(t).worker()
 	for _, unix := range []bool{false, true} {
@@ -229,8 +230,8 @@ func TestSecureFrames(t *testing.T) {
 	}
 }
 
-// TestRecordsTakeTheirTime: a write takes as long as the other side takes bytes, though no one
-// write is done within patience, and TLS survives that.
+// TestRecordsTakeTheirTime: a write may take longer than patience, as long as the other side
+// accepts some bytes. TLS remains usable.
 func TestRecordsTakeTheirTime(t *testing.T) {
 	files := newAuthority(t).worker()
 	a, b := net.Pipe()
@@ -262,7 +263,7 @@ func TestRecordsTakeTheirTime(t *testing.T) {
 	}
 }
 
-// dripping lets a write end early for a deadline when it is long, as a slow link does.
+// dripping ends long writes early with a deadline error, as on a slow link.
 type dripping struct{ net.Conn }
 
 func (d *dripping) Write(p []byte) (int, error) {
@@ -273,8 +274,8 @@ func (d *dripping) Write(p []byte) (int, error) {
 	return n, errors.Join(err, os.ErrDeadlineExceeded)
 }
 
-// TestMuchSentWantsOtherKeys: a connection with TLS that has carried very much is made anew for the
-// next session.
+// TestMuchSentWantsOtherKeys: after very many bytes, the next session opens a new connection with
+// TLS.
 func TestMuchSentWantsOtherKeys(t *testing.T) {
 	for _, files := range []*certs.Files{nil, newAuthority(t).worker()} {
 		meshes, _, _ := pair(t, func(_ int, o *Options) { o.TLS = files })
@@ -291,8 +292,8 @@ func TestMuchSentWantsOtherKeys(t *testing.T) {
 	}
 }
 
-// TestChangedRecordIsNotDelivered: chunks have no sum of their own with TLS, which ends the
-// connection when a bit has changed on the way.
+// TestChangedRecordIsNotDelivered: with TLS, chunks have no checksum of their own. TLS ends the
+// connection if a bit changes.
 func TestChangedRecordIsNotDelivered(t *testing.T) {
 	files := newAuthority(t).worker()
 	for _, size := range []int{1, 1000, 1 << 20} {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestStatsAdd fails when a field is forgotten.
+// TestStatsAdd fails if Add forgets a field.
 func TestStatsAdd(t *testing.T) {
 	var one, sum Stats
 	v := reflect.ValueOf(&one).Elem()

@@ -7,8 +7,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// TestSumsAsTheyCome: however a payload comes, and wherever its values begin, its sum is the
-// sender's, and that of a twin that hashes block by block.
+// TestSumsAsTheyCome: the receiver's sum equals the sender's, however the payload arrives and
+// wherever its values begin. A simple function that hashes block by block gets the same sum.
 func TestSumsAsTheyCome(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
@@ -46,7 +46,7 @@ func TestSumsAsTheyCome(t *testing.T) {
 	}
 }
 
-// TestSumsNoticeSwappedBlocks: the order of blocks counts.
+// TestSumsNoticeSwappedBlocks: the sum depends on the order of blocks.
 func TestSumsNoticeSwappedBlocks(t *testing.T) {
 	payload := make([]byte, 2*sumBlock)
 	payload[0], payload[sumBlock] = 1, 2

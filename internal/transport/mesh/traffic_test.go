@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// metered is a connection whose bytes arrive at a rate, in pieces, however soon they are written.
+// metered is a connection whose bytes arrive in pieces at a limited rate, however fast they are
+// written.
 type metered struct {
 	net.Conn
 	rate  float64
@@ -40,8 +41,8 @@ func (m *metered) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestTrafficIsMeasured: what came over a network says how long a byte takes, although the sender
-// writes it all at once; short frames and the waits between long ones do not count.
+// TestTrafficIsMeasured: the measured time per byte is that of the network, although the sender
+// writes everything at once. Short frames and the time between long ones are ignored.
 func TestTrafficIsMeasured(t *testing.T) {
 	const rate, each = 1e8, 1 << 20
 	var group sync.WaitGroup
@@ -56,7 +57,7 @@ func TestTrafficIsMeasured(t *testing.T) {
 		}
 	}, func(t *testing.T, a, b *Port) {
 		t.Cleanup(func() {
-			a.session.mesh.Close() // the writer writes no more
+			a.session.mesh.Close() // stop the writer
 			for _, m := range links {
 				close(m.queue)
 			}
@@ -94,7 +95,7 @@ func TestTrafficIsMeasured(t *testing.T) {
 	})
 }
 
-// TestConnectionsCountTogether: two that share a link do not make it seem slower.
+// TestConnectionsCountTogether: two connections that share a link do not make it seem slower.
 func TestConnectionsCountTogether(t *testing.T) {
 	m := &traffic{}
 	m.begin()
@@ -109,13 +110,13 @@ func TestConnectionsCountTogether(t *testing.T) {
 		t.Errorf("%g seconds a byte", both)
 	}
 	m.begin()
-	m.end(0) // it did not come whole
+	m.end(0) // incomplete
 	if m.mean() != both {
 		t.Error("a chunk that did not come counts")
 	}
 }
 
-// TestNothingIsSeenInAHost: no network leads there.
+// TestNothingIsSeenInAHost: traffic between workers of one host is not measured.
 func TestNothingIsSeenInAHost(t *testing.T) {
 	meshes, a, b := pair(t, nil)
 	for range 4 {

@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// stream sends frames of 1 MB over a link that takes delay one way and is as fast as one likes, in
-// virtual time, and returns how long the last half of them took and the window at the end.
+// stream sends frames of 1 MB over a link with the given one-way delay and unlimited rate, in
+// virtual time. It returns the time of the second half of the frames, and the final window.
 func stream(t *testing.T, delay time.Duration, frames int, change func(o *Options), expected func(m *Mesh)) (took time.Duration, window uint64) {
 	var group sync.WaitGroup
 	var links []*late
@@ -25,7 +25,7 @@ func stream(t *testing.T, delay time.Duration, frames int, change func(o *Option
 		}
 	}, func(t *testing.T, a, b *Port) {
 		t.Cleanup(func() {
-			a.session.mesh.Close() // the writer writes no more
+			a.session.mesh.Close() // stop the writer
 			for _, l := range links {
 				close(l.queue)
 			}
@@ -69,9 +69,9 @@ func stream(t *testing.T, delay time.Duration, frames int, change func(o *Option
 	return took, window
 }
 
-// TestWindowsFollowTheWay: over a link of 20 ms a stream goes as fast as a fixed window lets it;
-// where the way is expected to be long the window becomes as large as what comes wants, up to the
-// bound, and as bandwidth x delay at once where that is known.
+// TestWindowsFollowTheWay: over a link of 20 ms, a fixed window limits the rate. If the expected
+// delay is set, the window grows with the traffic up to its bound. If the rate is set too, the
+// window is bandwidth x delay at once.
 func TestWindowsFollowTheWay(t *testing.T) {
 	const delay, frames, least, most = 20 * time.Millisecond, 128, 2 << 20, 16 << 20
 	small := func(o *Options) { o.Window, o.MostWindow, o.Chunk = least, most, 256<<10 }
@@ -101,8 +101,8 @@ func TestWindowsFollowTheWay(t *testing.T) {
 		grown, told)
 }
 
-// TestWideWindowsAreBounded: a partition that takes nothing holds up a sender at the widest window,
-// and two senders at what is to spare.
+// TestWideWindowsAreBounded: two senders fill their windows while the receiving partition is busy.
+// Together, the windows grow by at most Spare.
 func TestWideWindowsAreBounded(t *testing.T) {
 	const least, most, extra, chunk = 256 << 10, 2 << 20, 2 << 20, 64 << 10
 	meshes, peers := cluster(t, 3, func(_ int, o *Options) {
@@ -147,11 +147,11 @@ func TestWideWindowsAreBounded(t *testing.T) {
 	}
 }
 
-// TestMessagesGetWiderWindowsToo: what nobody asks for under a tag stops at the wider window.
+// TestMessagesGetWiderWindowsToo: messages under a tag that nobody receives fill the wider window.
 func TestMessagesGetWiderWindowsToo(t *testing.T) {
 	const least, most, n = 64 << 10, 256 << 10, 16 << 10
 	meshes, all := links(t, 2, func(_ int, o *Options) { o.Window, o.MostWindow = least, most })
-	// its lane is there before the window is wider
+	// the lane exists before the window grows
 	if err := all[0].Send(t.Context(), 1, 7, make([]byte, n)); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// raw is a raw result of so many vertices in partitions, in blocks of 3.
+// raw returns the raw result of a number of vertices in partitions, in blocks of 3.
 func raw[V any](t testing.TB, value func(id int) V, vertices, partitions int) []byte {
 	t.Helper()
 	var out []byte
@@ -30,7 +30,7 @@ func raw[V any](t testing.TB, value func(id int) V, vertices, partitions int) []
 	return out
 }
 
-// storage is that of some partitions.
+// storage returns columns for some of the partitions.
 func storage[V any](vertices, partitions int, here ...int) map[int]kernel.Column {
 	all := map[int]kernel.Column{}
 	for _, p := range here {
@@ -73,7 +73,7 @@ func testBlocks[V any](t *testing.T, value func(id int) V) {
 	}
 }
 
-// TestBlocks compares storage whose type is known at run time with a Column.
+// TestBlocks compares columns whose type is known only at run time with a Column.
 func TestBlocks(t *testing.T) {
 	testBlocks(t, func(id int) float64 { return float64(id) / 3 })
 	testBlocks(t, func(id int) [2]uint8 { return [2]uint8{1, uint8(id)} })
@@ -119,7 +119,7 @@ func TestBlocksRefuse(t *testing.T) {
 	}
 }
 
-// FuzzBlocks: any bytes are borne.
+// FuzzBlocks: any bytes are decoded or refused without a panic.
 func FuzzBlocks(f *testing.F) {
 	f.Add(raw(f, func(id int) int64 { return int64(id) }, 9, 2), raw(f, func(id int) string { return "x" }, 9, 2))
 	f.Fuzz(func(t *testing.T, numbers, texts []byte) {

@@ -55,7 +55,7 @@ func TestMessagesSurvive(t *testing.T) {
 func TestTypesThatWouldLoseSomethingAreRefused(t *testing.T) {
 	type hidden struct {
 		Shown string
-		//lint:ignore U1000 it is there to be refused
+		// it must be refused
 		hidden int
 	}
 	refused := func(name string, err error) {
@@ -84,7 +84,7 @@ func TestAppendWantsItsOwnType(t *testing.T) {
 	}
 }
 
-// bombs are what kills or bloats an unguarded decoder.
+// bombs make an unguarded decoder crash or use much memory.
 var bombs = map[string][]byte{
 	"array of 2^31":      {0xdd, 0x80, 0, 0, 0},
 	"map of 2^31":        {0xdf, 0x80, 0, 0, 0},

@@ -29,14 +29,14 @@ func checkSize[M any](t *testing.T, tolerance float64, messages ...M) {
 			t.Fatal(err)
 		}
 		got := size(reflect.ValueOf(messages).Index(i))
-		want := len(b) - 1 // without the head of the frame's list
+		want := len(b) - 1 // without the length of the frame's list
 		if math.Abs(float64(got-want)) > tolerance*float64(want) {
 			t.Errorf("%T %.80v: size %d, encoded %d", messages[i], messages[i], got, want)
 		}
 	}
 }
 
-// TestSizer tells the sizes of messages as they are encoded.
+// TestSizer compares estimated sizes with encoded messages.
 func TestSizer(t *testing.T) {
 	checkSize(t, 0, "", "a", strings.Repeat("x", 31), strings.Repeat("x", 32),
 		strings.Repeat("x", 300), strings.Repeat("x", 70_000))

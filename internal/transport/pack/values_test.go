@@ -17,7 +17,7 @@ func newValues[V any]() (Values, error) {
 	return NewValues(reflect.TypeFor[V](), mem.PointerFree[V]())
 }
 
-// appendBlock appends a block of values of their type's encoding.
+// appendBlock appends a block of values in the encoding of their type.
 func appendBlock[V any](b []byte, partition, first int, values ...V) ([]byte, error) {
 	c, err := newValues[V]()
 	if err != nil {
@@ -26,7 +26,8 @@ func appendBlock[V any](b []byte, partition, first int, values ...V) ([]byte, er
 	return c.AppendBlock(b, partition, first, &kernel.Vec[V]{Data: values})
 }
 
-// values are carried in blocks of a few, dealt to partitions, and arrive in pieces of a few bytes.
+// carry encodes values in small blocks, in partitions in turn, and decodes them in pieces of a few
+// bytes.
 func carry[V any](t *testing.T, partitions int, values ...V) []V {
 	t.Helper()
 	var b []byte
@@ -85,8 +86,8 @@ func TestValuesSurvive(t *testing.T) {
 	}
 }
 
-// TestColumnRefuses bytes that are no blocks of its values: what a master of another version may
-// send.
+// TestColumnRefuses has bytes that are not blocks of the values' type. A master of another version
+// might send them.
 func TestColumnRefuses(t *testing.T) {
 	block := func(partition, first int, values ...uint32) []byte {
 		b, err := appendBlock(nil, partition, first, values...)
@@ -122,7 +123,7 @@ func TestColumnRefuses(t *testing.T) {
 	}
 }
 
-// TestGaps: blocks leave out vertices that are no more.
+// TestGaps: blocks leave out removed vertices.
 func TestGaps(t *testing.T) {
 	block := func(partition, first int, values ...uint32) []byte {
 		b, err := appendBlock(nil, partition, first, values...)
@@ -162,7 +163,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// TestValueTypes describes types by what their encoding depends on.
+// TestValueTypes: the description of a type has everything that its encoding depends on.
 func TestValueTypes(t *testing.T) {
 	type list struct {
 		Next *list
