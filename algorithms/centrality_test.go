@@ -159,7 +159,7 @@ func TestCentralitiesOnACluster(t *testing.T) {
 		programtest.Same(t, here, there, algorithms.MIS{}, superstep.Options{})
 		for g, want := range map[*superstep.Graph]string{
 			here:  "superstep 0: a source is the vertex 1000: the graph has the vertices 0 to 127",
-			there: "PageRank: parameter sources: element 2 of 2: the graph has no vertex with handle 1000",
+			there: "PageRank: parameter sources: element 2 of 2: the graph has no vertex with VertexID 1000",
 		} {
 			_, err := superstep.Run(t.Context(), g,
 				algorithms.PageRank{Sources: []pregel.VertexID{0, 1000}})

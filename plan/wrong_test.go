@@ -74,7 +74,7 @@ func (s selfish) Plan() pregel.Plan { return plan.Phase(s) }
 func TestPlanOfItself(t *testing.T) {
 	g, err := superstep.Load(t.Context(), "star:vertices=3", superstep.LoadOptions{})
 	g = open(t, g, err)
-	const want = "selfish: a phase has no plan of its own: use plan.Sequence"
+	const want = "selfish: a phase must not have a plan: use plan.Sequence"
 	if _, err := superstep.Run(t.Context(), g, selfish{}); err == nil ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("the error is %v, expected %s", err, want)
@@ -105,7 +105,7 @@ func TestWrongPlans(t *testing.T) {
 	for want, p := range map[string]pregel.Plan{
 		"plan.Repeat: the condition is nil":        plan.Repeat(nil),
 		"plan.Repeat: there is no phase to repeat": plan.Repeat(func(*plan.Round) bool { return false }, pregel.Plan{}),
-		"wrongPlan: round 0 of plan.Repeat ran no phase: it would go on for ever": plan.Repeat(func(*plan.Round) bool { return false },
+		"wrongPlan: round 0 of plan.Repeat ran no phase: it would never end": plan.Repeat(func(*plan.Round) bool { return false },
 			plan.Choose(func(*plan.Round) bool { return true }, pregel.Plan{}, plan.Phase(add{}))),
 		"program wrongPlan, condition of plan.Choose, before any phase: aggregator most is not listed": plan.Choose(
 			func(r *plan.Round) bool { return most.Value(r) > 0 }, plan.Phase(add{}),
@@ -115,7 +115,7 @@ func TestWrongPlans(t *testing.T) {
 			plan.Phase(costly{pregel.Out}), plan.Phase(costly{pregel.In})),
 		"two columns are named half":                                    plan.Sequence(plan.Phase(add{}), plan.Phase(twice{})),
 		"plan.Choose: the condition is nil":                             plan.Sequence(plan.Choose(nil, pregel.Plan{}, pregel.Plan{})),
-		"halving: a phase has no plan of its own: use plan.Sequence":    plan.Phase(halving{}),
+		"halving: a phase must not have a plan: use plan.Sequence":      plan.Phase(halving{}),
 		"program failing, vertex 0, superstep 0: no 0":                  plan.Phase(failing{}),
 		"other: the method Combiner() pregel.Combiner[bool] is missing": plan.Phase(other{}),
 		"program wrongPlan, condition of plan.Repeat: what":             plan.Repeat(func(*plan.Round) bool { panic("what") }, plan.Phase(add{})),

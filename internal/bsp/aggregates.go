@@ -44,11 +44,11 @@ func (a Aggregates) Encode(out []byte, cells []kernel.Cell) ([]byte, error) {
 func (a Aggregates) Decode(data []byte, into []kernel.Cell) error {
 	for _, one := range a.All {
 		if len(data) < 4 {
-			return fmt.Errorf("aggregator %s: nothing came", one.Name)
+			return fmt.Errorf("aggregator %s: no value received", one.Name)
 		}
 		n := int(binary.LittleEndian.Uint32(data))
 		if data = data[4:]; n > len(data) {
-			return fmt.Errorf("aggregator %s: %d bytes of %d came", one.Name, len(data), n)
+			return fmt.Errorf("aggregator %s: received %d bytes of %d", one.Name, len(data), n)
 		}
 		if err := into[one.Number].Decode(data[:n], pack.IntoValue); err != nil {
 			return fmt.Errorf("aggregator %s: %w", one.Name, err)
@@ -56,7 +56,7 @@ func (a Aggregates) Decode(data []byte, into []kernel.Cell) error {
 		data = data[n:]
 	}
 	if len(data) > 0 {
-		return fmt.Errorf("%d bytes more than the aggregators of the program", len(data))
+		return fmt.Errorf("%d bytes after the last aggregator of the program", len(data))
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (d *Driver) GoOn(m *checkpoint.Manifest, facts []*Facts) error {
 		all.forked = fmt.Sprintf("from the checkpoint before superstep %d of another run: %s",
 			m.Superstep, differs)
 		if !d.options.Fork {
-			return fmt.Errorf("%s: the checkpoint before superstep %d is of another run: %s; --fork, in Go CheckpointOptions.Fork, goes on all the same",
+			return fmt.Errorf("%s: the checkpoint before superstep %d is of another run: %s; to continue all the same, use --fork, in Go CheckpointOptions.Fork",
 				d.name, m.Superstep, differs)
 		}
 		if d.options.Log != nil {
@@ -35,7 +35,7 @@ func (d *Driver) GoOn(m *checkpoint.Manifest, facts []*Facts) error {
 	}
 	for _, f := range facts {
 		if f.Standing == nil || f.Standing.Superstep != m.Superstep {
-			return fmt.Errorf("%s: a process has not taken up the checkpoint before superstep %d",
+			return fmt.Errorf("%s: a process has not restored the checkpoint before superstep %d",
 				d.name, m.Superstep)
 		}
 		all.Add(f.Standing)
@@ -43,7 +43,7 @@ func (d *Driver) GoOn(m *checkpoint.Manifest, facts []*Facts) error {
 	}
 	if vertices, arcs := d.loadedVertices, d.loadedArcs; all.Print != m.Graph.Print ||
 		vertices != m.Graph.Vertices || arcs != m.Graph.Arcs {
-		return fmt.Errorf("%s: the graph is another than the checkpoint was made on: found %d vertices and %d arcs, checksum %x, expected %d and %d, %x",
+		return fmt.Errorf("%s: the checkpoint was made on another graph: found %d vertices and %d arcs, checksum %x, expected %d and %d, %x",
 			d.name, vertices, arcs, all.Print, m.Graph.Vertices, m.Graph.Arcs, m.Graph.Print)
 	}
 	d.from, d.standing = m, all

@@ -28,14 +28,14 @@ func forced(p *Program, o *Options, f *Facts) (delivery.Choice, error) {
 	ordered := o.Deterministic && f.Ordered
 	switch d := o.Delivery; {
 	case ordered && !flat:
-		return 0, GridError(fmt.Sprintf("a deterministic run with %s cannot be had in a grid of %v: use a grid of %v", what, f.Load.Grid, use))
+		return 0, GridError(fmt.Sprintf("a deterministic run with %s is not possible in a grid of %v: use a grid of %v", what, f.Load.Grid, use))
 	case ordered && d != delivery.ChooseAuto && !d.Allows(delivery.Pull):
 		// Only a pull combines the messages of a vertex in the order of their senders.
-		return 0, fmt.Errorf("a deterministic run with %s pulls: delivery %v cannot be had", what,
-			d)
+		return 0, fmt.Errorf("a deterministic run with %s must pull: delivery %v is not possible",
+			what, d)
 	case ordered && o.Uncombined:
 		return 0,
-			fmt.Errorf("a deterministic run with %s pulls: messages cannot be pushed uncombined",
+			fmt.Errorf("a deterministic run with %s must pull: messages cannot be uncombined",
 				what)
 	case ordered:
 		return delivery.ChoosePull, nil
@@ -47,12 +47,12 @@ func forced(p *Program, o *Options, f *Facts) (delivery.Choice, error) {
 	case flat:
 		return d, nil
 	case d == delivery.ChooseNaive || d == delivery.ChooseMirrored:
-		return 0, GridError(fmt.Sprintf("delivery %v cannot be had in a grid of %v: use push, or a grid of %v", d, f.Load.Grid, use))
+		return 0, GridError(fmt.Sprintf("delivery %v is not possible in a grid of %v: use push, or a grid of %v", d, f.Load.Grid, use))
 	case list && d != delivery.ChooseAuto && d != delivery.ChoosePush:
-		return 0, GridError(fmt.Sprintf("%s is pushed in a grid of %v: delivery %v cannot be had, but in a grid of %v", what, f.Load.Grid, d, use))
+		return 0, GridError(fmt.Sprintf("%s always pushes in a grid of %v: for delivery %v use a grid of %v", what, f.Load.Grid, d, use))
 	case d == delivery.ChooseRingPull && !f.Load.AnyOne:
 		if o.Deterministic {
-			return 0, errors.New("delivery ring takes any one message, and a deterministic run always the same: use delivery pull")
+			return 0, errors.New("delivery ring takes any one message, but a deterministic run must always take the same: use delivery pull")
 		}
 		return 0, fmt.Errorf("delivery ring takes any one message, which is not enough for %s: use delivery pull", what)
 	case list || o.Uncombined:

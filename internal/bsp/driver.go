@@ -200,7 +200,7 @@ func (d *Driver) Refit(facts []*Facts) error {
 	absent := first.Absent
 	for _, f := range facts[1:] {
 		if len(f.Ways) != len(first.Ways) {
-			return fmt.Errorf("%s: the processes do not agree about its direction", d.name)
+			return fmt.Errorf("%s: the processes have different directions of messages", d.name)
 		}
 		absent += f.Absent
 		loads[0].Add(&f.Load)
@@ -388,7 +388,7 @@ func (d *Driver) balance(reports []*Report) error {
 	d.accounts = d.accounts[:0]
 	for i, p := range reports {
 		if p == nil || p.Partition.Partition != i {
-			return fmt.Errorf("superstep %d: nothing was heard of partition %d",
+			return fmt.Errorf("superstep %d: no report from partition %d",
 				d.c.command.Superstep, i)
 		}
 		d.accounts = append(d.accounts, p.Account)

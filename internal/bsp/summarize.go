@@ -45,7 +45,7 @@ func (d *Driver) summarize(ctx context.Context, p Partitions, next int) error {
 	d.summary = new(trace.Summary)
 	for i, r := range reports {
 		if r.Summary == nil {
-			return fmt.Errorf("%s: partition %d said nothing of its values", d.name, i)
+			return fmt.Errorf("%s: partition %d sent no summary", d.name, i)
 		}
 		d.summary.Merge(r.Summary)
 	}

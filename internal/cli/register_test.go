@@ -88,7 +88,7 @@ func TestProgramsThatCannotBeRegistered(t *testing.T) {
 				pregel.Erase(combinerless{})), engine.Register("y", pregel.Erase[int64, int64](nil)),
 			engine.Register("z", pregel.Erase((*nested)(nil))),
 		}, []string{
-			`program "x": combinerless: the method Combiner() pregel.Combiner[int64] is missing; or wrap a program of all messages in pregel.List`,
+			`program "x": combinerless: the method Combiner() pregel.Combiner[int64] is missing; or wrap a list program in pregel.List`,
 			`program "y": the program is nil`, `program "z": the program is nil`,
 		}},
 		{"tags", []pregel.Registered{
@@ -106,7 +106,7 @@ func TestProgramsThatCannotBeRegistered(t *testing.T) {
 			pregel.Erase(listing{})), engine.Register("y", pregel.Erase(nested{}))}, []string{
 			`program "x": field Sources: parameter "sources": a field of type [][]pregel.VertexID cannot be a parameter, only strings, booleans, numbers, time.Duration, pregel.VertexID and slices of these can`,
 			`program "x": field Weights: parameter "weights": a field of type map[string]int cannot be a parameter, only strings, booleans, numbers, time.Duration, pregel.VertexID and slices of these can`,
-			`program "y": field Inner: the parameters of an embedded struct are not found: name its fields here`,
+			`program "y": field Inner: parameters in an embedded struct are not found: declare its fields here`,
 		}},
 		{"defaults", []pregel.Registered{engine.Register("x", pregel.Erase(defaults{}))}, []string{
 			`program "x": field Limit: parameter "limit": the default: found 128, expected -128 to 127`,

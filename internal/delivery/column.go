@@ -175,13 +175,13 @@ func Decode(e Encoding, count, n int, presence []byte, words []uint64) error {
 	switch e {
 	case All:
 		if count != n || len(presence) != 0 {
-			return fmt.Errorf("column: all %d present, and %d said", n, count)
+			return fmt.Errorf("column: encoding all for %d vertices, but a count of %d", n, count)
 		}
 		bitmap.Fill(words, n)
 		return nil
 	case Bitmap:
 		if len(presence) != 8*bitmap.Words(n) {
-			return fmt.Errorf("column: a bitmap of %d bytes for %d", len(presence), n)
+			return fmt.Errorf("column: a bitmap of %d bytes for %d vertices", len(presence), n)
 		}
 		got = bitmap.Count(words[:copy(words, wire.Slice[uint64](presence))])
 		if n&63 != 0 && words[n>>6]>>(n&63) != 0 {
@@ -196,7 +196,7 @@ func Decode(e Encoding, count, n int, presence []byte, words []uint64) error {
 		return fmt.Errorf("column: encoding %d", e)
 	}
 	if got != count {
-		return fmt.Errorf("column: %d present, and %d said", got, count)
+		return fmt.Errorf("column: found %d vertices, expected %d", got, count)
 	}
 	return nil
 }
@@ -205,12 +205,12 @@ func decodeSparse(n int, b []byte, words []uint64) (int, error) {
 	got, next := 0, int64(0)
 	for len(b) > 0 {
 		if len(b) < 6 {
-			return 0, fmt.Errorf("column: positions end in the middle")
+			return 0, fmt.Errorf("column: truncated positions")
 		}
 		run := int64(binary.LittleEndian.Uint16(b)) << 16
 		count := int(binary.LittleEndian.Uint16(b[2:])) + 1
 		if b = b[4:]; len(b) < 2*count {
-			return 0, fmt.Errorf("column: positions end in the middle")
+			return 0, fmt.Errorf("column: truncated positions")
 		}
 		for k := range count {
 			i := run | int64(binary.LittleEndian.Uint16(b[2*k:]))

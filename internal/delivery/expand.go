@@ -118,8 +118,8 @@ func (x *Exchange) Expand(
 			from.superstep, from.received = x.superstep, 0
 		}
 		if part >= parts || from.received>>part&1 != 0 {
-			return fmt.Errorf("from partition %d: part %d of %d of a column, not once", in.From,
-				part, parts)
+			return fmt.Errorf("from partition %d: part %d of %d of a column is invalid or repeated",
+				in.From, part, parts)
 		}
 		from.received |= 1 << part
 		if err := x.checkValues(in, traits); err != nil {

@@ -29,7 +29,7 @@ func TestAggregatesThatCannotTravelAreRefused(t *testing.T) {
 	}
 	_, err = p.Codec()
 	if err == nil || !strings.Contains(err.Error(),
-		"aggregator average: values of type engine_test.hidden cannot travel between processes: field sum") {
+		"aggregator average: values of type engine_test.hidden cannot be encoded: field sum") {
 		t.Error(err)
 	}
 }

@@ -36,7 +36,7 @@ func checkDeclared(t reflect.Type) (problems []error) {
 		name, tagged := f.Tag.Lookup("param")
 		if !tagged {
 			if f.Anonymous && len(Parameters(reflect.Zero(f.Type).Interface())) > 0 {
-				refuse("the parameters of an embedded struct are not found: name its fields here")
+				refuse("parameters in an embedded struct are not found: declare its fields here")
 			}
 			continue
 		}

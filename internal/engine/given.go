@@ -24,7 +24,7 @@ func given(sample, program any, zero []string, label LabelOf) (map[string]string
 	}
 	if v.Kind() != reflect.Struct {
 		if !same(from, v) {
-			return nil, fmt.Errorf("%s: only a program that is a struct has parameters, and can be another than was registered", Name(program))
+			return nil, fmt.Errorf("%s: it differs from the registered program: only a struct has parameters that may differ", Name(program))
 		}
 		return map[string]string{}, nil
 	}
@@ -37,7 +37,7 @@ func given(sample, program any, zero []string, label LabelOf) (map[string]string
 		p, ok := parameters[i]
 		switch {
 		case !ok && !same(from.Field(i), f):
-			return nil, fmt.Errorf("%s: field %s is no parameter (it has no param tag), and is not what it was when the program was registered: a cluster cannot be told of it",
+			return nil, fmt.Errorf("%s: field %s has no param tag and differs from the registered program: only parameters are sent to a cluster",
 				Name(program), v.Type().Field(i).Name)
 		case !ok, isZero(f) && (p.NotZero || p.completes() && !slices.Contains(zero, p.Name)):
 			// the default

@@ -80,11 +80,11 @@ func TestGiven(t *testing.T) {
 		}
 	}
 	for want, p := range map[string]any{
-		"field Extra is no parameter":                                              filled{Extra: []int{2}},
-		"field hidden is no parameter":                                             filled{Extra: []int{1}, hidden: map[string]int{"a": 1}},
-		"parameter source: the graph has no vertex with handle 9":                  filled{Source: 9, Extra: []int{1}},
-		"parameter sources: element 2 of 3: the graph has no vertex with handle 9": filled{Sources: []pregel.VertexID{1, 9, 2}, Extra: []int{1}},
-		"filled: the program is nil":                                               (*filled)(nil),
+		"field Extra has no param tag":                                               filled{Extra: []int{2}},
+		"field hidden has no param tag":                                              filled{Extra: []int{1}, hidden: map[string]int{"a": 1}},
+		"parameter source: the graph has no vertex with VertexID 9":                  filled{Source: 9, Extra: []int{1}},
+		"parameter sources: element 2 of 3: the graph has no vertex with VertexID 9": filled{Sources: []pregel.VertexID{1, 9, 2}, Extra: []int{1}},
+		"filled: the program is nil":                                                 (*filled)(nil),
 	} {
 		if _, _, err := registered.Given(p, nil, label); err == nil ||
 			!strings.Contains(err.Error(), want) {
@@ -194,10 +194,10 @@ func TestPrivateColumns(t *testing.T) {
 		column  string
 		want    string
 	}{
-		{own{}, "mine", `own: column "mine" is the program's own, and begins with zero: it has none that can be filled`},
-		{own{}, "cost", `own: column "cost" is the program's own, and begins with zero: it has none that can be filled`},
+		{own{}, "mine", `own: column "mine" is private to the program, and no other column can be filled`},
+		{own{}, "cost", `own: column "cost" is private to the program, and no other column can be filled`},
 		{own{}, "other", `own: its Traits lists no column "other"`},
-		{guarded{}, "mine", `guarded: column "mine" is the program's own, and begins with zero: those that can be filled are input`},
+		{guarded{}, "mine", `guarded: column "mine" is private to the program: the columns that can be filled are input`},
 		{guarded{}, "other", `guarded: its Traits lists no column "other", only input`},
 		{guarded{}, "input", ""},
 	} {

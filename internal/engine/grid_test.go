@@ -26,11 +26,11 @@ func TestWhatGridsRefuse(t *testing.T) {
 	g := s.loadAs(t, twoByTwo, edges.Unweighted)
 	ranks := algorithms.PageRank{Damping: 0.85, Iterations: 3}
 	refused(t, g, ranks, engine.Options{Deterministic: true},
-		"combiner Sum[float64] cannot be had in a grid of 2x2: use a grid of 4x1")
+		"combiner Sum[float64] is not possible in a grid of 2x2: use a grid of 4x1")
 	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseNaive},
-		"delivery naive cannot be had in a grid of 2x2: use push, or a grid of 4x1")
+		"delivery naive is not possible in a grid of 2x2: use push, or a grid of 4x1")
 	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseMirrored},
-		"delivery mirrored cannot be had in a grid of 2x2")
+		"delivery mirrored is not possible in a grid of 2x2")
 	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseRingPull},
 		"not enough for combiner Sum[float64]", "use delivery pull")
 	refused(t, g, algorithms.BFS{},

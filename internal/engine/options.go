@@ -121,9 +121,9 @@ func (o Options) validate() error {
 	refuse(o.SuperstepTimeout < 0, "a limit of %v for a superstep: expected 0, for none, or more",
 		o.SuperstepTimeout)
 	refuse(!o.Delivery.Valid(), "there is no delivery %d", o.Delivery)
-	refuse(!o.Encoding.Valid(), "there is no encoding %d that can be asked for", o.Encoding)
+	refuse(!o.Encoding.Valid(), "there is no encoding %d for columns", o.Encoding)
 	refuse(o.Uncombined && !o.Delivery.Allows(delivery.Naive),
-		"uncombined messages are pushed, one by one: delivery %v cannot be had, use push or auto",
+		"uncombined messages are pushed one by one: delivery %v is not possible, use push or auto",
 		o.Delivery)
 	return errors.Join(errs...)
 }

@@ -201,7 +201,7 @@ func textOfOne(f reflect.Value, label LabelOf) (string, error) {
 	case f.Type() == vertexType:
 		input, found := label(pregel.VertexID(f.Uint()))
 		if !found {
-			return "", fmt.Errorf("the graph has no vertex with handle %d", f.Uint())
+			return "", fmt.Errorf("the graph has no vertex with VertexID %d", f.Uint())
 		}
 		return strconv.FormatUint(input, 10), nil
 	case f.Type() == durationType:
@@ -217,7 +217,7 @@ func textOfOne(f reflect.Value, label LabelOf) (string, error) {
 	case f.Kind() == reflect.String:
 		return f.String(), nil
 	default:
-		return "", errors.New("it has no text")
+		return "", errors.New("it has no text form")
 	}
 }
 

@@ -71,7 +71,7 @@ func (j *Job) before(ctx context.Context) (bsp.Outcome, []float64, error) {
 		j.shareColumns() // otherwise they are in the checkpoint
 	} else if from.Plan == nil || from.Plan.Program != j.name {
 		return bsp.Outcome{}, nil,
-			fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s",
+			fmt.Errorf("the checkpoint before superstep %d is from another plan than that of %s",
 				from.Superstep, j.name)
 	} else {
 		w.From = from.Manifest
@@ -168,7 +168,7 @@ func (j *Job) fitsBase() error {
 	for _, r := range j.runners {
 		if p := j.options.Shared.base(r.loaded.Index); p != nil && j.methods.traits.NonNegative &&
 			p.changed.Partition.LeastWeight() < 0 {
-			return fmt.Errorf("%s: a phase before it has added an edge of weight %g: no weight may be negative", j.name, p.changed.Partition.LeastWeight())
+			return fmt.Errorf("%s: an earlier phase has added an edge of weight %g: no weight may be negative", j.name, p.changed.Partition.LeastWeight())
 		}
 	}
 	return nil

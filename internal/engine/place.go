@@ -93,7 +93,7 @@ func (r *runner) bind(size int) error {
 	}
 	r.traits = r.kernel.Traits()
 	if b.Monotone && !r.traits.Monotone {
-		return fmt.Errorf("a monotone program wants a combiner that keeps the better message, such as Min or MinPlus: not %s",
+		return fmt.Errorf("a monotone program needs a combiner that keeps the better message, such as Min or MinPlus: not %s",
 			r.job.methods.Combiner)
 	}
 	return nil

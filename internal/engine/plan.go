@@ -31,7 +31,7 @@ func planOf(step plans.Step) Plan {
 	if step.Kind == plans.Phase {
 		// its Plan is not called: it may be the one that makes this phase
 		if _, ok := step.Phase.Program.(Planned); ok {
-			p.Err = fmt.Errorf("%s: a phase has no plan of its own: use plan.Sequence",
+			p.Err = fmt.Errorf("%s: a phase must not have a plan: use plan.Sequence",
 				Name(step.Phase.Program))
 		} else {
 			p.phase, p.Err = NewProgram(step.Phase)
@@ -92,7 +92,7 @@ func (p *Plan) Walk(ctx context.Context, w *Walk) (sum bsp.Outcome, goOn bool, e
 	err = w.plan(p, 0)
 	kept := len(w.kept())
 	if err == nil && w.sum.Ended.Complete() && w.phases < kept {
-		err = fmt.Errorf("%s: the checkpoint before superstep %d was made after %d phases, and here the plan has %d: it has taken another way",
+		err = fmt.Errorf("%s: the checkpoint before superstep %d was made after %d phases, but now the plan has run %d: it has taken another path",
 			w.Program, w.From.Superstep, kept, w.phases)
 	}
 	return w.sum, w.From != nil && w.sum.Ended.Complete() && w.phases == kept, err
@@ -138,7 +138,7 @@ func (w *Walk) repeat(p *Plan, first int) error {
 			return err
 		}
 		if w.phases == before {
-			return fmt.Errorf("%s: round %d of plan.Repeat ran no phase: it would go on for ever",
+			return fmt.Errorf("%s: round %d of plan.Repeat ran no phase: it would never end",
 				w.Program, number)
 		}
 	}
@@ -192,7 +192,7 @@ func (w *Walk) run(i int) (*Ran, error) {
 	if w.phases < len(kept) {
 		was := kept[w.phases]
 		if program.Name() != was.Program {
-			return nil, fmt.Errorf("the checkpoint was made after %s, and here %s runs: the plan has taken another way",
+			return nil, fmt.Errorf("the checkpoint was made after %s, but now %s runs: the plan has taken another path",
 				was.Program, program.Name())
 		}
 		w.ended(was)

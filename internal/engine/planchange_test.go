@@ -379,5 +379,5 @@ func TestPhasesLeaveWhatTheNextDoesNotTake(t *testing.T) {
 	c := changer{messages: combiners.Sum[uint64]()}
 	wantError(t, on(t, "0>1:2 1>2:3"),
 		pregel.Program[uint64, uint64](wary{seer{c}, plan.Phase(lightening{c})}), 2,
-		"wary: a phase before it has added an edge of weight -1: no weight may be negative")
+		"wary: an earlier phase has added an edge of weight -1: no weight may be negative")
 }

@@ -39,10 +39,10 @@ func (m *methods) Column(name string) (kernel.Property, error) {
 		return *found, nil
 	case private && others == "":
 		return kernel.Property{},
-			fmt.Errorf("%s: column %.150q is the program's own, and begins with zero: it has none that can be filled", program, name)
+			fmt.Errorf("%s: column %.150q is private to the program, and no other column can be filled", program, name)
 	case private:
 		return kernel.Property{},
-			fmt.Errorf("%s: column %.150q is the program's own, and begins with zero: those that can be filled are %s", program, name, others)
+			fmt.Errorf("%s: column %.150q is private to the program: the columns that can be filled are %s", program, name, others)
 	case others == "":
 		return kernel.Property{}, fmt.Errorf("%s: its Traits lists no column %.150q", program, name)
 	default:

@@ -123,7 +123,7 @@ func methodsOf(p Erased) (*methods, error) {
 	case m.List && m.byBlock() != "":
 		return nil, fmt.Errorf("%s: a list program has no %s", name, m.byBlock())
 	case !m.List && !m.Has("Combiner"):
-		return nil, fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a program of all messages in pregel.List", name, p.Message)
+		return nil, fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a list program in pregel.List", name, p.Message)
 	case m.Has("Output") && m.Has("OutputLabels"):
 		return nil, fmt.Errorf("%s: Output and OutputLabels do the same: a program has one of them",
 			name)
@@ -131,10 +131,10 @@ func methodsOf(p Erased) (*methods, error) {
 		return nil, fmt.Errorf("%s: InputIDs is for values of type uint64", name)
 	case t.Mutates && m.byBlock() != "":
 		return nil,
-			fmt.Errorf("%s: a program that changes the graph has no %s, in which no vertex asks",
+			fmt.Errorf("%s: a program that changes the graph cannot have %s (for 64 vertices)",
 				name, m.byBlock())
 	case t.Mutates && m.Has("Resend"):
-		return nil, fmt.Errorf("%s: a program that changes the graph has no Resend: what it sent went along the edges of before", name)
+		return nil, fmt.Errorf("%s: a program that changes the graph cannot have Resend: its messages crossed edges that may be gone", name)
 	case !t.Mutates && m.Has("Resolve"):
 		return nil, fmt.Errorf("%s: Resolve is for programs that change the graph: the trait Mutates is missing", name)
 	case t.CreateOnMessage && !t.Mutates:
@@ -151,7 +151,7 @@ func methodsOf(p Erased) (*methods, error) {
 		return nil, fmt.Errorf("%s: Direction is %v, want pregel.Out, pregel.In, pregel.Both or pregel.Either", name, t.Direction)
 	case t.Direction == pregel.Either && m.byBlock() != "":
 		return nil,
-			fmt.Errorf("%s: a program of direction either has no %s, whose messages go one way",
+			fmt.Errorf("%s: a program of direction either cannot have %s: messages go one way",
 				name, m.byBlock())
 	}
 	if planned != nil {
@@ -174,7 +174,7 @@ func methodsOf(p Erased) (*methods, error) {
 		if a.Name == trace.GroupsName && (m.Group || m.Number) || (a.Name == trace.TopName ||
 			a.Name == trace.TopByName) && m.Score || a.Name == trace.ReachedName && m.Reached {
 			return nil,
-				fmt.Errorf("%s: an aggregator is named %s, as is what reports say of the values",
+				fmt.Errorf("%s: an aggregator is named %s, which is a name in reports",
 					name, a.Name)
 		}
 		m.aggregates = append(m.aggregates, a)
@@ -231,7 +231,7 @@ func (m *methods) validate() error {
 func (m *methods) bound() (int, error) {
 	n := m.traits.MaxSupersteps
 	if n < 0 {
-		return 0, fmt.Errorf("MaxSupersteps is %d, want how many there are at most, or 0 if that is not known", n)
+		return 0, fmt.Errorf("MaxSupersteps is %d, want the largest number of supersteps, or 0 if unknown", n)
 	}
 	return n, nil
 }

@@ -86,7 +86,7 @@ func (r *pusher) pushBlock(ctx context.Context, from *column, b *graph.Block, re
 	}
 	a, err := r.part.SendersView(ctx, b)
 	if err != nil {
-		return fmt.Errorf("turning the lists to their senders: %w", err)
+		return fmt.Errorf("making lists by sender: %w", err)
 	}
 	edges := from.delivering.edges
 	if t := r.light.thinned(); t != nil {

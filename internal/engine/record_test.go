@@ -194,7 +194,7 @@ func TestTheLimitOfSuperstepsIsTold(t *testing.T) {
 			t.Errorf("limits %d and %d: found %d, %v", c.users, c.programs, most, err)
 		}
 	}
-	const text = "limited: MaxSupersteps is -1, want how many there are at most, or 0 if that is not known"
+	const text = "limited: MaxSupersteps is -1, want the largest number of supersteps, or 0 if unknown"
 	if _, err := engine.NewJob(t.Context(), kronecker(t, 2), pregel.Erase(limited{most: -1}),
 		engine.Options{}); err == nil || err.Error() != text {
 		t.Errorf("the error is %v, want %s", err, text)

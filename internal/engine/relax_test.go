@@ -171,5 +171,5 @@ func TestAMonotoneProgramWantsACombinerThatKeepsTheBetter(t *testing.T) {
 	w := on(t, "0>1")
 	p := relaxMonotone[uint32]{relax[uint32]{combiner: combiners.Sum[uint32]()}}
 	wantError(t, w, pregel.Program[uint32, uint32](p), 1,
-		"a monotone program wants a combiner that keeps the better message, such as Min or MinPlus: not Sum[uint32]")
+		"a monotone program needs a combiner that keeps the better message, such as Min or MinPlus: not Sum[uint32]")
 }

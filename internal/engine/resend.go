@@ -51,7 +51,7 @@ func (r *saver) resend(superstep int) error {
 	case wrong != nil:
 		return wrong
 	case t.Settle() != sends:
-		return fmt.Errorf("%s: Resend has sent to single vertices: it sends to all neighbours alone", r.job.name)
+		return fmt.Errorf("%s: Resend has sent to single vertices: it may only send to all neighbours", r.job.name)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (r *saver) resendWord(t *thread, w int) error {
 			if k := bits.TrailingZeros64(odd); sent[i]>>k&1 != 0 {
 				did = "sends"
 			}
-			return fmt.Errorf("%s: Resend of vertex %d %s, other than it did in the superstep before", r.job.name, r.label(r.part.Global(uint32(w<<6+bits.TrailingZeros64(odd)))), did)
+			return fmt.Errorf("%s: Resend of vertex %d %s, unlike the vertex in the previous superstep", r.job.name, r.label(r.part.Global(uint32(w<<6+bits.TrailingZeros64(odd)))), did)
 		}
 	}
 	t.Store(w, sent[0], sent[1])

@@ -265,7 +265,7 @@ func TestResendThatLies(t *testing.T) {
 	}{
 		{"the truth", "", relaying{}.send, false},
 		{"another message", "sends other messages than were sent", func(v *pregel.Vertex[int64, int64]) { v.SendToAllNeighbors(v.Value()) }, true},
-		{"nothing", "sends nothing, other than it did in the superstep before", func(v *pregel.Vertex[int64, int64]) {}, false},
+		{"nothing", "sends nothing, unlike the vertex in the previous superstep", func(v *pregel.Vertex[int64, int64]) {}, false},
 		{"to one", "Resend has sent to single vertices", func(v *pregel.Vertex[int64, int64]) { relaying{}.send(v); v.Send(v.ID(), 1) }, false},
 		{"by a total", "Resend", func(v *pregel.Vertex[int64, int64]) { v.SendToAllNeighbors(chaosCount.Value(v)) }, false},
 		{"a panic", "no", func(v *pregel.Vertex[int64, int64]) { panic("no") }, false},
@@ -326,7 +326,7 @@ func (c changing) Traits() pregel.Traits {
 func TestResendIsRefused(t *testing.T) {
 	for want, p := range map[string]pregel.Program[int64, int64]{
 		"method Resend is func(*pregel.Vertex[int64,int64], pregel.VertexID), want func(*pregel.Vertex[int64,int64])": oddly{},
-		"changing: a program that changes the graph has no Resend":                                                    changing{},
+		"changing: a program that changes the graph cannot have Resend":                                               changing{},
 	} {
 		if _, err := engine.NewProgram(pregel.Erase(p)); err == nil ||
 			!strings.Contains(err.Error(), want) {

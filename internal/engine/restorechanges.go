@@ -34,7 +34,7 @@ func (j *Job) restoreGraph(ctx context.Context, superstep int, parts []*checkpoi
 		return nil
 	case len(parts):
 	default:
-		return fmt.Errorf("%w: %d of %d parts are of a changed graph", state.Err, changed,
+		return fmt.Errorf("%w: only %d of %d parts have a changed graph", state.Err, changed,
 			len(parts))
 	}
 	if j.options.Shared == nil {
@@ -179,7 +179,7 @@ func (r *restoring) takeRequests(p *checkpoint.Part) error {
 	}
 	to := r.threads[0].requests
 	if to == nil {
-		return fmt.Errorf("%w: requests of a program that makes none", state.Err)
+		return fmt.Errorf("%w: requests to change the graph, but the program makes none", state.Err)
 	}
 	values := r.instance.Values().New(nil)
 	list, _, err := r.changing.codec.Decode(data, nil, values, func(id uint64) bool { return id < to.Limit })

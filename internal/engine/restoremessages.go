@@ -11,7 +11,7 @@ import (
 // sendAgain calls Resend for the senders whose messages are not in the checkpoint.
 func (r *restoring) sendAgain(superstep int) error {
 	if !r.job.methods.Has("Resend") {
-		return fmt.Errorf("%w: it has not the messages, which the program sent again when it was taken: the method Resend is missing", state.Err)
+		return fmt.Errorf("%w: it contains no messages, because the program had a method Resend when it was saved: now Resend is missing", state.Err)
 	}
 	return r.saving.resend(superstep - 1)
 }

@@ -83,11 +83,11 @@ func (m *methods) Keepable() error {
 		// of the current phase.
 		if own {
 			errs = append(errs,
-				errors.New("it has a plan of phases, and a program of it has a state of its own"))
+				errors.New("it has a plan, and one of the plan's programs has its own state"))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("%s: there are no checkpoints of it: %w", m.Name(), err)
+		return fmt.Errorf("%s: its runs cannot have checkpoints: %w", m.Name(), err)
 	}
 	return nil
 }

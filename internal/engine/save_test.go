@@ -227,7 +227,7 @@ func TestNoCheckpointsOfAPlanWithState(t *testing.T) {
 	check(t, err)
 	err = p.Keepable()
 	if err == nil || !strings.Contains(err.Error(),
-		"there are no checkpoints of it: it has a plan of phases, and a program of it has a state of its own") {
+		"its runs cannot have checkpoints: it has a plan, and one of the plan's programs has its own state") {
 		t.Errorf("error %v", err)
 	}
 }

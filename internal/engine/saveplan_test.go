@@ -147,7 +147,7 @@ func TestAPlanThatTakesAnotherWayIsRefused(t *testing.T) {
 		way.o.From = &checkpoint.Reader{Store: place, Manifest: l.Manifest}
 		phase := len(l.Manifest.Plan.Ran)
 		for want, p := range map[string]pregel.Program[uint64, uint64]{
-			"another way|is of program seer":    of(unseen{c}, unseen{c}),
+			"another path|is of program seer":   of(unseen{c}, unseen{c}),
 			"here the plan has 0|is of program": of(),
 			"is not of the plan of":             composed{c, phases{}},
 		} {

@@ -340,7 +340,7 @@ func TestWrongMethodsAreRefusedByName(t *testing.T) {
 		}
 	}
 	wantError(t, w, pregel.Program[int, bool](noCombiner{}), 1,
-		"noCombiner: the method Combiner() pregel.Combiner[bool] is missing; or wrap a program of all messages in pregel.List")
+		"noCombiner: the method Combiner() pregel.Combiner[bool] is missing; or wrap a list program in pregel.List")
 }
 
 // Methods of earlier versions, with values and with pointers as receivers.
@@ -428,10 +428,10 @@ func TestTheRunEndsWhenItsContextDoes(t *testing.T) {
 func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	w := on(t, "0>1")
 	for text, o := range map[string]engine.Options{
-		"a limit of -1 supersteps: expected 0, for none, or more":                                   {MaxSupersteps: -1},
-		"uncombined messages are pushed, one by one: delivery pull cannot be had, use push or auto": {Delivery: 4, Experiment: delivery.Experiment{Uncombined: true}},
-		"there is no delivery 8":                       {Delivery: 8},
-		"there is no encoding 4 that can be asked for": {Experiment: delivery.Experiment{Encoding: 4}},
+		"a limit of -1 supersteps: expected 0, for none, or more":                                    {MaxSupersteps: -1},
+		"uncombined messages are pushed one by one: delivery pull is not possible, use push or auto": {Delivery: 4, Experiment: delivery.Experiment{Uncombined: true}},
+		"there is no delivery 8":             {Delivery: 8},
+		"there is no encoding 4 for columns": {Experiment: delivery.Experiment{Encoding: 4}},
 	} {
 		_, err := engine.NewJob(t.Context(), w.load(t, 1, 0),
 			pregel.Erase(pregel.Program[string, int64](script{})), o)

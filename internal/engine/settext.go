@@ -15,7 +15,7 @@ import (
 // Readable returns an error if a property's values cannot be read from text.
 func Readable(c kernel.Property) error {
 	if c.Type().Kind() == reflect.Slice || !settable(c.Type()) {
-		return fmt.Errorf("values of type %v are not read from files, only strings, booleans, numbers, time.Duration and pregel.VertexID", c.Type())
+		return fmt.Errorf("values of type %v cannot be read from files, only strings, booleans, numbers, time.Duration and pregel.VertexID", c.Type())
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func setString(to reflect.Value, text string) error {
 	if strings.HasPrefix(text, `"`) {
 		plain, err := strconv.Unquote(text)
 		if err != nil {
-			return unlike(text, "text quoted as Go does, or that begins with no quotation mark")
+			return unlike(text, "text quoted as in Go, or not beginning with a quotation mark")
 		}
 		text = plain
 	}

@@ -18,7 +18,7 @@ import (
 func (g *Graph) Apply(ctx context.Context, d pregel.Delta, team *parallel.Team) (next *Graph, shares bool, err error) {
 	defer mem.Recover(&err)
 	if g.Order == nil || slices.Contains(g.Parts, nil) {
-		return nil, false, errors.New("a delta is applied where the whole graph is")
+		return nil, false, errors.New("a delta needs the whole graph in one process")
 	}
 	a := &applier{g: g, changes: make([]Change, len(g.Parts)), removed: make([]uint64,
 		bitmap.Words(g.N))}

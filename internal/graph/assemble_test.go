@@ -65,7 +65,7 @@ func TestMissingArcs(t *testing.T) {
 	}
 	s.putArcs([]uint64{0<<32 | 1}, WeightColumn{})
 	if err := s.Finish(t.Context()); err == nil || !strings.HasPrefix(err.Error(),
-		"1 arcs came for rows 0 to 1 of partition 0, which have 2") {
+		"received 1 arcs for rows 0 to 1 of partition 0, not 2") {
 		t.Errorf("error %v", err)
 	}
 }

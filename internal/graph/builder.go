@@ -55,7 +55,7 @@ func NewBuilder(g *Graph, o Options) (*Builder, error) {
 // Place sets the number of partitions and their grid, and returns an error if they are invalid.
 func (o *Options) Place() error {
 	if int(o.Duplicates) >= len(DuplicateWords) {
-		return fmt.Errorf("there is no way %d with duplicates", o.Duplicates)
+		return fmt.Errorf("there is no option %d for duplicates", o.Duplicates)
 	}
 	if o.Grid == (Grid{}) {
 		o.Grid = Of(max(o.Partitions, 1))

@@ -38,7 +38,7 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	c.counts, c.next = make([][][]uint32, n), make([][]uint32, n)
 	blocks := make([]*Block, n)
 	each := func(f func(p *Partition) error) error {
-		return a.each(ctx, c.parts, "dealing the edges to the grid", f)
+		return a.each(ctx, c.parts, "distributing the edges to the grid", f)
 	}
 	receivers := func(p *Partition) *Side { return blocks[p.Index].Receivers }
 	senders := func(p *Partition) *Side { return blocks[p.Index].Senders }

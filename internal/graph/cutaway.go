@@ -123,7 +123,7 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 	for p := range here(c.parts) {
 		for _, q := range p.Row {
 			if got := came[[2]int{q, p.Index}]; c.parts[q] == nil && got != int(c.length(p, q)) {
-				return fmt.Errorf("%d arcs came from partition %d to %d, which has room for %d: %w",
+				return fmt.Errorf("received %d arcs from partition %d to %d, expected %d: %w",
 					got, q, p.Index, c.length(p, q), errMessage)
 			}
 		}

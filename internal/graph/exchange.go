@@ -77,7 +77,7 @@ func (a *Builder) share(ctx context.Context, exchange Exchange, sides ...func(*P
 	return nil
 }
 
-var errMessage = errors.New("the message makes no sense")
+var errMessage = errors.New("invalid message")
 
 // appendSet encodes a set: as words, or as varints of the distances between its members if that is
 // shorter.

@@ -123,7 +123,7 @@ func (g *Graph) weigh() error {
 			if g.Options.Duplicates != SumDuplicates {
 				return fmt.Errorf("found the weight %v, expected a finite number", w)
 			}
-			return fmt.Errorf("the weights of parallel edges add up to %v, which is no weight", w)
+			return fmt.Errorf("the weights of parallel edges add up to %v, which is not finite", w)
 		}
 	}
 	return nil

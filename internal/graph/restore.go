@@ -75,7 +75,7 @@ func (r *Restorer) fits(s Shape) error {
 	}
 	switch {
 	case s.Added > 0 && *g.added != added{s.Added, s.AddedLabel}:
-		return fmt.Errorf("partition %d: other vertices were added from %d on than elsewhere",
+		return fmt.Errorf("partition %d: other partitions have other vertices added from %d on",
 			s.Index, s.Added)
 	case s.Index < 0 || s.Index >= len(g.Parts) || g.Parts[s.Index] != nil:
 		return fmt.Errorf("found partition %d of %d, expected another one", s.Index, len(g.Parts))
@@ -87,7 +87,7 @@ func (r *Restorer) fits(s Shape) error {
 		return fmt.Errorf("partition %d has input ids from %d on, expected %d", s.Index, s.First,
 			first)
 	case s.Reversed != (s.Directed && !s.Grid.Flat()) || !s.Reversed && s.ReversedSlots != 0:
-		return fmt.Errorf("partition %d: directed graphs in a grid with both sides above 1, and no others, have blocks of reversed arcs", s.Index)
+		return fmt.Errorf("partition %d: blocks of reversed arcs exist in 2D grids of directed graphs, and only there", s.Index)
 	case s.Slots < 0 || s.Slots > maxSlots || s.Slots%64 != 0 || s.ReversedSlots < 0 ||
 		s.ReversedSlots > maxSlots || s.ReversedSlots%64 != 0:
 		return fmt.Errorf("partition %d has %d and %d slots", s.Index, s.Slots, s.ReversedSlots)

@@ -51,7 +51,7 @@ func (p *Partition) checkVertices(s Shape, labels *labelArrays) error {
 		removed = p.Words()
 	}
 	if len(p.Absent) != removed || removed > 0 && !within(p.Absent, p.Owned) {
-		return fmt.Errorf("the set of removed vertices is none of %d vertices", p.Owned)
+		return fmt.Errorf("the set of removed vertices is invalid for %d vertices", p.Owned)
 	}
 	if !s.Removed {
 		p.Absent = nil
@@ -95,7 +95,7 @@ func (p *Partition) checkArrays(before []uint64, team *parallel.Team) ([]uint64,
 // startSlots returns the set of the owned vertices' slots.
 func (p *Partition) startSlots() ([]uint64, error) {
 	if p.Slots < int(p.slots.Ghost) || len(p.slots.Ghosts) != p.Slots-int(p.slots.Ghost) {
-		return nil, fmt.Errorf("found %d ghosts in %d slots of which %d are owned",
+		return nil, fmt.Errorf("found %d ghosts in %d slots, with %d owned slots",
 			len(p.slots.Ghosts), p.Slots, p.slots.Ghost)
 	}
 	valid := make([]uint64, p.Slots/64)
@@ -122,7 +122,7 @@ func (p *Partition) checkSide(s *Side, valid []uint64) error {
 	for q, group := range s.Groups {
 		if !other[q] {
 			if list := s.Peers.Of(q); group.Count > 0 || list.Count() > 0 {
-				return fmt.Errorf("found vertices shared with partition %d, which is not of the line", q)
+				return fmt.Errorf("found vertices shared with partition %d, which is not in the line", q)
 			}
 			continue
 		}
@@ -148,7 +148,7 @@ func (p *Partition) checkGroup(q int, group Group, valid []uint64) error {
 	lo, hi := group.Words()
 	for _, word := range valid[lo:hi] {
 		if word != 0 {
-			return fmt.Errorf("slots from %d on are of two partitions", group.Start)
+			return fmt.Errorf("slots from %d on belong to two partitions", group.Start)
 		}
 	}
 	bitmap.Fill(valid[lo:hi], int(group.Count))
@@ -169,7 +169,7 @@ func (p *Partition) endSlots(valid []uint64) error {
 		for rest := ^valid[w]; rest != 0; rest &= rest - 1 {
 			slot := uint32(w<<6 + bits.TrailingZeros64(rest))
 			if p.slots.Ghosts[slot-p.slots.Ghost] != kernel.None {
-				return fmt.Errorf("slot %d is of no partition", slot)
+				return fmt.Errorf("slot %d belongs to no partition", slot)
 			}
 		}
 	}
@@ -180,7 +180,7 @@ func (p *Partition) endSlots(valid []uint64) error {
 func (s *Peers) check(p *Partition) error {
 	n := p.Of
 	if len(s.first) != n+1 || s.first[0] != (struct{ word, member uint32 }{}) {
-		return errors.New("lists of shared vertices: found no beginnings")
+		return errors.New("lists of shared vertices: invalid starts")
 	}
 	for q := range n {
 		if s.first[q+1].word < s.first[q].word || s.first[q+1].member < s.first[q].member {
@@ -269,7 +269,7 @@ func agree(p, q *Partition, slots *kernel.Slots, mine, theirs *Side) error {
 		slot++
 	})
 	if !same {
-		return errors.New("the ghosts are not the vertices that are shared")
+		return errors.New("the ghosts differ from the shared vertices")
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func (p *Partition) checkLists(a storedLists, valid []uint64, team *parallel.Tea
 	}
 	for w, word := range a.Bits {
 		if word&^valid[w] != 0 {
-			return fmt.Errorf("found lists of slots from %d on that are none", 64*w)
+			return fmt.Errorf("found lists of unused slots from %d on", 64*w)
 		}
 	}
 	rows := int(a.Rank[words])
@@ -28,7 +28,7 @@ func (p *Partition) checkLists(a storedLists, valid []uint64, team *parallel.Tea
 	}
 	if len(a.Starts) != rows+1 || len(a.Heads) != heads || a.Starts[0] != 0 ||
 		len(a.Adj) > maxArcs || int(a.Starts[rows]) != len(a.Adj) {
-		return fmt.Errorf("found %d beginnings and %d heads of %d lists with %d neighbours",
+		return fmt.Errorf("found %d starts and %d heads of %d lists with %d neighbours",
 			len(a.Starts), len(a.Heads), rows, len(a.Adj))
 	}
 	if !a.weighed(p.graph.Weights) {
@@ -43,7 +43,7 @@ func (p *Partition) checkLists(a storedLists, valid []uint64, team *parallel.Tea
 	}
 	for w, length := range a.Same {
 		if length != same(a.Starts[a.Rank[w]:a.Rank[w+1]+1]) {
-			return fmt.Errorf("lists of slots from %d on have other lengths", 64*w)
+			return fmt.Errorf("wrong common lengths of the lists of slots from %d on", 64*w)
 		}
 	}
 	if bad := a.findBad(valid, uint32(p.Owned), p.Of == 1, a.rising, team); bad >= 0 {

@@ -179,7 +179,7 @@ func (s *Scatter) flushAll() error {
 			}
 		}
 		if came != k.size {
-			return fmt.Errorf("%d arcs came for rows %d to %d of partition %d, which have %d", came,
+			return fmt.Errorf("received %d arcs for rows %d to %d of partition %d, not %d", came,
 				k.row, k.row+k.rows-1, k.part, k.size)
 		}
 	}

@@ -151,7 +151,7 @@ func (v *Vec[T]) View(p *Packed) error {
 		return fmt.Errorf("%d bytes for %d values of %d bytes", len(p.Raw), p.N, size)
 	}
 	if len(v.Data) != p.N {
-		return fmt.Errorf("%d values, and %d said", len(v.Data), p.N)
+		return fmt.Errorf("found %d values, expected %d", len(v.Data), p.N)
 	}
 	return nil
 }

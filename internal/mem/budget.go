@@ -238,7 +238,7 @@ func (u Use) String() string {
 			parts = append(parts, h.Kind+" "+Text(h.Memory))
 		}
 	}
-	text := fmt.Sprintf("of the limit of %s %s are held", Text(u.Limit), Text(u.Memory+u.Heap))
+	text := fmt.Sprintf("%s of the limit of %s are held", Text(u.Memory+u.Heap), Text(u.Limit))
 	if u.Heap > 0 {
 		parts = append(parts, "Go's heap "+Text(u.Heap))
 	}
@@ -261,7 +261,7 @@ func (b *Budget) refuse(kind string, bytes int64, spill error) error {
 	case spill != nil:
 		err = fmt.Errorf("%s; spilling: %w", text, spill)
 	case b.dir == "":
-		err = errors.New(text + "; there is nowhere to spill to")
+		err = errors.New(text + "; there is no directory to spill to")
 	}
 	return &Exhausted{Bytes: bytes, Err: err, Budget: true}
 }
@@ -348,11 +348,11 @@ func SpillDir(dir string) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return fmt.Errorf("%s is no directory", dir)
+		return fmt.Errorf("%s is not a directory", dir)
 	case !canSpill:
 		return errors.New("files cannot be mapped to be written on this system")
 	case inMemory(dir):
-		return fmt.Errorf("%s is in memory itself, a tmpfs", dir)
+		return fmt.Errorf("%s is a tmpfs, which is in memory", dir)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func TestBudgetRefuses(t *testing.T) {
 	if !errors.As(err, &exhausted) || !exhausted.Budget || exhausted.Bytes != 8<<20 {
 		t.Fatalf("error %v", err)
 	}
-	for _, want := range []string{"8.0 MiB are asked for columns", "of the limit of 8.0 MiB 5.5 MiB are held (graph 5.5 MiB)", "2.5 MiB are free", "nowhere to spill"} {
+	for _, want := range []string{"8.0 MiB are requested for columns", "5.5 MiB of the limit of 8.0 MiB are held (graph 5.5 MiB)", "2.5 MiB are free", "no directory to spill to"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
@@ -140,7 +140,7 @@ func TestSpillToABadDisk(t *testing.T) {
 			return nil
 		}()
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(),
-			"2.0 MiB are asked for columns") || strings.Contains(err.Error(), "\n") {
+			"2.0 MiB are requested for columns") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("error %v", err)
 		}
 		if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
@@ -245,7 +245,7 @@ func TestBuffer(t *testing.T) {
 	}
 	full := budgetOf(8<<20, "")
 	if _, err := full.Buffer(Frames, 9<<20); IsExhausted(err) == nil ||
-		!strings.Contains(err.Error(), "9.0 MiB are asked for frames") {
+		!strings.Contains(err.Error(), "9.0 MiB are requested for frames") {
 		t.Errorf("error %v", err)
 	}
 }

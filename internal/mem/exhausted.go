@@ -17,9 +17,9 @@ func (e *Exhausted) Error() string {
 		if e.Bytes == 0 {
 			return fmt.Sprintf("not enough memory: %v", e.Err)
 		}
-		return fmt.Sprintf("not enough memory: %s are asked for %v", Text(e.Bytes), e.Err)
+		return fmt.Sprintf("not enough memory: %s are requested for %v", Text(e.Bytes), e.Err)
 	}
-	text := fmt.Sprintf("not enough memory: there is none for an array of %s (%v)", Text(e.Bytes),
+	text := fmt.Sprintf("not enough memory: no memory for an array of %s (%v)", Text(e.Bytes),
 		e.Err)
 	if free := Available(); free > 0 {
 		text += fmt.Sprintf("; %s are available", Text(free))

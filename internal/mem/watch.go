@@ -85,7 +85,7 @@ func (b *Budget) look(now time.Time) int64 {
 			b.said = time.Time{}
 			return max(taken, asked)
 		}
-		text = Text(asked) + " are asked for"
+		text = Text(asked) + " are requested"
 	}
 	if b.said.IsZero() {
 		b.said = now

@@ -107,8 +107,8 @@ func TestForgedGhosts(t *testing.T) {
 		"of another partition": {"found vertex", func(a arrays, from, _ int) { a.setWord("ghosts", from, a.word("ghosts", from)+1) }},
 		"beyond all":           {"found vertex", func(a arrays, _, to int) { a.setWord("ghosts", to-1, a.word("ghosts", to-1)+3*2000) }},
 		"twice":                {"found vertex", func(a arrays, from, _ int) { a.setWord("ghosts", from+1, a.word("ghosts", from)) }},
-		"another":              {"the ghosts are not the vertices that are shared", func(a arrays, _, to int) { a.setWord("ghosts", to-1, a.word("ghosts", to-1)+3) }},
-		"between groups":       {"is of no partition", func(a arrays, _, to int) { a.setWord("ghosts", to, 1) }},
+		"another":              {"the ghosts differ from the shared vertices", func(a arrays, _, to int) { a.setWord("ghosts", to-1, a.word("ghosts", to-1)+3) }},
+		"between groups":       {"belongs to no partition", func(a arrays, _, to int) { a.setWord("ghosts", to, 1) }},
 		"more": {"shared vertices, and", func(a arrays, from, to int) {
 			a.setHalf(groups, 3, to-from+1)
 			a.setWord("ghosts", to, a.word("ghosts", to-1)+3)

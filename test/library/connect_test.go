@@ -240,8 +240,8 @@ func TestClusterRefuses(t *testing.T) {
 	}
 	refused("program closing is none of the cluster's", run(t, g, closing{}))
 	refused(`there is no algorithm "absent"`, run(t, g, absent{}))
-	refused("mixed: field scale is no parameter", run(t, g, mixed{Times: 1, scale: 2}))
-	refused("hidden: values of type chan int cannot travel", run(t, g, hidden{}))
+	refused("mixed: field scale has no param tag", run(t, g, mixed{Times: 1, scale: 2}))
+	refused("hidden: values of type chan int cannot be encoded", run(t, g, hidden{}))
 	refused("parameter source: the graph has no vertex",
 		run(t, g, algorithms.BFS{Source: pregel.None}))
 	refused("damping is 2, want a number from 0 to 1", run(t, g, algorithms.PageRank{Damping: 2}))

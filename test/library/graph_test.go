@@ -101,7 +101,7 @@ func TestLoadRefuses(t *testing.T) {
 		_, err = superstep.Load(t.Context(), heavy, superstep.LoadOptions{
 			Weights: superstep.Float32, Duplicates: superstep.SumDuplicates, Grid: grid,
 		})
-		refused(t, err, "the weights of parallel edges add up to +Inf, which is no weight")
+		refused(t, err, "the weights of parallel edges add up to +Inf, which is not finite")
 	}
 	_, err = superstep.Load(t.Context(), twice, superstep.LoadOptions{Weights: superstep.Float64})
 	refused(t, err, "the edges have no weights")

@@ -60,7 +60,7 @@ func memoryGroup(t *testing.T, bytes int64) (run func(words ...string) *exec.Cmd
 }
 
 // starving is what is said of a hub whose program takes memory without an end.
-var starving = regexp.MustCompile(`Hungry: vertex 0, of degree 199999: not enough memory: [0-9.]+ MiB are (taken|asked for): of the limit of 192\.0 MiB [0-9.]+ MiB are held \(.*Go's heap [0-9.]+ MiB\)`)
+var starving = regexp.MustCompile(`Hungry: vertex 0, of degree 199999: not enough memory: [0-9.]+ MiB are (taken|requested): [0-9.]+ MiB of the limit of 192\.0 MiB are held \(.*Go's heap [0-9.]+ MiB\)`)
 
 // TestMemoryOfAHub ends a run whose program takes more than the limit: the hub is named, and the
 // kernel kills nothing.
@@ -142,7 +142,7 @@ func TestMemoryOfNames(t *testing.T) {
 	words := []string{"run", "wcc", "-q", "--graph", path}
 	// The names have taken the memory: what more is needed for them, or for the next edges, is
 	// refused.
-	refused := regexp.MustCompile(`not enough memory: [0-9.]+ MiB are asked for [a-z ]*names[a-z ]*: of the limit of 80\.0 MiB [0-9.]+ MiB are held|reading .*names.csv: .* needs [0-9.]+ MiB of memory and .* to spare, .* are available`)
+	refused := regexp.MustCompile(`not enough memory: [0-9.]+ MiB are requested for [a-z ]*names[a-z ]*: [0-9.]+ MiB of the limit of 80\.0 MiB are held|reading .*names.csv: .* needs [0-9.]+ MiB of memory and .* to spare, .* are available`)
 	out, err := exec.Command("superstep", append(words, "--memory", "80MiB", "--spill",
 		"off")...).CombinedOutput()
 	if err == nil || !refused.Match(out) || strings.Count(string(out), "\n") != 1 {

@@ -59,7 +59,7 @@ func (c Codec) Encode(ids uint64, list []kernel.Request, values kernel.Column) (
 }
 
 // ErrRequests is the error for bytes that are not valid requests.
-var ErrRequests = errors.New("requests that make no sense")
+var ErrRequests = errors.New("invalid requests")
 
 // Decode decodes requests from b and appends them to list, and their values to values. owns must
 // accept the vertex of each request. Decode returns the list and the ids that the sender needs.

@@ -43,7 +43,7 @@ func (all *Columns) Get(c kernel.Property, d pregel.Direction, n int) *Column {
 		case known.Name != c.Name || known.OfEdges != c.OfEdges:
 		case known.Number != c.Number:
 			panic(fmt.Sprintf("two columns are named %s: "+
-				"phases share a column by its handle, of which there is one", c.Name))
+				"phases share a column if both list the same one", c.Name))
 		case c.OfEdges && known.Direction != d:
 			panic(fmt.Sprintf("edge column %s: a phase of direction %v has it, "+
 				"and this one is of direction %v: they do not share it", c.Name, known.Direction,
@@ -193,7 +193,7 @@ func (o Owner) edges(
 		o.Each(p, func(k int, local uint32) {
 			lo, hi := l.Row(local)
 			if d := degrees[k]; d != hi-lo {
-				err = errors.New("the lists of edges are not as they were")
+				err = errors.New("the lists of edges differ from those of the checkpoint")
 			} else if d > 0 {
 				runs = append(runs, run{starts[k], int(l.Offset + lo), int(d)})
 			}

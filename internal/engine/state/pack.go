@@ -17,7 +17,7 @@ import (
 const packedAtOnce = 4096
 
 // Err is the error for a part whose content is inconsistent.
-var Err = errors.New("the checkpoint does not hold what it says")
+var Err = errors.New("the checkpoint is inconsistent")
 
 // Pack returns a column's values in the format of a section: a view of values without pointers, or
 // the blocks of a raw result.

@@ -163,7 +163,7 @@ func (b *builder) check() error {
 	if _, ok := b.in.Labels.First(); b.tuples == nil &&
 		(!ok || b.in.Naming != edges.Numbers && !b.in.Labels.Identity()) {
 		errs = append(errs,
-			errors.New("a share has its input ids itself, or they follow one another"))
+			errors.New("a rank's part must contain its input ids, or they must be consecutive"))
 	}
 	return errors.Join(errs...)
 }

@@ -61,7 +61,7 @@ func (b *builder) eachListed(ctx context.Context, f func(from int, id, place uin
 				p.words[0] = append(p.words[0], id, uint64(b.all.listedBefore+i))
 			}
 			next = end
-			b.progress("dealing the vertices", int64(end), int64(len(b.in.IDs)))
+			b.progress("sending the vertices", int64(end), int64(len(b.in.IDs)))
 			return end < len(b.in.IDs), nil
 		},
 		consume: func(from []sendBuffer) error {
@@ -131,7 +131,7 @@ func (b *builder) first(ctx context.Context, mine place, total, before, n int, s
 		return ofInput(say(ctx, int(at), least.ID))
 	}
 	if least.At == noPlace {
-		return errors.New("an end of an edge is not listed")
+		return errors.New("an end of an edge is not a listed vertex")
 	}
 	<-ctx.Done() // another rank is about to return the error
 	return context.Cause(ctx)

@@ -152,7 +152,7 @@ func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 		return err
 	}
 	if want := a.Owned(); int(came.Load()) != want {
-		return fmt.Errorf("%d vertices came of %d: %w", came.Load(), want, collective.ErrMessage)
+		return fmt.Errorf("%d of %d vertices: %w", came.Load(), want, collective.ErrMessage)
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (b *builder) arcs(ctx context.Context, lists []*graph.Scatter) error {
 			return err
 		}
 		b.store.sides[at].close()
-		b.progress("dealing the arcs", int64(step+1), int64(b.ranks))
+		b.progress("sending the arcs", int64(step+1), int64(b.ranks))
 	}
 	return nil
 }

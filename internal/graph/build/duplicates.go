@@ -102,7 +102,7 @@ func (b *builder) distinct(ctx context.Context) error {
 		b.progress("looking for duplicates", int64(step+1), int64(b.ranks))
 	}
 	if n := s.largest.Load(); n > 0 {
-		return fmt.Errorf("%d edges lie close together: at most %d, unless duplicates are kept; use more workers", n, uint32(math.MaxUint32))
+		return fmt.Errorf("%d edges are in one tile: at most %d, unless duplicates are kept; use more workers", n, uint32(math.MaxUint32))
 	}
 	var touched func(v uint32) uint32
 	if b.o.TupleDegrees {

@@ -233,11 +233,11 @@ func TestRefusals(t *testing.T) {
 			options: func(rank int) graph.Options {
 				return graph.Options{Partitions: 2, Duplicates: graph.Duplicates(rank)}
 			},
-			want: "some: ranks 0 and 1 were not given shares of the same graph: duplicate edges: keep and first",
+			want: "some: ranks 0 and 1 were given parts of different graphs: duplicate edges: keep and first",
 		},
 		{
 			what: "direction", change: func(s []*edges.RankInput) { s[1].Directed = true },
-			want: "some: ranks 0 and 1 were not given shares of the same graph: directed: false and true",
+			want: "some: ranks 0 and 1 were given parts of different graphs: directed: false and true",
 		},
 		{
 			what: "spans", change: func(s []*edges.RankInput) {

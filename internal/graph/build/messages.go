@@ -60,12 +60,12 @@ func (b *builder) messages(ctx context.Context, send iter.Seq[graph.Message], ta
 // eachMessage calls take with the messages in a buffer, and reports whether more rounds follow.
 func eachMessage(data []byte, take func(graph.Message) error) (more bool, err error) {
 	if len(data) == 0 || data[0] > 1 {
-		return false, fmt.Errorf("%w: no messages", collective.ErrMessage)
+		return false, fmt.Errorf("%w: invalid header", collective.ErrMessage)
 	}
 	more, data = data[0] == 1, data[1:]
 	for len(data) > 0 {
 		if len(data) < 16 || binary.LittleEndian.Uint64(data[8:]) > uint64(len(data)-16) {
-			return false, fmt.Errorf("%w: a message is cut", collective.ErrMessage)
+			return false, fmt.Errorf("%w: a message is truncated", collective.ErrMessage)
 		}
 		l := graph.Message{From: int(binary.LittleEndian.Uint32(data)), To: int(binary.LittleEndian.Uint32(data[4:]))}
 		n := binary.LittleEndian.Uint64(data[8:])

@@ -191,7 +191,7 @@ func (b *builder) askNumbers(ctx context.Context, step int, ids [][]uint64) erro
 			at++
 		}
 		if at == len(mine) || mine[at] != id {
-			return fmt.Errorf("ids from rank %d: %w: %d is new", from, collective.ErrMessage, id)
+			return fmt.Errorf("ids from rank %d: %w: %d unknown", from, collective.ErrMessage, id)
 		}
 		answer[i] = uint32(at)
 	}

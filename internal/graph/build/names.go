@@ -162,7 +162,7 @@ func (x *Names) answer(in [][]byte) (back [][]byte, more bool, err error) {
 	for rank, data := range in {
 		asked, err := words(data, len(data)/8)
 		if err != nil || len(asked) == 0 || asked[0] > 1 || len(asked) > fetchLabels+1 {
-			return nil, false, lied(rank, "%d bytes ask for names", len(data))
+			return nil, false, lied(rank, "a request of %d bytes", len(data))
 		}
 		more = more || asked[0] == 1
 		var name []byte
@@ -192,7 +192,7 @@ func eachName(data []byte, asked []uint64, use func(label uint64, name []byte)) 
 		data = data[i+int(size):]
 	}
 	if n == 0 && len(asked) > 0 {
-		return n, fmt.Errorf("%w: no name of the %d asked for", collective.ErrMessage, len(asked))
+		return n, fmt.Errorf("%w: none of %d requested names", collective.ErrMessage, len(asked))
 	}
 	return n, nil
 }

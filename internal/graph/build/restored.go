@@ -97,7 +97,7 @@ func restored(g *graph.Graph, owner []int, x Share, rank int, ranks []restoredTe
 		}
 	}
 	if count != g.N {
-		return nil, fmt.Errorf("all ranks know of %d vertices, expected %d: %w", count, g.N,
+		return nil, fmt.Errorf("all ranks have %d vertices, expected %d: %w", count, g.N,
 			collective.ErrMessage)
 	}
 	if consecutive {

@@ -87,7 +87,7 @@ func (r *router) produce(out [][]sendBuffer) (bool, error) {
 			st.flushTiles(out[worker])
 		}
 	}
-	b.progress("dealing the edges", int64(min(hi*edges.BlockSize, list.Len())), int64(list.Len()))
+	b.progress("routing the edges", int64(min(hi*edges.BlockSize, list.Len())), int64(list.Len()))
 	return more, nil
 }
 

@@ -69,7 +69,7 @@ func TestRankThatIsAloneEnds(t *testing.T) {
 	why := errors.New("enough")
 	read := int64(0)
 	o := graph.Options{Partitions: 2, Progress: func(name string, done, _ int64) {
-		if name == "dealing the edges" {
+		if name == "routing the edges" {
 			read = done
 			cancel(why)
 		}

@@ -97,7 +97,7 @@ func gather[T any](ctx context.Context, group *collective.Group, call collective
 	ranks := make([]T, len(all))
 	for rank, data := range all {
 		if err := json.Unmarshal(data, &ranks[rank]); err != nil {
-			return nil, fmt.Errorf("what rank %d was given: %w: %w", rank, collective.ErrMessage, err)
+			return nil, fmt.Errorf("arguments of rank %d: %w: %w", rank, collective.ErrMessage, err)
 		}
 		// missing or unknown JSON fields would otherwise be ignored
 		if again, err := json.Marshal(&ranks[rank]); err != nil || !bytes.Equal(again, data) {
@@ -116,7 +116,7 @@ func (b *builder) compare(ctx context.Context, ranks []facts) error {
 			return lied(rank, "%d tuples and %d listed ids", s.Tuples, s.Listed)
 		}
 		if err := same(&ranks[0].Terms, &s.Terms); err != nil {
-			return fmt.Errorf("ranks 0 and %d were not given shares of the same graph: %w", rank,
+			return fmt.Errorf("ranks 0 and %d were given parts of different graphs: %w", rank,
 				err)
 		}
 		if rank > 0 {

@@ -110,7 +110,7 @@ func TestNoMemoryForAFrame(t *testing.T) {
 	err := send(one, 4<<20)
 	if mem.IsExhausted(err) == nil || !strings.Contains(err.Error(),
 		"a frame of partition 0 to 1: not enough memory: ") || !strings.Contains(err.Error(),
-		"are asked for frames") {
+		"are requested for frames") {
 		t.Errorf("error %v", err)
 	}
 	if err := send(two, 1<<10); err != nil {

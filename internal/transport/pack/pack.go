@@ -57,7 +57,7 @@ func (b *buffer) WriteByte(c byte) error {
 // themselves.
 func New(t reflect.Type) (*Messages, error) {
 	if err := Carried(t); err != nil {
-		return nil, fmt.Errorf("messages of type %v cannot travel between processes: %w", t, err)
+		return nil, fmt.Errorf("messages of type %v cannot be encoded: %w", t, err)
 	}
 	return &Messages{slice: reflect.SliceOf(t), size: int(t.Size())}, nil
 }

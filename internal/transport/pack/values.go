@@ -38,7 +38,7 @@ func NewValues(t reflect.Type, raw bool) (Values, error) {
 		return Values{t: t}, nil
 	}
 	if err := Carried(t); err != nil {
-		return Values{}, fmt.Errorf("values of type %v cannot travel between processes: %w", t, err)
+		return Values{}, fmt.Errorf("values of type %v cannot be encoded: %w", t, err)
 	}
 	return Values{t, &Messages{slice: reflect.SliceOf(t)}}, nil
 }

@@ -186,7 +186,7 @@ func TestValueTypes(t *testing.T) {
 	check("map[string][]*struct{*pack.list; string}", texts, err)
 	_, err = newValues[func()]()
 	if err == nil || !strings.Contains(fmt.Sprint(err),
-		"values of type func() cannot travel between processes") {
+		"values of type func() cannot be encoded") {
 		t.Errorf("found %v", err)
 	}
 	if _, err := NewColumn[func()](1, 1); err == nil {
