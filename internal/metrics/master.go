@@ -69,34 +69,34 @@ func (m master) Collect(to chan<- prometheus.Metric) {
 		bytes += float64(g.Bytes)
 	}
 	gauge, counter := collected{to, prometheus.GaugeValue}, collected{to, prometheus.CounterValue}
-	gauge.by("state", "workers", "Workers, by state; those that are gone are remembered for a while.", states)
+	gauge.by("state", "workers", "Workers by state. Ended ones stay listed for a while.", states)
 	gauge.one("workers_attached",
-		"Workers that are registered and have a session: those that get work.", attached)
+		"Registered workers that have a session, and so get work.", attached)
 	gauge.one("workers_suspected",
-		"Workers that gossip takes for dead and whose lease lives yet.", suspected)
-	gauge.one("workers_cores", "Threads of all workers that are there.", cores)
-	counter.one("worker_losses_total", "Workers given up as their lease lapsed.", float64(s.WorkersLost))
+		"Workers that gossip considers dead although their lease is valid.", suspected)
+	gauge.one("workers_cores", "Threads of all registered and leaving workers.", cores)
+	counter.one("worker_losses_total", "Workers whose lease expired.", float64(s.WorkersLost))
 	counter.one("straggler_moves_total",
 		"Moves of jobs away from workers that were slow.", float64(s.Stragglers))
-	counter.by("what", "refusals_total", "Workers that were not taken in, and callers with a "+
-		"wrong token or one connection too many.",
+	counter.by("what", "refusals_total", "Rejected workers, and callers with a wrong token or "+
+		"above the limit of connections.",
 		values{"worker": float64(s.Refused - s.RefusedTokens), "token": float64(s.RefusedTokens)})
 	counter.one("stale_messages_total",
-		"Messages of workers that fitted nothing that was waited for.", float64(s.Stale))
+		"Messages of earlier incarnations, or for ended calls.", float64(s.Stale))
 	gauge.by("state", "jobs", "Jobs that have not ended, by state.", jobs)
 	gauge.by("state", "graphs", "Graphs of the catalog, by state.", graphs)
 	gauge.one("graphs_memory_bytes",
 		"Memory that the catalog's graphs take on all workers.", bytes)
 	gauge.by("worker", "worker_memory_bytes",
-		"Memory that the worker has for graphs and jobs, as it said when it registered.", memory)
+		"Memory of the worker for graphs and jobs, as registered.", memory)
 	gauge.by("worker", "worker_memory_used_bytes",
 		"Resident memory of the worker's process, by its last heartbeat.", used)
 	gauge.by("worker", "worker_memory_limit_bytes",
 		"The worker's budget of memory, if it has one.", limit)
-	gauge.by("worker", "worker_memory_held_bytes", "What arrays and Go's heap hold of the "+
-		"worker's budget, by its last heartbeat; what is spilled to files is not in it.", held)
+	gauge.by("worker", "worker_memory_held_bytes", "Memory of the worker's budget that arrays and "+
+		"Go's heap use, by its last heartbeat, without arrays in files.", held)
 	gauge.by("worker", "worker_memory_spilled_bytes", "Arrays kept in files.", spilled)
-	gauge.by("worker", "worker_silence_seconds", "Time since the worker was last heard of.", silence)
+	gauge.by("worker", "worker_silence_seconds", "Time since the worker's last message.", silence)
 	gauge.one("uptime_seconds", "Time since the master started.", s.UptimeSeconds)
 }
 

@@ -28,13 +28,13 @@ func (p dataPlane) Collect(to chan<- prometheus.Metric) {
 	c.by("size", "mesh_compressed_bytes_total",
 		"Bytes that were compressed for other workers, before and after.",
 		values{"before": float64(s.CompressedFrom), "after": float64(s.CompressedTo)})
-	c.by("reason", "mesh_stale_frames_total", "Frames that were refused: of another job, "+
-		"superstep or incarnation, or for a partition that is not here.", values{
+	c.by("reason", "mesh_stale_frames_total", "Rejected frames: of another job, superstep "+
+		"or incarnation, or for a partition that is not here.", values{
 		"job": float64(s.StaleJob), "superstep": float64(s.StaleSuperstep),
 		"incarnation": float64(s.StaleIncarnation), "misrouted": float64(s.Misrouted),
 	})
 	c.by("reason", "mesh_refused_connections_total",
-		"Connections that were not let in, by why.", values{
+		"Rejected connections, by reason.", values{
 			"garbage": float64(s.Garbage), "version": float64(s.WrongVersion),
 			"token": float64(s.WrongToken), "certificate": float64(s.WrongCertificate),
 			"fenced": float64(s.Fenced),

@@ -25,7 +25,7 @@ type Set struct{ *prometheus.Registry }
 func New(version string) *Set {
 	s := &Set{prometheus.NewRegistry()}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "superstep_build_info", Help: "Always 1; the labels say what runs.",
+		Name: "superstep_build_info", Help: "Always 1; the labels have the versions.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	build.Set(1)

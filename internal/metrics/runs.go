@@ -48,14 +48,14 @@ var ends = [][2]string{
 func (s *Set) NewRuns(names ...string) *Runs {
 	r := &Runs{
 		runs: s.counters("superstep_jobs_total",
-			"Jobs that have ended, by state: done, failed, cancelled; and attempts after which another one began: again. ended says how a run that is done did: converged, iterations, limit, halted, stopped.",
+			"Ended jobs, by state: done, failed, cancelled; again counts attempts that were repeated. The label ended is the reason why a run is done: converged, iterations, limit, halted, stopped.",
 			"program", "state", "ended"),
 		runSeconds:  s.histogram("superstep_job_duration_seconds", "How long the runs of jobs took, without loading and writing.", exponential(1e-3, 14)),
 		supersteps:  s.counters("superstep_supersteps_total", "Supersteps run, by the scheme of delivery that was chosen. A restarted master may count some of them again.", "scheme"),
 		stepSeconds: s.histograms("superstep_superstep_duration_seconds", "How long supersteps took, by whether messages were pushed or pulled.", exponential(1e-5, 14), "delivery"),
 		skew: s.histogram("superstep_superstep_skew_ratio", "The busiest partition's time at work over the mean of all, by superstep; 1 is even.",
 			[]float64{1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10}),
-		model: s.histogram("superstep_delivery_prediction_ratio", "What delivery took over what the model predicted, by superstep; 1 is right.",
+		model: s.histogram("superstep_delivery_prediction_ratio", "Measured over predicted time of delivery, by superstep.",
 			[]float64{.1, .25, .5, .75, .9, 1.1, 1.33, 2, 4, 10}),
 		messages: s.counter("superstep_messages_total", "Messages programs sent, before combining."),
 		searches: s.counters("superstep_graph500_searches_total",

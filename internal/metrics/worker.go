@@ -27,7 +27,7 @@ var commands = []string{"load", "locate", "run", "values", "drop"}
 func (s *Set) NewWorker() *Worker {
 	w := &Worker{
 		session:  s.gauge("superstep_worker_attached", "1 while the worker has a session."),
-		leaving:  s.gauge("superstep_worker_leaving", "1 when the worker has been told to end, and waits for its work."),
+		leaving:  s.gauge("superstep_worker_leaving", "1 while the worker finishes its work before it ends."),
 		sessions: s.counter("superstep_worker_sessions_total", "Sessions begun with the master: more than one means that some broke."),
 		commands: s.counters("superstep_worker_commands_total", "Commands of the master that ended, by how: done, failed, cancelled.", "command", "result"),
 		took:     s.histograms("superstep_worker_command_duration_seconds", "How long commands took.", exponential(1e-4, 13), "command"),
