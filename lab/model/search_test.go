@@ -94,7 +94,7 @@ func add(list []float64, at int, x float64) []float64 {
 	return list
 }
 
-// TestTrafficIsAsMeasured: the predicted bytes of every phase differ by less than an eighth from the
+// TestTrafficIsAsMeasured: the predicted bytes of every phase differ by at most an eighth from the
 // bytes that a grid in one process sends.
 func TestTrafficIsAsMeasured(t *testing.T) {
 	for _, grid := range []Grid{{2, 2}, {4, 4}, {2, 3}, {6, 1}, {1, 5}, {7, 4}} {
