@@ -1,4 +1,4 @@
-// Package examples_test checks what README.md says of the examples.
+// Package examples_test checks the README.md of the examples.
 package examples_test
 
 import (
@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestREADMEHasTheOutputs: what the Example of a folder is checked to print is what the README
-// shows.
+// TestREADMEHasTheOutputs: the README shows the outputs that the Example functions are tested for.
 func TestREADMEHasTheOutputs(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/superstep-go/superstep/lab/nas"
 )
 
-// mostIdle bounds how many supersteps are asked for: the master keeps the seconds of so many for a
-// client.
+// mostIdle is the maximum number of supersteps. A master keeps the times of this many for a client.
 const mostIdle = 2000
 
 func barrierCmd() *cobra.Command {

@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/lab/beside"
 )
 
-// trialsCommand runs superstep's side of a comparison.
+// trialsCommand runs superstep's part of a comparison.
 const trialsCommand = "trials"
 
 func besideCmd() *cobra.Command {
@@ -100,7 +100,7 @@ speed the time of GAPBS divided by that of superstep.`,
 	return cmd
 }
 
-// trialsCmd is what beside starts.
+// trialsCmd is the command that beside starts.
 func trialsCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: trialsCommand + " FILE ALGORITHM TRIALS THREADS", Hidden: true,

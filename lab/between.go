@@ -23,7 +23,7 @@ import (
 	"github.com/superstep-go/superstep/test/hosts/netns"
 )
 
-// betweenCommand is `lab between`.
+// betweenCommand is the command `lab between`.
 type betweenCommand struct {
 	workers, threads, repeat   int
 	rate, network, grid, graph string
@@ -32,7 +32,7 @@ type betweenCommand struct {
 	directed, undirected       bool
 	compress, json             string
 	compare, steps             bool
-	bytes                      float64 // a second
+	bytes                      float64 // per second
 	limit                      time.Duration
 }
 
@@ -92,14 +92,14 @@ carried, with all headers and what is said to the master, which loopback does no
 	return cmd
 }
 
-// Bounds of the flags.
+// Limits of flags.
 const (
 	mostBetween = 64
 	mostDelay   = time.Second
-	leastRate   = 1e4 // bytes a second
+	leastRate   = 1e4 // bytes per second
 )
 
-// bitRate reads a rate as tc does, in bits a second, and returns bytes; 0 is none.
+// bitRate parses a rate in bits per second, as tc does. It returns bytes per second, 0 for none.
 func bitRate(text string) (float64, error) {
 	if text == "none" {
 		return 0, nil
@@ -116,7 +116,7 @@ func bitRate(text string) (float64, error) {
 		text)
 }
 
-// parseWay reads the switches of a way.
+// parseWay parses the options of a way.
 func parseWay(text string) (between.Way, error) {
 	o := &job.Options{}
 	for s := range strings.SplitSeq(text, ",") {
@@ -144,7 +144,7 @@ func parseWay(text string) (between.Way, error) {
 	return between.Way{Name: text, Options: o}, nil
 }
 
-// options checks the flags and returns what is to be run.
+// options checks the flags and returns the options of the run.
 func (b *betweenCommand) options(name string) (o between.Options, err error) {
 	p, err := builtin.Programs().Find(name)
 	if err != nil {
@@ -209,7 +209,7 @@ func (b *betweenCommand) options(name string) (o between.Options, err error) {
 		oneOf("compress", b.compress, "auto", "on", "off"))
 }
 
-// cable is that of a worker: two are between any two of them.
+// cable returns the cable of a worker. The path between two workers has two cables.
 func (b *betweenCommand) cable() netns.Cable { return netns.Cable{Rate: b.bytes, Delay: b.delay / 2} }
 
 func (b *betweenCommand) execute(ctx context.Context, name string) error {
@@ -269,7 +269,8 @@ func (b *betweenCommand) execute(ctx context.Context, name string) error {
 	return writeJSON(b.json, found)
 }
 
-// enter reports whether this process is to do its work again in namespaces.
+// enter reports whether it ran this program again in namespaces, so that this process has nothing
+// left to do.
 func (b *betweenCommand) enter(ctx context.Context) (bool, error) {
 	if netns.Inside() || b.network == "loopback" {
 		return false, nil
@@ -288,7 +289,7 @@ func (b *betweenCommand) enter(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// tryCommand is what tells whether there can be namespaces.
+// tryCommand is the hidden command that tests whether namespaces can be made.
 const tryCommand = "try-namespaces"
 
 func tryCmd() *cobra.Command {

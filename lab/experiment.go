@@ -14,13 +14,13 @@ import (
 	"github.com/superstep-go/superstep/lab/experiment"
 )
 
-// experimentCommand is `lab experiment`.
+// experimentCommand is the command `lab experiment`.
 type experimentCommand struct {
 	scale, repeat, threads int
 	csv, json, svg, output string
 }
 
-// every is the name that stands for all experiments.
+// every is the name of all experiments together.
 const every = "all"
 
 func experimentCmd() *cobra.Command {

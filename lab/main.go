@@ -1,7 +1,7 @@
-// Command lab repeats the experiments of the papers on this engine, predicts searches on machines
-// that are not at hand, runs programs with switches that only comparisons need, in this process or
-// between namespaces of the network, the NAS Parallel Benchmarks, and the barrier between
-// supersteps alone. It is not part of the product: nothing imports it.
+// Command lab is for experiments. It is not part of the product: nothing imports it. It repeats the
+// papers' experiments on this engine, predicts searches on other machines, runs programs with
+// options for comparisons, in this process or between network namespaces, runs NAS Parallel
+// Benchmarks, and measures the barrier between supersteps.
 //
 //	go -C lab run . experiment switch
 //	go -C lab run . model --scale 40 --grid 320x288
@@ -33,7 +33,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run returns the exit status: 0 done, 1 failed, 2 a wrong command line.
+// run returns the exit status: 0 for success, 1 for a failure, 2 for a wrong command line.
 func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -72,12 +72,12 @@ func run(args []string) int {
 	return 1
 }
 
-// statusError is the exit status of a process that did the work, and has said why.
+// statusError is the exit status of a process that did the work and has reported its error.
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// usageError is an error of the command line.
+// usageError is an error in the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -92,7 +92,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// newTeam makes the threads that --threads asks for.
+// newTeam returns the threads of flag --threads.
 func newTeam(threads int) (*parallel.Team, error) {
 	if threads < 1 || threads > 1<<12 {
 		return nil, usagef("--threads: found %d, expected 1 to %d", threads, 1<<12)
@@ -100,8 +100,8 @@ func newTeam(threads int) (*parallel.Team, error) {
 	return parallel.NewTeam(threads, threads <= runtime.NumCPU()), nil
 }
 
-// report returns where the report for people goes: standard output, unless a file named - takes
-// that.
+// report returns where the text report goes: standard output, or standard error if a file named -
+// uses that.
 func report(paths ...string) io.Writer {
 	if slices.Contains(paths, "-") {
 		return os.Stderr
@@ -109,7 +109,7 @@ func report(paths ...string) io.Writer {
 	return os.Stdout
 }
 
-// writeTo writes a file, if one is named; - is standard output.
+// writeTo writes a file if path is not empty. - means standard output.
 func writeTo(path string, write func(io.Writer) error) error {
 	switch path {
 	case "":
@@ -120,7 +120,7 @@ func writeTo(path string, write func(io.Writer) error) error {
 	return graphio.WriteFile(context.Background(), path, 0o666, 1, write)
 }
 
-// writeJSON writes a value to a file, if one is named.
+// writeJSON writes a value to a file if path is not empty.
 func writeJSON(path string, value any) error {
 	return writeTo(path, func(w io.Writer) error {
 		e := json.NewEncoder(w)
@@ -129,8 +129,8 @@ func writeJSON(path string, value any) error {
 	})
 }
 
-// checkOutputs refuses, before long work, files that cannot be written or are named twice. names
-// are those of the flags, by turns with the files.
+// checkOutputs checks before long work that all files can be written and that none is given twice.
+// names alternates flags and files.
 func checkOutputs(names ...string) error {
 	seen := map[string]string{}
 	for i := 0; i < len(names); i += 2 {
@@ -151,7 +151,7 @@ func checkOutputs(names ...string) error {
 	return nil
 }
 
-// oneOf returns an error unless a flag's value is one of some words.
+// oneOf returns an error unless a flag's value is one of these words.
 func oneOf(flag, value string, words ...string) error {
 	if !slices.Contains(words, value) {
 		return usagef("--%s: found %q, expected one of %s", flag, value, strings.Join(words, ", "))
@@ -159,7 +159,7 @@ func oneOf(flag, value string, words ...string) error {
 	return nil
 }
 
-// changed returns the first of some flags that was given.
+// changed returns the first of these flags that was given.
 func changed(flags *pflag.FlagSet, names ...string) (string, bool) {
 	i := slices.IndexFunc(names, flags.Changed)
 	if i < 0 {
@@ -168,7 +168,7 @@ func changed(flags *pflag.FlagSet, names ...string) (string, bool) {
 	return names[i], true
 }
 
-// showStage writes the name of each stage of long work to standard error, once.
+// showStage returns a progress function that writes the name of each stage to standard error once.
 func showStage() func(stage string, done, total int64) {
 	last := ""
 	return func(stage string, _, _ int64) {

@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/lab/model"
 )
 
-// modelCommand is `lab model`.
+// modelCommand is the command `lab model`.
 type modelCommand struct {
 	scale, edgeFactor, threads int
 	roots                      int
@@ -66,7 +66,8 @@ sent with the prediction. --published predicts the runs that the papers report.`
 	return cmd
 }
 
-// mostCheck bounds --check: the graph is built and cut up in this process.
+// mostCheck is the maximum scale of --check, which builds the graph with all partitions in this
+// process.
 const mostCheck = 20
 
 func (m *modelCommand) execute(ctx context.Context) error {
@@ -139,7 +140,7 @@ func (m *modelCommand) execute(ctx context.Context) error {
 	return writeJSON(m.json, p)
 }
 
-// fits refuses flags that would say nothing.
+// fits refuses flags that would have no effect.
 func (m *modelCommand) fits() error {
 	switch {
 	case m.published:

@@ -19,17 +19,17 @@ import (
 	"github.com/superstep-go/superstep/lab/nas"
 )
 
-// mostProcesses bounds the processes that a command starts.
+// mostProcesses is the maximum number of processes that a command starts.
 const mostProcesses = 64
 
-// mostClusterDelay bounds the delay between workers, whose master takes them for lost if they say
-// nothing for seconds.
+// mostClusterDelay is the maximum delay between workers. The master considers workers lost after
+// seconds of silence.
 const mostClusterDelay = 100 * time.Millisecond
 
-// errWrong is the error of a benchmark that has not found what is published.
+// errWrong is the error of a benchmark with another result than the published one.
 var errWrong = errors.New("the result is not the published one")
 
-// tell reports what a benchmark's command found, and fails where that is not what is published.
+// tell reports a benchmark's result. It fails if the result is not the published one.
 func tell(command, json string, found interface{ Text(w io.Writer) error }, verified bool) error {
 	if err := found.Text(report(json)); err != nil {
 		return err
@@ -40,7 +40,7 @@ func tell(command, json string, found interface{ Text(w io.Writer) error }, veri
 	return fmt.Errorf("%s: %w", command, errWrong)
 }
 
-// nasCGCommand is `lab nas-cg`.
+// nasCGCommand is the command `lab nas-cg`.
 type nasCGCommand struct {
 	class, grid, json            string
 	partitions, workers, threads int
@@ -84,7 +84,7 @@ With --workers it runs on a cluster of so many processes on this machine, which 
 	return cmd
 }
 
-// layout returns the grid that --grid or --partitions says.
+// layout returns the grid of --grid or --partitions.
 func (n *nasCGCommand) layout() (superstep.Grid, error) {
 	switch {
 	case n.grid != "" && n.partitions != 0:
@@ -147,7 +147,7 @@ func findClass(name string) (nas.Class, error) {
 	return class, nil
 }
 
-// process returns what makes a process of this binary that does a hidden command.
+// process returns a function that starts a process of this binary with a hidden command.
 func process(command string) func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
 	return func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
 		path, err := os.Executable()
@@ -158,14 +158,14 @@ func process(command string) func(ctx context.Context, arguments ...string) (*ex
 	}
 }
 
-// workerCommand is what commands with a cluster start.
+// workerCommand is the hidden command of workers.
 const workerCommand = "worker"
 
 func workerCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: workerCommand + " ARGUMENTS", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			// Ctrl-C is for the process that started this one, and ends it
+			// Ctrl-C reaches the parent process, which ends this one
 			signal.Ignore(os.Interrupt)
 			return cluster.Serve(context.Background(), os.Stdin, os.Stdout, args[0], nas.Programs())
 		},

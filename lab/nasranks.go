@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/lab/nas"
 )
 
-// rankFlags say what ranks do a benchmark by collectives.
+// rankFlags are the flags of benchmarks with collectives.
 type rankFlags struct {
 	class, json string
 	ranks       int
@@ -22,12 +22,12 @@ func (r *rankFlags) define(f *pflag.FlagSet, ranks int) {
 	r.defineRest(f)
 }
 
-// defineRest defines the flags that do not say how large it is.
+// defineRest defines the flags that do not concern the size.
 func (r *rankFlags) defineRest(f *pflag.FlagSet) {
 	f.StringVar(&r.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
 }
 
-// check checks the flags, and returns what they say.
+// check checks the flags and returns their meaning.
 func (r *rankFlags) check() (class nas.Class, at nas.Place, err error) {
 	if class, err = findClass(r.class); err != nil {
 		return class, at, err

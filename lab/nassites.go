@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/lab/nas"
 )
 
-// networkFlags say what lies between two sites.
+// networkFlags describe the network between two sites.
 type networkFlags struct {
 	delay     time.Duration
 	bandwidth float64

@@ -23,7 +23,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// runCommand is `lab run`.
+// runCommand is the command `lab run`.
 type runCommand struct {
 	graph, grid                                  string
 	params                                       []string
@@ -33,7 +33,7 @@ type runCommand struct {
 	json                                         string
 }
 
-// runReport is what `lab run` found: medians of the rounds.
+// runReport is the result of `lab run`: medians over rounds.
 type runReport struct {
 	Program    string  `json:"program"`
 	Graph      string  `json:"graph"`
@@ -48,7 +48,7 @@ type runReport struct {
 	Messages   int     `json:"messages"`
 	Sent       int     `json:"messages_sent"`
 	Bytes      int     `json:"bytes_sent"`
-	Seconds    float64 `json:"seconds"` // median of the rounds
+	Seconds    float64 `json:"seconds"` // median over rounds
 	Least      float64 `json:"seconds_least"`
 	Most       float64 `json:"seconds_most"`
 	Rounds     int     `json:"rounds"`
@@ -102,7 +102,7 @@ run; it is not written.`,
 	return cmd
 }
 
-// program is one that `lab run` knows.
+// program is a program of `lab run`.
 type program struct {
 	parameters []engine.Parameter
 	fresh      func(values map[string]string,
@@ -130,7 +130,7 @@ var programs = map[string]program{
 
 func programNames() []string { return slices.Sorted(maps.Keys(programs)) }
 
-// options are the engine's, of the flags.
+// options returns the engine's options from the flags.
 func (r *runCommand) options() (o engine.Options, err error) {
 	if o.Delivery, err = delivery.ParseChoice(r.delivery); err != nil {
 		return o, usagef("--delivery: %w", err)
@@ -204,7 +204,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	return r.measure(ctx, name, found, g, o)
 }
 
-// load opens and builds the graph.
+// load loads and builds the graph.
 func (r *runCommand) load(ctx context.Context, p engine.Program, grid graph.Grid, o engine.Options) (*graph.Graph, error) {
 	request := load.Request{Name: r.graph, Team: o.Team, Progress: showStage(), Weights: p.Weights()}
 	if r.directed || r.undirected {
@@ -222,7 +222,7 @@ func (r *runCommand) load(ctx context.Context, p engine.Program, grid graph.Grid
 	return build.Local(ctx, in, options)
 }
 
-// measure runs the program once to warm up, then for as many rounds as asked.
+// measure runs the program once to warm up, and then for the given number of rounds.
 func (r *runCommand) measure(ctx context.Context, name string, p engine.Program, g *graph.Graph, o engine.Options) error {
 	job, err := p.Bind(ctx, g, o)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/superstep-go/superstep/lab/between"
 )
 
-// TestMain lets the scripts run this binary as lab.
+// TestMain makes this binary available to scripts as lab.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"lab": main})
 }
 
-// TestScripts runs the command line as a user does.
+// TestScripts runs the command line like a user.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
@@ -31,8 +31,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// carried FILE reads a report of lab between: cables of namespaces have carried what was sent, and
-// headers.
+// carried is carried FILE: it checks in a report of lab between that the namespaces' cables have
+// carried the sent bytes and headers.
 func carried(ts *testscript.TestScript, _ bool, args []string) {
 	var r between.Report
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &r))
@@ -45,8 +45,8 @@ func carried(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// fails STATUS TEXT ARG... runs lab, which must say just one line, and print nothing else. A text
-// that ends in ... is the beginning of the line.
+// fails is fails STATUS TEXT ARG...: it runs lab, which must print exactly the one line TEXT to
+// standard error. If TEXT ends with ..., it is the beginning of the line.
 func fails(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)

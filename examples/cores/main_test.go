@@ -14,7 +14,8 @@ import (
 	"github.com/superstep-go/superstep/worker"
 )
 
-// cores is the k-core by hand: who has too few neighbours left is taken out, until nobody is.
+// cores computes the k-core directly: it removes vertices with too few neighbours until it finds no
+// more.
 func cores(edges []superstep.Edge, k int64) map[uint64]int64 {
 	degree := map[uint64]int64{}
 	for _, e := range edges {

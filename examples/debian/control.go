@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// Package is what a stanza says of a package.
+// Package is one stanza of a list of packages.
 type Package struct {
 	Name string
-	// Needs are Depends and Pre-Depends: groups of alternatives, of each of which one is needed.
+	// Needs has the groups of alternatives in Depends and Pre-Depends. The package needs one
+	// alternative of each group.
 	Needs [][]string
-	// Provides are the other names, of virtual packages, that the package meets.
+	// Provides names the virtual packages that the package provides.
 	Provides []string
 }
 
@@ -24,31 +25,31 @@ const (
 
 var (
 	nameOnly = regexp.MustCompile(`^` + packageName + `$`)
-	// neither space nor colon, and no minus first
+	// A name of a field has no space and no colon, and does not begin with a minus.
 	fieldName = regexp.MustCompile(`^[!-,.-9;-~][!-9;-~]*$`)
-	// A relation is a name, and perhaps an architecture, a version and a list of architectures,
-	// none of which matter: the lists are of one release, whose packages were made for each other.
+	// A relation is the name of a package. An architecture, a version and a list of architectures
+	// may follow it. The program ignores them: all packages are of one release.
 	relation = regexp.MustCompile(`^(` + packageName +
 		`)(?::[a-z0-9-]+)?\s*(?:\((?:<<|<=|=|>=|>>|<|>)\s*[^\s()]+\s*\))?\s*(?:\[[^][]*\])?$`)
 )
 
-// parser reads stanzas of fields, "Name: value", that empty lines part. A line that begins with a
-// space continues the field above it; one that begins with # is a comment.
+// parser reads stanzas of fields, "Name: value". Empty lines separate stanzas. A line that begins
+// with a space continues the field above it. A line that begins with # is a comment.
 type parser struct {
 	name     string
 	line     int
 	packages []Package
 
-	inside bool // a stanza has begun
-	began  int  // its first line
+	inside bool // inside a stanza
+	began  int  // first line of the stanza
 	seen   map[string]bool
 	now    Package
-	field  string // the field being read
+	field  string // the current field
 	value  strings.Builder
-	at     int // the line it began at
+	at     int // first line of the field
 }
 
-// parse reads the packages of a list. Errors name the line and what was expected.
+// parse reads a list of packages. Its errors name the line and the expected text.
 func parse(name string, r io.Reader) ([]Package, error) {
 	p := &parser{name: name, seen: map[string]bool{}}
 	scanner := bufio.NewScanner(r)
@@ -102,7 +103,7 @@ func (p *parser) take(line string) error {
 	return nil
 }
 
-// endField takes what the field says into the package.
+// endField stores the field in the package.
 func (p *parser) endField() (err error) {
 	text := p.value.String()
 	switch p.field {
@@ -164,7 +165,7 @@ func (p *parser) errorf(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", p.name, line, fmt.Sprintf(format, args...))
 }
 
-// quoted quotes the first of a text that may be long, or not a text.
+// quoted quotes at most the first 60 bytes of s.
 func quoted(s string) string {
 	if len(s) > 60 {
 		s = s[:60] + "..."

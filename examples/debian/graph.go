@@ -7,19 +7,19 @@ import (
 	"github.com/superstep-go/superstep"
 )
 
-// dependencies is the graph: vertices are packages, by their place in names, edges go from who
-// needs to who is needed.
+// dependencies is a graph of packages. A vertex is a package, labelled with its index in names. An
+// edge leads from a package to a package that it needs.
 type dependencies struct {
 	names      []string
 	edges      []superstep.Edge
-	dependents []int // how many others need the package
-	unmet      int   // groups of alternatives of which nothing exists
+	dependents []int // number of other packages that need the package
+	unmet      int   // number of groups without an existing alternative
 }
 
-// resolve makes a graph of packages. Of alternatives the first that can be had is taken, as apt
-// does: a package of that name, or else, of those that provide it, the first by name. Of two
-// stanzas of one package the first counts. Every package has a loop, which the graph drops: it
-// names packages that neither need others nor are needed.
+// resolve makes the graph of packages. Like apt, it takes the first existing alternative of a
+// group: the package of that name, or else the first provider by name. It takes the first of two
+// stanzas of the same package. It adds a loop to every package, so that the graph has a vertex for
+// a package without dependencies and dependents. The graph drops the loop itself.
 func resolve(packages []Package) dependencies {
 	packages = slices.Clone(packages)
 	slices.SortStableFunc(packages, func(a, b Package) int { return strings.Compare(a.Name, b.Name) })

@@ -1,11 +1,11 @@
-// Command debian ranks Debian's packages by PageRank over who depends on whom: the packages that
-// the rest rests on.
+// Command debian ranks Debian's packages by PageRank on the graph of their dependencies. The first
+// packages are those on which most of Debian depends, directly or not.
 //
 //	debian [-top N] [-communities] [FILE]
 //
 // With -communities it prints the largest groups of packages that depend on each other more than on
-// others. FILE has the stanzas that `apt-cache dumpavail` prints; - is standard input; without FILE
-// apt-cache is run.
+// other packages. FILE has the output of `apt-cache dumpavail`; - is standard input. Without FILE
+// the command runs apt-cache.
 package main
 
 import (
@@ -49,7 +49,7 @@ func main() {
 	}
 }
 
-// run reads the packages of a file, and prints what is to be said of the first few.
+// run reads the packages of a file and calls print with their graph.
 func run(ctx context.Context, file string, top int, out io.Writer, print func(context.Context,
 	dependencies, int, io.Writer) error,
 ) error {
@@ -64,7 +64,7 @@ func run(ctx context.Context, file string, top int, out io.Writer, print func(co
 	return print(ctx, d, top, out)
 }
 
-// rank prints the packages of the highest ranks.
+// rank prints the packages with the highest ranks.
 func rank(ctx context.Context, d dependencies, top int, out io.Writer) error {
 	g, err := superstep.FromEdges(ctx, d.edges,
 		superstep.LoadOptions{SelfLoops: superstep.DropSelfLoops})
@@ -98,8 +98,8 @@ func rank(ctx context.Context, d dependencies, top int, out io.Writer) error {
 	return nil
 }
 
-// communities prints the largest, by Louvain's method: each with the packages that most others
-// depend on.
+// communities finds communities with the Louvain method and prints the largest. It lists the five
+// packages with the most dependents in each.
 func communities(ctx context.Context, d dependencies, top int, out io.Writer) error {
 	g, err := superstep.FromEdges(ctx, d.edges,
 		superstep.LoadOptions{Undirected: true, SelfLoops: superstep.DropSelfLoops, Duplicates: superstep.FirstDuplicates})
@@ -130,7 +130,7 @@ func communities(ctx context.Context, d dependencies, top int, out io.Writer) er
 	return nil
 }
 
-// read parses a file, standard input, or what apt-cache says.
+// read parses a file, standard input, or the output of apt-cache.
 func read(ctx context.Context, file string) ([]Package, error) {
 	switch file {
 	case "-":

@@ -86,7 +86,7 @@ func TestResolve(t *testing.T) {
 		arcs[d.names[e.From]+">"+d.names[e.To]] = true
 	}
 	want := map[string]bool{
-		// loops, which name them
+		// a loop of every package
 		"user>user": true, "real>real": true, "first>first": true, "second>second": true,
 		"user>first": true, "user>real": true,
 	}
@@ -95,7 +95,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// FuzzParse: no input panics, and what is read holds what a list of packages holds.
+// FuzzParse checks that parse does not panic, and that its packages are well-formed.
 func FuzzParse(f *testing.F) {
 	list, err := os.ReadFile("testdata/available")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command heat computes how warm a plate is whose sides are held at 0 and which is heated
-// everywhere alike: Poisson's equation, the matrix by which solvers of linear systems are tried. It
-// is solved by conjugate gradients, on the graph whose edges are the matrix's entries.
+// Command heat computes the temperature of a uniformly heated plate with its sides held at 0. This
+// is Poisson's equation, the usual test of solvers of linear systems. The graph has an edge for
+// every entry of the matrix, and the method of conjugate gradients solves the system on it.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/algorithms"
 )
 
-// side is how many points of the plate there are on a side; point i, j is vertex i*side+j.
+// side is the number of grid points along a side of the plate. Point i, j is vertex i*side+j.
 const side = 99
 
 func main() {
@@ -38,8 +38,8 @@ func main() {
 	}
 	defer matrix.Close()
 
-	// The right-hand side is the heat that comes to a point: one over the square of the distance
-	// between two, 1/100, at every point.
+	// The right-hand side is the same at every point: the heat source, 1, times the square of the
+	// distance between two points, 1/100.
 	heat := superstep.From(algorithms.CGRightSide, func(uint64) float64 { return 1.0 / (100 * 100) })
 	res, err := superstep.Run(ctx, matrix, algorithms.CG{},
 		superstep.Options{Columns: []superstep.Input{heat}, Deterministic: true})

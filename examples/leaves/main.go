@@ -1,7 +1,6 @@
-// Command leaves removes from a graph all vertices with one edge or none, and again those that are
-// left so, until there are none: the trees that hang from it fall off, and its cycles and what
-// joins them stay. The program changes the graph that it runs on; the one that was loaded stays as
-// it is.
+// Command leaves removes all vertices with at most one edge from a graph, and repeats this until
+// every vertex has at least two. The trees that hang from the graph disappear; the cycles and the
+// paths between them stay. The result has the changed graph. The loaded graph stays as it is.
 package main
 
 import (
@@ -15,21 +14,21 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Leaves is the program. A message says that a neighbour is removed; a vertex's value is how many
-// edges it has.
+// Leaves is the program. A message announces the removal of a neighbour. The value of a vertex is
+// its number of edges.
 type Leaves struct{}
 
-// Combiner: how many neighbours have been removed does not matter.
+// Combiner merges the messages to a vertex: the number of removed neighbours does not matter.
 func (Leaves) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 
-// Traits are the program's facts.
+// Traits declares that the program changes the graph.
 func (Leaves) Traits() pregel.Traits {
 	return pregel.Traits{
 		Mutates: true,
 	}
 }
 
-// Compute runs on all vertices first, and then on those that have lost an edge.
+// Compute runs on all vertices in the first superstep, and later on vertices that lost an edge.
 func (Leaves) Compute(v *pregel.Vertex[int, bool], _ bool) {
 	v.Set(v.OutDegree())
 	if v.OutDegree() < 2 {
@@ -53,12 +52,12 @@ func main() {
 	}
 	left := res.Graph()
 	defer left.Close()
-	// an undirected edge is stored both ways
+	// An undirected edge is stored as two arcs.
 	fmt.Printf("loaded: %d vertices, %d edges\n", g.NumVertices(), g.NumEdges()/2)
 	fmt.Printf("left after %d supersteps: %d vertices, %d edges\n", res.Supersteps,
 		left.NumVertices(), left.NumEdges()/2)
 
-	// Other programs run on what is left.
+	// Other programs can run on the remaining graph.
 	components, err := superstep.Run(ctx, left, algorithms.WCC{})
 	if err != nil {
 		log.Fatal(err)

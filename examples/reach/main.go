@@ -1,6 +1,6 @@
-// Command reach estimates how much of a graph each vertex reaches, and how near it is: HyperBall
-// keeps 64 bytes for the set of all that a vertex reaches, whatever its size, and is wrong by 13%
-// in the mean. A breadth-first search says what is right.
+// Command reach estimates how many vertices each vertex reaches, and how near they are. HyperBall
+// keeps the set of reached vertices of each vertex in 64 bytes, whatever its size. Its mean error
+// is 13%. Breadth-first searches compute the exact numbers.
 package main
 
 import (

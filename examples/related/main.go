@@ -1,6 +1,6 @@
-// Command related finds what belongs to the most important vertex of a graph: PageRank says which
-// that is, and PageRank from there alone, with the result of the first run as its parameter, what
-// is near it.
+// Command related finds the vertices near the most important vertex of a graph. A first PageRank
+// run finds the most important vertex. A second run, personalized to it, ranks the vertices near
+// it.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 
 func main() {
 	ctx := context.Background()
-	g, err := superstep.Load(ctx, "rmat:scale=12") // or a file
+	g, err := superstep.Load(ctx, "rmat:scale=12") // or the name of a file
 	if err != nil {
 		log.Fatal(err)
 	}

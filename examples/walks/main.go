@@ -1,6 +1,6 @@
-// Command walks has a walker start from every vertex of a graph and go to a neighbour at random,
-// again and again, and says where most of them are at the end: about as many as a vertex has edges,
-// of all edges. The same seed gives the same walks on any machine.
+// Command walks starts a random walker on every vertex of a graph and prints the vertices with the
+// most walkers at the end. A vertex's share of the walkers comes near its share of the edges. The
+// same seed gives the same walks on any machine.
 package main
 
 import (
@@ -14,19 +14,19 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Walks is the program: a message is a number of walkers, and the value of a vertex how many are
-// there at the end.
+// Walks is the program. A message carries a number of walkers. The value of a vertex is the number
+// of walkers that end there.
 type Walks struct {
 	Steps int
 }
 
-// Combiner adds walkers that come to the same vertex.
+// Combiner adds up the walkers that move to the same vertex.
 func (Walks) Combiner() pregel.Combiner[uint32] { return combiners.Sum[uint32]() }
 
-// Init puts a walker on every vertex.
+// Init starts a walker on every vertex.
 func (p Walks) Init(v *pregel.Vertex[uint32, uint32]) { p.Compute(v, 1) }
 
-// Compute has the walkers at a vertex go on.
+// Compute moves the walkers at a vertex, or counts them after the last step.
 func (p Walks) Compute(v *pregel.Vertex[uint32, uint32], walkers uint32) {
 	v.VoteToHalt()
 	edges := v.OutDegree()

@@ -1,10 +1,10 @@
-// Command words climbs word ladders: words of as many letters are joined if they differ in one
-// letter, and a shortest way from one to the other is searched.
+// Command words finds word ladders. Two words of the same length are neighbours if they differ in
+// one letter. The command searches a shortest path from one word to another.
 //
 //	words [-dict FILE] [FROM TO]
 //
-// FILE has a word a line; Debian's package wamerican has one. Words with capitals or apostrophes
-// are left out.
+// FILE has one word on each line, like /usr/share/dict/words of Debian's package wamerican. The
+// command ignores words with capitals or apostrophes.
 package main
 
 import (
@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// run reads the words as long as from and to, counts components, and prints the ladder.
+// run reads the words of the length of from and to, counts components, and prints the ladder.
 func run(ctx context.Context, dict, from, to string, out io.Writer) error {
 	letters := utf8.RuneCountInString(from)
 	if letters != utf8.RuneCountInString(to) {
@@ -80,13 +80,13 @@ func run(ctx context.Context, dict, from, to string, out io.Writer) error {
 	return printLadder(ctx, g, words, from, to, out)
 }
 
-// printComponents says how many components there are, and how large.
+// printComponents prints the number of components and the largest sizes.
 func printComponents(ctx context.Context, g *superstep.Graph, letters int, out io.Writer) error {
 	res, err := superstep.Run(ctx, g, algorithms.WCC{})
 	if err != nil {
 		return err
 	}
-	size := map[pregel.VertexID]int{} // by the id that stands for the component
+	size := map[pregel.VertexID]int{} // by the component's representative
 	for _, component := range res.All() {
 		size[component]++
 	}
@@ -103,8 +103,8 @@ func printComponents(ctx context.Context, g *superstep.Graph, letters int, out i
 	return nil
 }
 
-// printLadder searches from the end, so that parents lead to it from the beginning. It is
-// deterministic: of the many shortest ladders it is always the same.
+// printLadder searches from the last word, so that the parents lead from the first word to it. The
+// run is deterministic: it always finds the same one of several shortest ladders.
 func printLadder(ctx context.Context, g *superstep.Graph, words []string, from, to string, out io.Writer) error {
 	first, last := vertex(g, words, from), vertex(g, words, to)
 	res, err := superstep.Run(ctx, g, algorithms.BFS{Source: last},
@@ -126,7 +126,7 @@ func printLadder(ctx context.Context, g *superstep.Graph, words []string, from, 
 	return nil
 }
 
-// vertex returns the handle of a word: its input id is its place in the list.
+// vertex returns the vertex of a word. Its label is the index of the word in the list.
 func vertex(g *superstep.Graph, words []string, word string) pregel.VertexID {
 	i, _ := slices.BinarySearch(words, word)
 	v, _ := g.Vertex(uint64(i))

@@ -56,7 +56,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestJoin compares with looking at every pair.
+// TestJoin compares join with a comparison of every pair.
 func TestJoin(t *testing.T) {
 	words := []string{"aab", "aac", "abb", "bab", "bbb", "cab", "éab"}
 	joined := map[[2]uint64]int{}

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep"
 )
 
-// readWords reads the words of so many letters, all small, in order and each once.
+// readWords returns the lower-case words of a number of letters, sorted and without duplicates.
 func readWords(name string, r io.Reader, letters int) ([]string, error) {
 	var words []string
 	scanner := bufio.NewScanner(r)
@@ -36,9 +36,9 @@ func readWords(name string, r io.Reader, letters int) ([]string, error) {
 
 func notSmall(r rune) bool { return !unicode.IsLower(r) }
 
-// join makes an edge of every two words that differ in one letter: with that letter left open, they
-// look the same. Every word has a loop too, which the graph drops: it names words that have no
-// neighbour.
+// join returns an edge for every two words that differ in one letter. With that letter replaced by
+// a question mark they are equal. join also returns a loop for every word, so that the graph has a
+// vertex for a word without neighbours. The graph drops the loop itself.
 func join(words []string) []superstep.Edge {
 	var list []superstep.Edge
 	like := map[string][]uint64{}

@@ -1,5 +1,5 @@
 // Package beside compares superstep.Run with the programs of the GAP Benchmark Suite (GAPBS,
-// https://github.com/sbeamer/gapbs) on the same files, alternately.
+// https://github.com/sbeamer/gapbs) on the same files. Both run alternately. Start with beside.go.
 //
 //	file -- superstep.Load, Run, Run, ... (a process) --+
 //	     -- GAPBS: read, trial, trial, ... (a process) -+-- rounds --> Row
@@ -18,17 +18,17 @@ import (
 	"strings"
 )
 
-// Config says what to compare.
+// Config has the options of a comparison.
 type Config struct {
-	Peers string // the folder with the programs of GAPBS
-	// the command that calls Trials; FILE, ALGORITHM, trials and threads follow
+	Peers string // the directory of GAPBS' programs
+	// the command that calls Trials; FILE, ALGORITHM, trials and threads are appended
 	Ours           []string
 	Rounds, Trials int
-	Threads        int // of both sides
+	Threads        int // for both sides
 }
 
-// Row is what an algorithm takes on a graph, in seconds. The times of later trials are medians of
-// each process's, and of these the median over all rounds.
+// Row has the times of an algorithm on a graph, in seconds. The time of later trials is the median
+// over rounds of each process's median.
 type Row struct {
 	Graph     string  `json:"graph"`
 	Algorithm string  `json:"algorithm"`
@@ -37,18 +37,18 @@ type Row struct {
 	Peers     []Peer  `json:"peers"`
 }
 
-// Peer is what a program of GAPBS takes.
+// Peer has the times of a program of GAPBS.
 type Peer struct {
 	Name  string  `json:"name"`
 	First float64 `json:"first_seconds"`
 	Later float64 `json:"later_seconds"`
 }
 
-// peer is a program of GAPBS. Its variants differ in arguments; the fastest counts.
+// peer is a program of GAPBS. Its variants have different arguments; the fastest counts.
 type peer struct {
 	name, program string
 	variants      [][]string
-	huge          bool // in huge pages
+	huge          bool // uses huge pages
 }
 
 var peers = map[string][]peer{
@@ -60,17 +60,17 @@ var peers = map[string][]peer{
 		{"GAPBS", "pr", [][]string{{"-i", strconv.Itoa(Iterations), "-t", "0"}}, false},
 		{"relabelled, huge pages", "pr-relabelled", [][]string{{"-i", strconv.Itoa(Iterations), "-t", "0"}}, true},
 	},
-	// delta is how far a bucket of distances reaches, and the best depends on the graph
+	// delta is the width of a bucket of distances; the best delta depends on the graph
 	"sssp": {{"GAPBS", "sssp", [][]string{{"-d", "1"}, {"-d", "16"}, {"-d", "64"}, {"-d", "256"}}, false}},
 	"wcc":  {{"GAPBS", "cc", [][]string{nil}, false}},
 }
 
-// Fits reports whether a file is for the algorithm: one with weights, .wsg, for sssp alone.
+// Fits reports whether an algorithm can use a file. Files with weights (.wsg) are for sssp only.
 func Fits(file, algorithm string) bool {
 	return filepath.Ext(file) == ".wsg" == (algorithm == "sssp")
 }
 
-// Compare runs both sides alternately. Programs of GAPBS that are missing are left out.
+// Compare runs both sides alternately. Missing programs of GAPBS are left out.
 func (c Config) Compare(ctx context.Context, file, algorithm string) (*Row, error) {
 	type side struct {
 		peer    int // -1: superstep
@@ -130,7 +130,7 @@ func (c Config) theirs(ctx context.Context, file string, p peer, variant int) *e
 	return command
 }
 
-// times runs a command and returns the seconds of its trials.
+// times runs a command and returns the times of its trials in seconds.
 func (c Config) times(command *exec.Cmd) ([]float64, error) {
 	out, err := command.CombinedOutput()
 	if err != nil {
@@ -144,7 +144,7 @@ func (c Config) times(command *exec.Cmd) ([]float64, error) {
 	return times, nil
 }
 
-// trialTime begins a line of GAPBS with the seconds of a trial.
+// trialTime begins GAPBS' output line with the time of a trial.
 const trialTime = "Trial Time"
 
 var trialLine = regexp.MustCompile(`(?m)^` + trialTime + `:\s+([0-9.]+)\s*$`)
@@ -163,10 +163,10 @@ func median(x []float64) float64 {
 	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
-// Title is the head of a table of rows, as Markdown.
+// Title is the head of a table of rows in Markdown.
 const Title = "| graph | algorithm | superstep, ms | first Run | GAPBS, ms | first trial | speed | relabelled, huge pages | speed |\n|---|---|---|---|---|---|---|---|---|"
 
-// String is the row as a line of that table. Speed is the peer's time over superstep's.
+// String returns the row as a line of that table. Speed is the peer's time divided by superstep's.
 func (r *Row) String() string {
 	cells := []string{r.Graph, r.Algorithm, figure(r.Later), figure(r.First), "", "", "", "", ""}
 	for _, p := range r.Peers {
@@ -180,7 +180,7 @@ func (r *Row) String() string {
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
-// figure writes seconds as milliseconds, of three digits or more.
+// figure formats seconds as milliseconds, with at least three digits.
 func figure(seconds float64) string {
 	ms, decimals := 1000*seconds, 2
 	for x := ms; x >= 10 && decimals > 0; x /= 10 {

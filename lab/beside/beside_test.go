@@ -21,7 +21,7 @@ func script(t *testing.T, name, text string) string {
 	return name
 }
 
-// TestCompare measures scripts that print what both sides print.
+// TestCompare measures scripts with the output of both sides.
 func TestCompare(t *testing.T) {
 	dir := t.TempDir()
 	trials := func(times ...string) string {
@@ -63,7 +63,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestTrials runs every algorithm on files in the peers' format.
+// TestTrials runs every algorithm on files in GAPBS' format.
 func TestTrials(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "graph.wel")
@@ -88,7 +88,7 @@ func TestTrials(t *testing.T) {
 			t.Error(err)
 		}
 		for _, v := range found {
-			if v == 2 { // no edge leaves it
+			if v == 2 { // it has no out-edges
 				t.Error("a search begins at a vertex without out-edges")
 			}
 		}

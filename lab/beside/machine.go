@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Machine describes the machine in a line: what a table is worth depends on it.
+// Machine describes the machine in a line, which is needed to interpret a table.
 func Machine(threads int) string {
 	read := func(file, line string) string {
 		b, err := os.ReadFile(file)

@@ -14,19 +14,19 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Algorithms are those that both sides have.
+// Algorithms are the algorithms that both sides support.
 var Algorithms = []string{"bfs", "pagerank", "sssp", "wcc"}
 
-// Iterations is how many iterations of PageRank a trial has, on both sides.
+// Iterations is the number of PageRank iterations in a trial, on both sides.
 const Iterations = 20
 
-// Trials loads a graph, runs an algorithm on it n times and prints the seconds of each call of
-// superstep.Run in the words of GAPBS. Searches start at random vertices that have edges. What Run
-// returns is closed outside the time, as GAPBS frees its result.
+// Trials loads a graph and runs an algorithm on it n times. It prints the time of each call of
+// superstep.Run in GAPBS' format. Searches begin at random vertices with edges. Closing a result is
+// not timed, as GAPBS does not time freeing its results.
 func Trials(ctx context.Context, w io.Writer, file, algorithm string, n, threads int) error {
 	o := superstep.LoadOptions{Threads: threads}
 	if algorithm == "sssp" {
-		o.Weights = superstep.Float32 // as wide as the integers of GAPBS
+		o.Weights = superstep.Float32 // as wide as GAPBS' integers
 	}
 	g, err := superstep.Load(ctx, file, o)
 	if err != nil {
@@ -70,8 +70,8 @@ func run[V, M any](ctx context.Context, g *superstep.Graph, p pregel.Program[V,
 	return err
 }
 
-// sources picks n vertices at random that have out-edges, by the offsets that a serialized graph
-// of GAPBS begins with:
+// sources picks n random vertices with out-edges. It reads the offsets at the beginning of a
+// serialized graph of GAPBS:
 //
 //	directed, 1 byte | edges, 8 | vertices, 8 | offset of each vertex, and of the end, 8 each | ...
 func sources(file string, n int) ([]uint64, error) {

@@ -1,6 +1,6 @@
-// Package between runs a program on a cluster in several ways, by turns, and says how long each
-// phase of a superstep took and what was sent: what a way of sending gives on a network, which one
-// process cannot show.
+// Package between runs a program on a cluster with several sets of options, in turns. It reports
+// how long each phase of a superstep took and what was sent. So it shows the effect of options on a
+// network, which one process cannot show. Start with between.go.
 //
 //	cluster -> graph, loaded once -> each way once, results compared -> rounds by turns: records of supersteps -> Report
 package between
@@ -19,13 +19,13 @@ import (
 	"github.com/superstep-go/superstep/test/hosts/netns"
 )
 
-// Way is a way to run the program.
+// Way is a set of options for the program.
 type Way struct {
 	Name    string
 	Options *job.Options
 }
 
-// Options say what to run.
+// Options describe the measurement.
 type Options struct {
 	Program       string
 	Parameters    map[string]string
@@ -33,25 +33,25 @@ type Options struct {
 	Rows, Columns int
 	Ways          []Way
 	Rounds        int
-	// Compare says whether the results of the ways are compared, in a round that does not count:
-	// all of them must be equal, numbers within 1e-9 of each other.
+	// Compare compares the results of all ways in a round that does not count. Numbers may differ
+	// by a relative error of 1e-9.
 	Compare bool
-	// Carried, if not nil, returns what each worker has sent and received so far.
+	// Carried, if not nil, returns the traffic of each worker so far.
 	Carried func() ([]netns.Traffic, error)
-	// Stage, if not nil, is told what is being done.
+	// Stage, if not nil, is called with the name of each stage.
 	Stage func(name string)
 }
 
-// graphName is what the graph is called in the cluster's catalog.
+// graphName is the graph's name in the cluster's catalog.
 const graphName = "between"
 
-// bench is a cluster with the graph.
+// bench is a cluster with the loaded graph.
 type bench struct {
 	Options
 	client *client.Client
 }
 
-// Run loads the graph and runs the ways on a cluster.
+// Run loads the graph and measures the ways on a cluster.
 func (o Options) Run(ctx context.Context, address string, token control.Token) (*Report, error) {
 	c, err := client.New(client.Options{Address: address, Credentials: control.Credentials{Token: token}})
 	if err != nil {
@@ -95,7 +95,7 @@ func (o Options) Run(ctx context.Context, address string, token control.Token) (
 	return r, nil
 }
 
-// warm runs each way once, and compares their results. It returns how many values are equal in all.
+// warm runs each way once and compares the results. It returns the number of equal values.
 func (b *bench) warm(ctx context.Context) (compared int, err error) {
 	var first *values
 	for i, w := range b.Ways {
@@ -124,14 +124,14 @@ func (b *bench) warm(ctx context.Context) (compared int, err error) {
 	return compared, nil
 }
 
-// run is one run of a way.
+// run is the outcome of one run.
 type run struct {
 	job   *control.Job
 	steps []*record.Superstep
 	wire  int64 // bytes that the workers' cables carried
 }
 
-// run runs a way.
+// run runs the program with one way's options.
 func (b *bench) run(ctx context.Context, way int, keep bool) (*run, error) {
 	w, x, mu := b.Ways[way], &run{}, sync.Mutex{}
 	before, err := b.carried()
@@ -166,7 +166,7 @@ func (b *bench) run(ctx context.Context, way int, keep bool) (*run, error) {
 	return x, err
 }
 
-// carried returns how many bytes all workers have sent so far.
+// carried returns the number of bytes that all workers have sent so far.
 func (b *bench) carried() (sum int64, err error) {
 	if b.Carried == nil {
 		return 0, nil

@@ -38,10 +38,10 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestWhatIsSentIsWhatOneProcessSends: results of both deliveries of Ueno13 are equal, and what
-// they send between processes is what the same partitions send in one, and what the graph says:
-// naively a pair of 12 bytes for every arc between partitions, by columns a value for every vertex
-// and partition that it has an arc to.
+// TestWhatIsSentIsWhatOneProcessSends: the results of both deliveries of Ueno13 are equal.
+// Processes send the same as partitions in one process, and as expected from the graph. Naive
+// delivery sends a pair of 12 bytes for every arc between partitions. Columns have a value for
+// every vertex and each partition to which it has an arc.
 func TestWhatIsSentIsWhatOneProcessSends(t *testing.T) {
 	const workers, iterations, header = 3, 2, 24
 	name := "rmat:scale=15,a=0.45,b=0.15,c=0.15"
@@ -130,8 +130,8 @@ func TestWhatIsSentIsWhatOneProcessSends(t *testing.T) {
 	}
 }
 
-// crossing counts the arcs between partitions, and the vertices that have one, for each partition
-// that they have one to.
+// crossing counts the arcs between partitions, and the pairs of a vertex and another partition to
+// which it has an arc.
 func crossing(g *graph.Graph) (arcs, columns int) {
 	for _, p := range g.Parts {
 		layout := p.Layout(pregel.Out)

@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Report is what the ways took and sent.
+// Report has the results of all ways.
 type Report struct {
 	Program    string            `json:"program"`
 	Parameters map[string]string `json:"parameters,omitempty"`
@@ -17,42 +17,43 @@ type Report struct {
 	Vertices   uint64            `json:"vertices"`
 	Edges      uint64            `json:"edges"`
 	Workers    int               `json:"workers"`
-	Threads    int               `json:"threads"` // of each
+	Threads    int               `json:"threads"` // per worker
 	Network    string            `json:"network"` // namespaces or loopback
 	Rate       float64           `json:"rate_bytes_per_second,omitempty"`
 	Delay      float64           `json:"delay_seconds,omitempty"` // between two workers, each way
 	Load       float64           `json:"load_seconds"`
 	Rounds     int               `json:"rounds"`
-	Compared   int               `json:"values_compared"` // that are equal in all ways
-	Ways       []*Summary        `json:"ways"`
+	// number of values that are equal in all ways
+	Compared int        `json:"values_compared"`
+	Ways     []*Summary `json:"ways"`
 }
 
-// Quartiles are the median of some rounds, between the quartiles.
+// Quartiles are the median and the quartiles of several rounds.
 type Quartiles struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
 }
 
-// Summary is what one way took.
+// Summary is the result of one way.
 type Summary struct {
 	Way        string `json:"way"`
 	Supersteps int    `json:"supersteps"`
-	Messages   uint64 `json:"messages"`      // sender x edge
-	Values     uint64 `json:"messages_sent"` // between partitions, as is all below
-	Bytes      uint64 `json:"bytes_sent"`    // by the engine's accounts
-	// through the workers' cables, with the headers of all layers and what is said to the master; 0
-	// if not known
+	Messages   uint64 `json:"messages"`      // one per sender and edge
+	Values     uint64 `json:"messages_sent"` // between partitions, as all below
+	Bytes      uint64 `json:"bytes_sent"`    // according to the engine's accounts
+	// through the workers' cables, including headers of all layers and traffic with the master; 0
+	// if unknown
 	Wire    int64     `json:"wire_bytes"`
 	Seconds Quartiles `json:"seconds"`
-	// Ratio is this way's time over that of the first in the same turn.
+	// Ratio is this way's time divided by that of the first way in the same turn.
 	Ratio Quartiles `json:"ratio"`
-	// Phases are the sums of those of the steps; steps are medians of the rounds.
+	// Phases are the sums over supersteps. Times of supersteps are medians over rounds.
 	Phases Phases `json:"phases"`
 	Steps  []Step `json:"supersteps_each"`
 }
 
-// Phases are seconds, the mean of the partitions.
+// Phases are times in seconds: means over partitions.
 type Phases struct {
 	Expand   float64 `json:"expand"`
 	Traverse float64 `json:"traverse"`
@@ -62,7 +63,7 @@ type Phases struct {
 	Total    float64 `json:"total"`
 }
 
-// Step is a superstep, which delivers the messages of the one before.
+// Step is a superstep. It delivers the messages of the previous one.
 type Step struct {
 	Superstep int    `json:"superstep"`
 	Scheme    string `json:"scheme"` // in the last round
@@ -72,7 +73,7 @@ type Step struct {
 	Phases
 }
 
-// quartilesOf sorts its argument.
+// quartilesOf computes quartiles. It sorts its argument.
 func quartilesOf(all []float64) Quartiles {
 	slices.Sort(all)
 	n := len(all)
@@ -80,7 +81,7 @@ func quartilesOf(all []float64) Quartiles {
 		all[n/4]) / 2, (all[n-1-(n-1)/4] + all[n-1-n/4]) / 2}
 }
 
-// summary is of a way's runs, and the first way's in the same turns.
+// summary summarizes a way's runs. first has the first way's runs in the same turns.
 func summary(name string, runs, first []*run) *Summary {
 	last := runs[len(runs)-1]
 	s := &Summary{
@@ -102,7 +103,7 @@ func summary(name string, runs, first []*run) *Summary {
 	return s
 }
 
-// stepOf is the i-th superstep of runs that have it.
+// stepOf summarizes the i-th superstep of those runs that have it.
 func stepOf(runs []*run, i int) (s Step) {
 	var all []Phases
 	for _, r := range runs {
@@ -142,7 +143,7 @@ func phasesOf(t *record.Seconds) Phases {
 	return Phases{t.Expand, t.Traverse, t.Fold, t.Compute, t.Wait, t.Total}
 }
 
-// add adds a share of other phases.
+// add adds other phases, multiplied by share.
 func (p *Phases) add(q Phases, share float64) {
 	p.Expand += share * q.Expand
 	p.Traverse += share * q.Traverse
@@ -152,7 +153,7 @@ func (p *Phases) add(q Phases, share float64) {
 	p.Total += share * q.Total
 }
 
-// cells are the phases in ms.
+// cells formats the phases in milliseconds.
 func (p *Phases) cells() string {
 	text := ""
 	for _, x := range []float64{p.Expand, p.Traverse, p.Fold, p.Compute, p.Wait, p.Total} {
@@ -161,7 +162,7 @@ func (p *Phases) cells() string {
 	return text
 }
 
-// Text writes the report for people; steps says whether with every superstep.
+// Text writes the report as text. steps includes every superstep.
 func (r *Report) Text(w io.Writer, steps bool) error {
 	link := "no bound"
 	if r.Rate > 0 {

@@ -7,22 +7,21 @@ import (
 	"strconv"
 )
 
-// values is a result, as it is written line by line, ID VALUE, and held against that of another
-// way.
+// values receives a result line by line, ID VALUE, and compares it with another way's result.
 type values struct {
-	against *values // nil: this is the first, which is kept
-	rest    []byte  // of a line that is not whole
+	against *values // nil for the first result, which is stored
+	rest    []byte  // an incomplete line
 	line    int
-	numbers []float64 // by line, if all are numbers
+	numbers []float64 // by line, if all values are numbers
 	texts   []string
-	err     error // of Write
+	err     error // set by Write
 }
 
-// tolerance is how far numbers may be from each other, of the larger: sums of floats depend on the
+// tolerance is the maximum relative difference of numbers, because sums of floats depend on the
 // order of messages.
 const tolerance = 1e-9
 
-// Write takes a piece of the result.
+// Write receives a part of the result.
 func (v *values) Write(b []byte) (int, error) {
 	n := len(b)
 	if len(v.rest) > 0 {
@@ -42,7 +41,7 @@ func (v *values) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// take takes a line.
+// take handles a line.
 func (v *values) take(line []byte) error {
 	id, text, ok := bytes.Cut(line, []byte{' '})
 	if !ok {
@@ -80,7 +79,7 @@ func (v *values) take(line []byte) error {
 	return nil
 }
 
-// end says that this was all.
+// end checks that the result is complete.
 func (v *values) end() error {
 	if len(v.rest) > 0 {
 		return fmt.Errorf("the result ends in %.80q", v.rest)

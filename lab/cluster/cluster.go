@@ -1,5 +1,5 @@
-// Package cluster runs a master in this process and workers that are processes of their own, for
-// one measurement: over loopback, at two sites, or in network namespaces.
+// Package cluster runs a master in this process and workers in separate processes, for one
+// measurement: over loopback, at two sites, or in network namespaces. Start with cluster.go.
 package cluster
 
 import (
@@ -25,63 +25,63 @@ import (
 	"github.com/superstep-go/superstep/worker"
 )
 
-// Cluster is a master in this process and workers that are processes of their own.
+// Cluster is a master in this process and workers in separate processes.
 type Cluster struct {
-	// Workers is how many processes, of Threads threads each.
+	// Workers is the number of processes. Each has Threads threads.
 	Workers, Threads int
-	// Programs are what the cluster has beside the built-in ones; its workers are served with the
-	// same.
+	// Programs are programs in addition to the built-in ones. The workers must be served with the
+	// same programs.
 	Programs []pregel.Registered
-	// Delay is how much longer messages take between the lower half of the workers, where the
-	// master is, and the upper one, each way.
+	// Delay is the additional delay of messages, each way, between the lower half of the workers,
+	// where the master is, and the upper half.
 	Delay time.Duration
-	// Unlabelled says that workers do not say at which site they are.
+	// Unlabelled means that workers do not report their site.
 	Unlabelled bool
-	// Every, if not nil, is what lies between any two workers, instead of Delay.
+	// Every, if not nil, is the link between any two workers. It replaces Delay.
 	Every *Link
-	// Namespaces, if not nil, is what joins workers that have a network namespace each, and the
-	// master, which is in this one.
+	// Namespaces, if not nil, connects workers in separate network namespaces with the master in
+	// this one.
 	Namespaces *netns.Hub
-	// Compress says whether messages between workers are compressed, as worker.Options has it.
+	// Compress is the compression between workers, as in worker.Options.
 	Compress string
-	// Files is the directory below which jobs may read; if empty, they read no files.
+	// Files is the directory below which jobs may read files. If it is empty, they read none.
 	Files string
-	// Command makes a process that will call Serve; it is started with this argument.
+	// Command makes a process that calls Serve with the given argument.
 	Command func(ctx context.Context, arguments ...string) (*exec.Cmd, error)
 }
 
-// Link is what lies between workers of a loopback.
+// Link is a simulated link between workers over loopback.
 type Link struct {
 	Delay time.Duration // each way
-	Rate  float64       // bytes a second that a worker sends, 0 for no bound
+	Rate  float64       // bytes per second that a worker sends; 0 means no limit
 }
 
-// Bounds of a cluster's beginning and end.
+// Time limits of a cluster's start and end.
 const (
 	startWithin = 30 * time.Second
 	endWithin   = 5 * time.Second
 )
 
-// arguments are what a worker is started with.
+// arguments are the parameters of a worker.
 type arguments struct {
 	Name      string
 	Threads   int
-	Master    string // its address
-	Files     string // its workers may read below it
+	Master    string // the master's address
+	Files     string // jobs may read files below it
 	TokenFile string `json:",omitempty"`
 	Compress  string `json:",omitempty"`
-	Site      int    // 0 is the master's
+	Site      int    // 0 is the master's site
 	Delay     time.Duration
 	Label     string     `json:",omitempty"` // of the site
 	Every     *Link      `json:",omitempty"`
 	Namespace *netns.End `json:",omitempty"`
 }
 
-// host is the address of this machine that stands for a site: all of 127.0.0.0/8 are, on Linux.
+// host returns the loopback address that stands for a site. On Linux, all of 127.0.0.0/8 are local.
 func host(site int) string { return fmt.Sprintf("127.0.0.%d", 1+site) }
 
-// dialer returns what connects, by connections that lag if they are to another site, or all but
-// those to the master.
+// dialer returns a dial function. Connections to another site, or to all workers if Every is set,
+// are slowed down.
 func (a arguments) dialer() func(ctx context.Context, network, address string) (net.Conn, error) {
 	var wire *netem.Wire
 	if a.Every != nil && a.Every.Rate > 0 {
@@ -101,8 +101,8 @@ func (a arguments) dialer() func(ctx context.Context, network, address string) (
 	}
 }
 
-// Serve is a worker of a Cluster, with its argument. It ends when in does. It writes where it
-// listens to out when the master knows it.
+// Serve runs a worker of a Cluster with its argument. It ends when in ends. After the master has
+// registered it, it writes its address to out.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, argument string, programs []pregel.Registered) error {
 	var a arguments
 	if err := json.Unmarshal([]byte(argument), &a); err != nil {
@@ -127,7 +127,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, argument string, pr
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // what matters is that it ends
+		_, _ = io.Copy(io.Discard, in) // only its end matters
 		cancel()
 	}()
 	w, err := worker.New(config)
@@ -142,8 +142,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, argument string, pr
 	return w.Run(ctx)
 }
 
-// Run starts the cluster, calls do with the master's address and its token, and returns when all of
-// it has ended. What do returns is nothing if a worker has ended unasked: that is the error then.
+// Run starts the cluster and calls do with the master's address and token. It returns after all
+// processes have ended. If a worker ended early, Run returns that error instead of do's.
 func (c Cluster) Run(ctx context.Context, do func(ctx context.Context, address string,
 	token control.Token) error,
 ) (err error) {
@@ -155,7 +155,7 @@ func (c Cluster) Run(ctx context.Context, do func(ctx context.Context, address s
 	o, token := master.Options{Listen: host(0) + ":0", Data: filepath.Join(data,
 		"master"), Programs: c.Programs}, control.Token{}
 	if c.Namespaces != nil {
-		// the namespaces are this machine's
+		// the namespaces are on this machine
 		o.Listen, o.TokenFile, o.InsecureToken = c.Namespaces.Address()+":0",
 			filepath.Join(data, "token"), true
 		if err := os.WriteFile(o.TokenFile, []byte(rand.Text()+rand.Text()+"\n"),
@@ -197,7 +197,7 @@ func (c Cluster) Run(ctx context.Context, do func(ctx context.Context, address s
 	}
 	err = do(ctx, address, token)
 	if died := new(processError); errors.As(context.Cause(ctx), &died) {
-		return died // which is why do failed
+		return died // the cause of do's error
 	}
 	return err
 }
@@ -238,7 +238,7 @@ func (c Cluster) start(ctx context.Context, all *processes, i int, a arguments, 
 	return nil
 }
 
-// Connected makes a function for Run of one that wants a connection.
+// Connected converts a function that needs a connection into an argument of Run.
 func (c Cluster) Connected(do func(ctx context.Context,
 	conn *cluster.Connection) error) func(ctx context.Context, address string,
 	token control.Token) error {

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// launched makes processes of this binary, and keeps them.
+// launched returns a function that starts processes of this binary and records them in all.
 func launched(all *[]*exec.Cmd) func(context.Context, ...string) (*exec.Cmd, error) {
 	return func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
 		self, err := os.Executable()

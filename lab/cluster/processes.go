@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// processError is a process that ended unasked.
+// processError is the error of a process that ended early.
 type processError struct {
 	name, said string
 	how        error
@@ -24,11 +24,11 @@ func (e *processError) Error() string {
 	return text
 }
 
-// processes are those that a Cluster started. Their standard input is a pipe of this process, so
-// that they end with it, however it ends.
+// processes are the processes that a Cluster has started. Their standard input is a pipe from this
+// process, so they end when it ends, even if it is killed.
 type processes struct {
 	all   []process
-	ready chan string // what each says first
+	ready chan string // the first output of each process
 }
 
 type process struct {
@@ -37,8 +37,8 @@ type process struct {
 	ended chan struct{}
 }
 
-// start starts a process, and returns its standard input; died is called if it ends before end is
-// called.
+// start starts a process and returns its standard input. If the process ends before end is called,
+// died is called.
 func (p *processes) start(name string, cmd *exec.Cmd, died context.CancelCauseFunc) (io.Writer, error) {
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *processes) start(name string, cmd *exec.Cmd, died context.CancelCauseFu
 	return in, nil
 }
 
-// await waits until each process has said something.
+// await waits for the first output of each process.
 func (p *processes) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startWithin,
 		fmt.Errorf("the workers have not registered after %v", startWithin))
@@ -74,7 +74,7 @@ func (p *processes) await(ctx context.Context) error {
 	return nil
 }
 
-// firstWrite passes on the first thing that is written to it.
+// firstWrite passes on the first write.
 type firstWrite struct {
 	to   chan<- string
 	done bool
@@ -88,14 +88,14 @@ func (w *firstWrite) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// end asks the processes to end, and kills those that do not.
+// end asks the processes to end. It kills those that do not end in time.
 func (p *processes) end() {
 	for _, x := range p.all {
-		_ = x.in.Close() // it is closed already if the process has ended
+		_ = x.in.Close() // already closed if the process has ended
 	}
 	late := time.AfterFunc(endWithin, func() {
 		for _, x := range p.all {
-			_ = x.cmd.Process.Kill() // it may end right now
+			_ = x.cmd.Process.Kill() // it may be ending
 		}
 	})
 	defer late.Stop()

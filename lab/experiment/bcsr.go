@@ -14,15 +14,15 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// csr is a block's lists with a start for each vertex of its processor row, whether it has a list
-// or not.
+// csr has a block's lists in CSR: a start for each vertex of its processor row, with or without a
+// list.
 type csr struct{ starts, dst []uint32 }
 
 func (c *csr) row(v uint32) (lo, hi uint32) { return c.starts[v], c.starts[v+1] }
 
-// bcsrLists compares lists with a start for each vertex with lists that have one for each vertex
-// with edges (Nakao20, 3.1): what they take, counted over all blocks, and how fast those of the
-// first are walked. The engine has no other lists than BCSR, so both are made here from its own.
+// bcsrLists compares CSR, with a start for each vertex, and BCSR, with a start for each vertex with
+// edges (Nakao20, 3.1). It counts their sizes over all blocks, and measures how fast the lists of
+// the first block are walked. The engine only has BCSR, so both forms are made from its lists.
 func bcsrLists(ctx context.Context, b *bench) error {
 	t := b.table("bcsr", append([]Column{
 		{"grid", Plain, "of partitions"},
@@ -67,7 +67,7 @@ func bcsrLists(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// footprint is bytes of a block, the mean of all.
+// footprint has sizes in bytes, means over blocks.
 type footprint struct{ csr, bcsr, here, heads, dst, vertices, rows float64 }
 
 func (b *bench) starts(ctx context.Context, s *source, t *Table, grid graph.Grid) (footprint, error) {
@@ -124,17 +124,17 @@ func (b *bench) starts(ctx context.Context, s *source, t *Table, grid graph.Grid
 	return f, nil
 }
 
-// rowVertices is how many vertices the owners of a partition's processor row have: as many each, of
-// 2^SCALE.
+// rowVertices returns the number of vertices that the owners of a partition's processor row have.
+// With 2^scale vertices, all owners have the same number.
 func rowVertices(p *graph.Partition) int { return p.Owned * p.Grid.Columns }
 
-// lists makes both forms of a block's lists over the vertices of its processor row, in the order of
+// lists makes a block's lists in both forms, for the vertices of its processor row in the order of
 // columns.
 func lists(p *graph.Partition) (*csr, *kernel.Lists) {
 	layout := p.Layout(pregel.Out)
 	from := &layout.Blocks[0].Pull.ByReceiver.Lists
 	n := rowVertices(p)
-	slot := make([]uint32, n) // of the vertex, plus one; 0 has none
+	slot := make([]uint32, n) // slot of the vertex, plus one; 0 means none
 	bitmap.Each(from.Bits, func(s uint32) {
 		id := pregel.VertexID(layout.Slots.ID(s))
 		at := p.Grid.Column(p.Grid.Owner(id))*p.Owned + int(uint64(id)/uint64(p.Of))
@@ -161,13 +161,13 @@ func lists(p *graph.Partition) (*csr, *kernel.Lists) {
 	return c, l
 }
 
-// present are the vertices with a list.
+// present returns the vertices with a list.
 func present(l *kernel.Lists) (all []uint32) {
 	bitmap.Each(l.Bits, func(v uint32) { all = append(all, v) })
 	return all
 }
 
-// mark makes what a walk found depend on which vertex has which list.
+// mark makes the result of a walk depend on each vertex's list.
 func mark(v uint32, list []uint32) uint64 {
 	sum := uint64(0)
 	for _, x := range list {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestStartsAreCountedRight: rows, neighbours and bytes follow from the list of tuples.
+// TestStartsAreCountedRight compares rows, neighbours and bytes with numbers from the list of
+// tuples.
 func TestStartsAreCountedRight(t *testing.T) {
 	const scale = 12
 	r := small(t, "bcsr", scale)
@@ -14,7 +15,7 @@ func TestStartsAreCountedRight(t *testing.T) {
 	rank := ranks(n, list)
 	for _, side := range []int{1, 2, 4} {
 		p := side * side
-		rows := map[[2]int]bool{} // (receiver, column of the sender): a list of the block there
+		rows := map[[2]int]bool{} // (receiver, column of the sender): one list of the block
 		for _, e := range list {
 			for _, arc := range [][2]int{{e[0], e[1]}, {e[1], e[0]}} {
 				rows[[2]int{arc[1], rank[arc[0]] % p / side}] = true

@@ -10,11 +10,12 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// encodings say who is present as is shortest, or always in one way. All has none of its own: where
-// a column is not full it is a bitmap.
+// encodings are the compared encodings of presence: the shortest, or always the same. Encoding all
+// is not compared, because it is only possible for full columns.
 var encodings = []delivery.Encoding{delivery.Auto, delivery.Bitmap, delivery.Sparse}
 
-// encodingLayouts are where presence travels: to all, along a column, and round a row.
+// encodingLayouts are grids with a delivery in which presence is sent to all, along a column, or
+// round a row.
 var encodingLayouts = []struct {
 	name     string
 	grid     graph.Grid
@@ -25,8 +26,7 @@ var encodingLayouts = []struct {
 	{"2x2 ring", graph.Grid{Rows: 2, Columns: 2}, delivery.ChooseRingPull},
 }
 
-// encoding compares how columns say who is in them: bits, positions, or which of them is shorter
-// (Nakao20, 3.5.2).
+// encoding compares encodings of presence: bitmaps, positions, or the shorter one (Nakao20, 3.5.2).
 func encoding(ctx context.Context, b *bench) error {
 	t := b.table("encoding", append([]Column{
 		{"layout", Plain, "grid of partitions, and delivery in all supersteps"},

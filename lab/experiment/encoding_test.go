@@ -2,8 +2,8 @@ package experiment
 
 import "testing"
 
-// TestEncodingsTakeWhatTheirFormsSay: bits take the same in every superstep; the shorter of the two
-// is never longer than either, but for the few bytes that begin a run of positions.
+// TestEncodingsTakeWhatTheirFormsSay: a bitmap has the same size in every superstep. The shorter
+// encoding is never longer than both others, except for a few bytes at the beginning of positions.
 func TestEncodingsTakeWhatTheirFormsSay(t *testing.T) {
 	const scale, run = 10, 4
 	r := small(t, "encoding", scale)
@@ -11,7 +11,7 @@ func TestEncodingsTakeWhatTheirFormsSay(t *testing.T) {
 	for _, l := range encodingLayouts {
 		auto, bits, positions := table.one(t, l.name, "auto"), table.one(t, l.name, "bitmap"),
 			table.one(t, l.name, "sparse")
-		// at most one to each other partition, and four sub-steps
+		// at most one frame to each other partition, and four sub-steps
 		frames := 12.0 * float64(len(steps.rows(l.name, "auto"))) * 4
 		for _, phase := range []string{"expand", "ring", "fold"} {
 			if least := min(bits.float(phase), positions.float(phase)); auto.float(phase) > least+
@@ -29,16 +29,16 @@ func TestEncodingsTakeWhatTheirFormsSay(t *testing.T) {
 				t.Errorf("%v: phases add up to %g", x, sum)
 			}
 		}
-		// Who sends does not depend on how it is said.
+		// The senders do not depend on the encoding.
 		for i, s := range steps.rows(l.name, "auto") {
 			if n := steps.rows(l.name, "sparse")[i].int("senders"); n != s.int("senders") {
 				t.Errorf("%s: superstep %d has %d senders, and %d", l.name, i, n, s.int("senders"))
 			}
 		}
 	}
-	// Of a pull by bits, parents being implied, every superstep that delivers sends the same number
-	// of bytes a search. The searches have different numbers of supersteps, so later ones have
-	// less.
+	// In pulls with bitmaps and implied parents, every superstep with messages sends the same
+	// number of bytes per search. Searches have different numbers of supersteps, so later
+	// supersteps have less.
 	last := 0
 	for i, s := range steps.rows("4x1 pull", "bitmap") {
 		switch n := s.int("bytes"); {
@@ -48,8 +48,8 @@ func TestEncodingsTakeWhatTheirFormsSay(t *testing.T) {
 			last = n
 		}
 	}
-	// Positions take 2 bytes each, and a run of them 4, of which a column of less than 65,536
-	// vertices has one.
+	// A position takes 2 bytes, and a group of positions 4. A column of less than 65,536 vertices
+	// has one group.
 	for _, l := range encodingLayouts {
 		x := table.one(t, l.name, "sparse")
 		if over := x.float("expand") - 2*x.float("senders"); over <= 0 ||

@@ -1,5 +1,6 @@
-// Package experiment repeats the comparisons of the papers on this engine: each runs a graph in the
-// ways that a paper compares, by turns, checks every result, and reports a table and a figure.
+// Package experiment repeats the comparisons of the papers on this engine. Each experiment runs a
+// graph in the compared ways, in turns, checks every result, and reports tables and a figure. Start
+// with experiment.go and measure.go.
 //
 //	Experiment.Run -> source: input, roots, validator -> graphs in the layouts compared -> jobs in the ways compared
 //	               -> rounds by turns: seconds; a run that is recorded: messages and bytes -> Report
@@ -14,16 +15,16 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Experiment is one of the papers' comparisons.
+// Experiment is a comparison from a paper.
 type Experiment struct {
 	Name  string
-	Title string // what is compared
-	Paper string // and where the papers do
-	Scale int    // of the largest graph, by default; 0 if there is no graph
+	Title string // the compared ways
+	Paper string // the paper's section
+	Scale int    // default scale of the largest graph; 0 if there is no graph
 	run   func(ctx context.Context, b *bench) error
 }
 
-// All are the experiments there are.
+// All has all experiments.
 var All = []Experiment{
 	{"messages", "messages one by one, or one for each partition with a bitmap", "Ueno13, tables 1 and 2", 18, messages},
 	{"grids", "pairs to all, bits to all, and grids, as machines grow", "Ueno11, figures 5 and 7; Nakao20, tables 4 and 5", 18, grids},
@@ -35,7 +36,7 @@ var All = []Experiment{
 	{"windows", "messages at once, through windows, and by rendezvous, over a link with delay", "Nakao20, 5.4, figure 14; Matsuda", 0, windows},
 }
 
-// Find returns the experiment of a name.
+// Find returns the experiment with this name.
 func Find(name string) (Experiment, error) {
 	names := ""
 	for _, e := range All {
@@ -47,27 +48,26 @@ func Find(name string) (Experiment, error) {
 	return Experiment{}, fmt.Errorf("found experiment %q, expected all%s", name, names)
 }
 
-// Bounds of the options. Graphs of less than LeastScale have no room for the partitions that are
-// compared.
+// Limits of options. Graphs smaller than LeastScale are too small for the compared partitions.
 const (
 	LeastScale, MostScale = 8, 24
 	MostRepeat            = 1000
 )
 
-// Options say how large an experiment is.
+// Options are the size and resources of an experiment.
 type Options struct {
-	// Scale is of the largest graph, 2^Scale vertices; 0 is the experiment's own. Where there is no
-	// graph it says nothing.
+	// Scale is the scale of the largest graph, which has 2^Scale vertices. 0 means the experiment's
+	// default. Experiments without a graph ignore it.
 	Scale int
-	// Repeat is how many rounds are timed, 5 if 0.
+	// Repeat is the number of timed rounds, 5 if 0.
 	Repeat int
-	// Team does the work; nil is one thread.
+	// Team runs the work. nil means one thread.
 	Team *parallel.Team
-	// Progress, if not nil, is told what is being done and how much of it.
+	// Progress, if not nil, is called with the current stage and its progress.
 	Progress func(stage string, done, total int64)
 }
 
-// Report is what an experiment found.
+// Report is the result of an experiment.
 type Report struct {
 	Name    string   `json:"experiment"`
 	Title   string   `json:"title"`
@@ -76,19 +76,19 @@ type Report struct {
 	Repeat  int      `json:"repeat"`
 	Threads int      `json:"threads"`
 	CPUs    int      `json:"cpus"`
-	Tables  []*Table `json:"tables"` // the first says it all; others have details
-	// Findings say in words what the tables show.
+	Tables  []*Table `json:"tables"` // the first is the main result, others have details
+	// Findings describe the tables in sentences.
 	Findings []string      `json:"findings,omitempty"`
 	Figure   figure.Figure `json:"-"`
 }
 
-// bench is an experiment being run.
+// bench is a running experiment.
 type bench struct {
 	Options
 	report *Report
 }
 
-// Run runs the experiment. Every result is checked: one that is wrong is an error.
+// Run runs the experiment. Every result is checked; a wrong one is an error.
 func (e Experiment) Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Repeat == 0 {
 		o.Repeat = 5
@@ -118,7 +118,7 @@ func (e Experiment) Run(ctx context.Context, o Options) (*Report, error) {
 	return b.report, nil
 }
 
-// what says on what and with what an experiment runs. One without a graph has no use for threads.
+// what describes the scale and threads of an experiment. Without a graph it uses no threads.
 func (r *Report) what() string {
 	if r.Scale == 0 {
 		return "no graph"

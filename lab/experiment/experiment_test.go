@@ -17,7 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// small runs an experiment on a small graph, and checks what all reports must have.
+// small runs an experiment on a small graph. It checks properties of all reports.
 func small(t *testing.T, name string, scale int) *Report {
 	t.Helper()
 	e, err := Find(name)
@@ -62,7 +62,7 @@ func small(t *testing.T, name string, scale int) *Report {
 	return r
 }
 
-// written compares what CSV and JSON say of a table.
+// written compares a table's CSV and JSON.
 func written(t *testing.T, table *Table) {
 	t.Helper()
 	var b bytes.Buffer
@@ -109,13 +109,13 @@ func written(t *testing.T, table *Table) {
 	}
 }
 
-// row is a row by the columns' names.
+// row is a row with the columns' names.
 type row map[string]any
 
 func (r row) int(name string) int       { return r[name].(int) }
 func (r row) float(name string) float64 { return r[name].(float64) }
 
-// rows returns the rows whose first cells are those given.
+// rows returns the rows that begin with these cells.
 func (t *Table) rows(first ...any) []row {
 	var found []row
 	for _, cells := range t.Rows {
@@ -131,7 +131,7 @@ func (t *Table) rows(first ...any) []row {
 	return found
 }
 
-// one returns the only row whose first cells are those given.
+// one returns the only row that begins with these cells.
 func (t *Table) one(tb testing.TB, first ...any) row {
 	tb.Helper()
 	rows := t.rows(first...)
@@ -161,7 +161,7 @@ func tuples(tb testing.TB, text string) (n int, list [][2]int) {
 	return int(g.Vertices()), list
 }
 
-// ranks returns the place of every vertex by falling degree, of equals the smaller number first.
+// ranks returns the rank of every vertex by falling degree. Ties are broken by number.
 func ranks(n int, list [][2]int) []int {
 	degree, order := make([]int, n), make([]int, n)
 	for _, e := range list {
@@ -191,7 +191,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// TestACancelledExperimentEnds wherever it is.
+// TestACancelledExperimentEnds cancels each experiment at several points.
 func TestACancelledExperimentEnds(t *testing.T) {
 	for _, e := range All {
 		for _, after := range []int{0, 3} {

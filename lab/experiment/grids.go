@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// layout is a grid with a way to search it.
+// layout is a grid with the options of a search.
 type layout struct {
 	name    string
 	grid    func(partitions int) graph.Grid
@@ -20,15 +20,15 @@ type layout struct {
 
 func row1(n int) graph.Grid { return graph.Grid{Rows: 1, Columns: n} }
 
-// wide returns the grid of so many partitions, a power of two, that Ueno11 takes: as square as can
-// be, C >= R.
+// wide returns the grid of Ueno11 for n partitions, a power of two: as square as possible, with C
+// >= R.
 func wide(n int) graph.Grid {
 	rows := 1 << ((bits.Len(uint(n)) - 1) / 2)
 	return graph.Grid{Rows: rows, Columns: n / rows}
 }
 
-// layouts are those of Ueno11, all top-down or with replicated bits, and what Nakao20 made of the
-// last.
+// layouts are those of Ueno11, with top-down searches or replicated bitmaps, and Nakao20's
+// improvement of the last one.
 var layouts = []layout{
 	{"simple", row1, engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}}},
 	{"replicated", graph.Of, engine.Options{Delivery: delivery.ChoosePull, Experiment: delivery.Experiment{Encoding: delivery.Bitmap}}},
@@ -37,16 +37,17 @@ var layouts = []layout{
 }
 
 const (
-	// gridsBase is the SCALE of a partition's share of the graph, however many there are.
+	// gridsBase is the scale of a partition's share of the graph.
 	gridsBase = 10
-	// gridsMost is where the processes are no more simulated: Ueno11's own end is 1,024.
+	// gridsMost is the maximum number of simulated partitions. Ueno11 also ends at 1,024.
 	gridsMost = 1024
-	// ueno11Crossing is where replicated bits outgrow a grid in Ueno11's figure 7.
+	// ueno11Crossing is the number of nodes from which replicated bitmaps are larger than a grid's
+	// traffic in Ueno11, figure 7.
 	ueno11Crossing = 512
 )
 
-// grids counts what searches send in the layouts of Ueno11 as machines grow, and times them on a
-// machine of four.
+// grids counts what searches send in the layouts of Ueno11 for a growing number of partitions. It
+// also measures their times with four partitions.
 func grids(ctx context.Context, b *bench) error {
 	t := b.table(
 		"grids", Column{"partitions", Plain, "one for a process, all simulated in this one"},
@@ -102,7 +103,8 @@ func grids(ctx context.Context, b *bench) error {
 	return b.timeGrids(ctx)
 }
 
-// outgrow says at how many partitions replicated bits outgrow 2d, 0 if they do not up to the most.
+// outgrow describes from how many partitions replicated bitmaps send more than the 2D layout. 0
+// means not up to most.
 func outgrow(partitions, most int) string {
 	if partitions == 0 {
 		return fmt.Sprintf("do not outgrow top-down 2d up to %d partitions", most)
@@ -110,25 +112,25 @@ func outgrow(partitions, most int) string {
 	return fmt.Sprintf("outgrow top-down 2d at %d of up to %d partitions", partitions, most)
 }
 
-// cost is what a partition sends in a search: bytes, headers apart, here and by the papers'
-// formulas.
+// cost is what a partition sends in a search: payload bytes here and by the papers' formulas, and
+// frames.
 type cost struct{ bytes, paper, frames float64 }
 
-// formula returns what a partition would send in the codes of the papers, where searches of n
-// vertices have so many levels, of which some are pulled, and cross so many edges.
+// formula returns the bytes that a partition would send in the papers' code, for a graph of n
+// vertices and a search with this number of levels, pulled levels and crossed edges.
 func (l *layout) formula(g graph.Grid, n, levels, pulled, edges float64) float64 {
 	const pair, word = 16, 8
 	r, c := float64(g.Rows), float64(g.Columns)
 	switch l.name {
 	case "2d-hybrid":
 		return word * (pulled*n*r/64 + pulled*n*c/64 + 2*n) / (r * c)
-	default: // with one row or one column, simple and replicated
+	default: // simple and replicated: one row or one column
 		bits := levels * n / 8 / c * (r - 1) / r
 		return bits + pair*edges/(r*c)*(c-1)/c
 	}
 }
 
-// countGrids counts what a partition sends in a search on so many partitions, in each layout.
+// countGrids counts what a partition sends in a search, in each layout.
 func (b *bench) countGrids(ctx context.Context, t *Table, partitions, scale int) ([]cost, error) {
 	const roots = 2
 	s, err := b.open(ctx, fmt.Sprintf("kronecker:scale=%d", scale), roots)
@@ -166,7 +168,7 @@ func (b *bench) countGrids(ctx context.Context, t *Table, partitions, scale int)
 	return found, nil
 }
 
-// count builds the graph in a grid, searches it from every root, and returns what was sent.
+// count builds the graph in a grid and searches it from every root. It returns the traffic.
 func (s *source) count(ctx context.Context, grid graph.Grid, o engine.Options) (*traffic, error) {
 	g, err := s.build(ctx, graph.Options{Grid: grid})
 	if err != nil {
@@ -184,7 +186,7 @@ func (s *source) count(ctx context.Context, grid graph.Grid, o engine.Options) (
 	return sent, err
 }
 
-// timeGrids times four partitions in every layout, and one.
+// timeGrids measures the times of four partitions in every layout, and of one partition.
 func (b *bench) timeGrids(ctx context.Context) error {
 	const partitions = 4
 	t := b.table("times",

@@ -7,8 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 )
 
-// TestGridsSendWhatTheTuplesSay: pairs and bits are counted again from the list of tuples, for
-// every number of partitions.
+// TestGridsSendWhatTheTuplesSay compares the counts of pairs and bits with counts from the list of
+// tuples, for every number of partitions.
 func TestGridsSendWhatTheTuplesSay(t *testing.T) {
 	const scale, value, position = 9, 8, 4
 	r := small(t, "grids", scale)
@@ -75,7 +75,7 @@ func TestGridsSendWhatTheTuplesSay(t *testing.T) {
 	}
 }
 
-// stored leaves out loops and duplicates of undirected tuples.
+// stored removes loops and duplicates of undirected tuples.
 func stored(list [][2]int) (kept [][2]int) {
 	seen := map[[2]int]bool{}
 	for _, e := range list {
@@ -88,8 +88,8 @@ func stored(list [][2]int) (kept [][2]int) {
 	return kept
 }
 
-// TestFormulasAreThePapers: Ueno11's formulas of one dimension are those of two with one row or
-// column.
+// TestFormulasAreThePapers: Ueno11's one-dimensional formulas equal its two-dimensional ones for
+// one row or column.
 func TestFormulasAreThePapers(t *testing.T) {
 	const n, levels, pulled, edges = 1 << 20, 8.0, 3.0, 3e7
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func TestFormulasAreThePapers(t *testing.T) {
 		want   float64
 	}{
 		{0, 16 * edges / 64 * 63 / 64},                      // pairs to all others
-		{1, levels * n / 8 * 63 / 64},                       // the frontier's bits of all others
+		{1, levels * n / 8 * 63 / 64},                       // bits of the frontiers of all others
 		{2, levels*n/8/8*7/8 + 16*edges/64*7/8},             // 8 x 8
 		{3, 8 * (pulled*n*8/64 + pulled*n*8/64 + 2*n) / 64}, // Nakao20, table 5
 	} {

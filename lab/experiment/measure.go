@@ -8,15 +8,16 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// sample is what a round took: the mean of its runs, and edges a second, 0 if they have no meaning.
+// sample is the result of a round: the mean time of its runs, and edges per second, 0 if
+// meaningless.
 type sample struct{ seconds, teps float64 }
 
-// way runs a round in one of the ways that are compared.
+// way runs a round of one compared way.
 type way func(ctx context.Context) (sample, error)
 
-// alternate has the ways take turns, in the opposite order every other time, so that what slows the
-// machine down for a while slows all of them. It returns the rounds of each; the first of each, in
-// which caches and models are cold, does not count.
+// alternate runs the ways in turns, in reverse order every other turn, so that temporary slowness
+// of the machine affects all of them. It returns the rounds of each way. The first round, with cold
+// caches and models, does not count.
 func (b *bench) alternate(ctx context.Context, stage string, ways []way) ([]rounds, error) {
 	all := make([]rounds, len(ways))
 	for turn := range b.Repeat + 1 {
@@ -37,10 +38,10 @@ func (b *bench) alternate(ctx context.Context, stage string, ways []way) ([]roun
 	return all, nil
 }
 
-// rounds are the samples of one way, in the order of turns.
+// rounds are the samples of one way, in order.
 type rounds []sample
 
-// quartiles returns the median of what of finds in the rounds, between the quartiles.
+// quartiles returns the median and the quartiles of a value over the rounds.
 func (r rounds) quartiles(of func(sample) float64) (median, low, high float64) {
 	var all []float64
 	for _, s := range r {
@@ -49,7 +50,7 @@ func (r rounds) quartiles(of func(sample) float64) (median, low, high float64) {
 	return quartiles(all)
 }
 
-// quartiles are those of Graph500's output.
+// quartiles returns quartiles as defined by Graph500.
 func quartiles(all []float64) (median, low, high float64) {
 	slices.Sort(all)
 	n := len(all)
@@ -66,7 +67,7 @@ func (r rounds) teps() float64 {
 	return median
 }
 
-// over returns the quartiles of the ratio to what another way took in the same turn.
+// over returns the quartiles of the ratio to another way's time in the same turn.
 func (r rounds) over(other rounds) (median, low, high float64) {
 	var all []float64
 	for i, s := range r {
@@ -75,7 +76,7 @@ func (r rounds) over(other rounds) (median, low, high float64) {
 	return quartiles(all)
 }
 
-// volume is what partitions sent each other.
+// volume is an amount of traffic between partitions.
 type volume struct{ frames, values, bytes int }
 
 func (v *volume) add(w volume) {
@@ -84,31 +85,30 @@ func (v *volume) add(w volume) {
 	v.bytes += w.bytes
 }
 
-// headerBytes is what a frame has beside its presence and values, as transport.Frame.Size counts.
+// headerBytes is the size of a frame's header, as counted by transport.Frame.Size.
 const headerBytes = 24
 
-// payload is the bytes without the frames' headers.
+// payload returns the bytes without headers.
 func (v volume) payload() int { return v.bytes - headerBytes*v.frames }
 
-// superstep is what one did, in all partitions.
+// superstep is a superstep's work in all partitions.
 type superstep struct {
 	scheme, direction string
-	senders, messages int // messages: sender x edge, and those of Send
-	edges             int // walked
+	senders, messages int // messages: one per sender and edge, and those of Send
+	edges             int // walked edges
 	sent              map[string]volume
 	all               volume
 }
 
-// traffic is a sink that adds up what the supersteps of the runs it records sent; those of several
-// runs are added.
+// traffic is a journal that sums up what supersteps sent, over all recorded runs.
 type traffic struct {
 	steps   []superstep
 	sent    map[string]volume // by exchange
-	records map[string]int    // of partitions, by direction
+	records map[string]int    // number of partition records, by direction
 	all     volume
 }
 
-// Record takes a superstep in.
+// Record adds a superstep.
 func (t *traffic) Record(e trace.Event) error {
 	r, ok := e.(*record.Superstep)
 	if !ok {

@@ -18,13 +18,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// manner is a way of delivery with its name in the tables.
+// manner is a set of delivery options with a name for the tables.
 type manner struct {
 	name    string
 	options engine.Options
 }
 
-// manners of Ueno13: its naive way, its proposal, and what has come of both here.
+// manners are Ueno13's naive delivery, its proposal, and the current forms of both.
 var manners = []manner{
 	{"naive", engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}}},
 	{"combined", engine.Options{Delivery: delivery.ChooseNaive}},
@@ -34,14 +34,14 @@ var manners = []manner{
 	{"auto", engine.Options{}},
 }
 
-// partitions and iterations of Table 2.
+// Partitions and iterations in Table 2.
 const (
 	tablePartitions = 4
 	tableIterations = 10
 )
 
-// gains are those of Table 2, of bitmaps over naive: 180.98 s over 115.05 s, and 15.072 s over
-// 16.280 s.
+// gains are the speedups of bitmaps over naive delivery in Table 2: 180.98 s over 115.05 s, and
+// 15.072 s over 16.280 s.
 var gains = map[string]float64{"pagerank": 180.98 / 115.05, "bfs": 15.072 / 16.280}
 
 // messages repeats Ueno13's tables.
@@ -68,7 +68,7 @@ func messages(ctx context.Context, b *bench) error {
 	return b.copies(ctx)
 }
 
-// programs runs both programs in all manners: Table 2.
+// programs runs both programs in all manners, as in Table 2.
 func (b *bench) programs(ctx context.Context, t, steps *Table) error {
 	in, _, err := b.generated(ctx, fmt.Sprintf("rmat:scale=%d,a=0.45,b=0.15,c=0.15", b.Scale))
 	if err != nil {
@@ -181,7 +181,7 @@ func (p *programs) bfs(ctx context.Context, o engine.Options) (way, func(), erro
 	}), job.Close, nil
 }
 
-// timed makes rounds of a job: its time, and a check of its result that is none of it.
+// timed returns rounds of a job. The check of the result is not timed.
 func timed(job *engine.Job, check func(context.Context) error) way {
 	return func(ctx context.Context) (sample, error) {
 		job.Prepare()
@@ -194,18 +194,18 @@ func timed(job *engine.Job, check func(context.Context) error) way {
 	}
 }
 
-// copiesDegree is Table 1's mean degree; its graph has a million vertices, on which what is counted
-// does not depend.
+// copiesDegree is the mean degree in Table 1. Its graph has a million vertices, but the counts do
+// not depend on their number.
 const copiesDegree = 32
 
-// shares are Table 1, by partitions: messages when each partition gets one of a sender, over
-// messages one by one.
+// shares are Table 1: for each number of partitions, messages if a partition gets one per sender,
+// divided by messages if it gets one per edge.
 var shares = []struct {
 	partitions int
 	published  float64
 }{{2, 0.0625}, {4, 0.125}, {8, 0.245}, {16, 0.432}, {32, 0.632}, {64, 0.787}}
 
-// copies counts what Table 1 computes.
+// copies counts the values of Table 1.
 func (b *bench) copies(ctx context.Context) error {
 	t := b.table(
 		"copies", Column{"partitions", Plain, "of a uniform graph of mean degree 32"},
@@ -257,8 +257,8 @@ func (b *bench) copies(ctx context.Context) error {
 	return nil
 }
 
-// sent runs one superstep in which every vertex sends to all its neighbours and returns how many
-// values crossed partitions.
+// sent runs one superstep in which every vertex sends to all its neighbours. It returns the number
+// of values between partitions.
 func (b *bench) sent(ctx context.Context, g *graph.Graph, o engine.Options) (int, error) {
 	o.Team = b.Team
 	job, err := engine.NewJob(ctx, g,

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMessagesAreWhatTheTuplesSay: what naive delivery and bitmaps send is counted again from the
-// list of tuples.
+// TestMessagesAreWhatTheTuplesSay compares the traffic of naive delivery and bitmaps with counts
+// from the list of tuples.
 func TestMessagesAreWhatTheTuplesSay(t *testing.T) {
 	const scale, header, value, position = 9, 24, 8, 4
 	r := small(t, "messages", scale)
@@ -20,8 +20,8 @@ func TestMessagesAreWhatTheTuplesSay(t *testing.T) {
 		}
 	}
 	level := levels(n, list, source)
-	// Arcs and distinct pairs (sender, partition) that cross partitions: of all vertices, and of
-	// those a search reaches.
+	// Arcs, and distinct pairs (sender, partition), that cross partitions: of all vertices, and of
+	// the vertices that a search reaches.
 	var arcs, reachedArcs, reachedPairs int
 	pairs, columns := map[[2]int]bool{}, map[[2]int]int{}
 	last := 0
@@ -44,7 +44,7 @@ func TestMessagesAreWhatTheTuplesSay(t *testing.T) {
 			}
 		}
 	}
-	bitmaps := 0 // bytes of a bitmap over every column
+	bitmaps := 0 // total size of a bitmap over every column
 	for _, n := range columns {
 		bitmaps += (n + 63) / 64 * 8
 	}
@@ -74,14 +74,14 @@ func TestMessagesAreWhatTheTuplesSay(t *testing.T) {
 	if naive.int("bytes") != header*naive.int("frames")+(position+value)*reachedArcs {
 		t.Errorf("BFS, one by one: %v", naive)
 	}
-	// a sender's message says no more than its bit
+	// in BFS a sender's bit is the whole message
 	supersteps := bitmap.int("frames") / (tablePartitions * (tablePartitions - 1))
 	if want := header*bitmap.int("frames") + supersteps*bitmaps; bitmap.int("bytes") != want ||
 		supersteps < last {
 		t.Errorf("BFS: bitmaps take %d bytes in %d supersteps, want %d; the last level is %d",
 			bitmap.int("bytes"), supersteps, want, last)
 	}
-	// What the supersteps sent is all that was sent.
+	// The supersteps together sent the total.
 	for _, program := range []string{"pagerank", "bfs"} {
 		for _, m := range manners {
 			all, sum := table.one(t, program, m.name), 0
@@ -96,7 +96,7 @@ func TestMessagesAreWhatTheTuplesSay(t *testing.T) {
 	}
 }
 
-// levels are those of a search along arcs, -1 where it does not come.
+// levels returns the levels of a search along arcs, -1 if unreached.
 func levels(n int, list [][2]int, source int) []int {
 	level := make([]int, n)
 	for v := range level {
@@ -114,8 +114,8 @@ func levels(n int, list [][2]int, source int) []int {
 	return level
 }
 
-// TestCopiesAreTable1: shares agree with the formula and with the table, within what the size of
-// the graph lets them.
+// TestCopiesAreTable1: shares agree with the formula and with the table, up to deviations for the
+// graph's size.
 func TestCopiesAreTable1(t *testing.T) {
 	r := small(t, "messages", 14)
 	copies := r.Tables[2]

@@ -10,12 +10,12 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// orderScales are as many as are compared, the largest first, each a quarter of the one before.
+// orderScales is the number of compared graphs. The first is the largest, and each other has a
+// quarter of the vertices of its predecessor.
 const orderScales = 3
 
-// order compares vertices numbered by falling degree with vertices as the input numbers them
-// (Nakao20, 3.2). Kronecker's generator scrambles its numbers, so those of the input are as good as
-// random.
+// order compares numbering vertices by falling degree with the input's numbering (Nakao20, 3.2).
+// Kronecker's generator scrambles its numbers, so the latter is random.
 func order(ctx context.Context, b *bench) error {
 	t := b.table("order", append(append([]Column{
 		{"scale", Plain, "of a Kronecker graph, in one partition"},
@@ -39,7 +39,7 @@ func order(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// orderChoices are compared in both orders.
+// orderChoices are the deliveries that are compared in both orders.
 var orderChoices = []delivery.Choice{delivery.ChooseAuto, delivery.ChoosePull}
 
 func (b *bench) orders(ctx context.Context, t *Table, panel *figure.Panel, scale int) error {

@@ -2,7 +2,7 @@ package experiment
 
 import "testing"
 
-// TestOrderLeavesWhatItMust: hubs first, a pull meets a sender sooner, whatever the graph.
+// TestOrderLeavesWhatItMust: with hubs first, a pull finds a sender sooner. The results are equal.
 func TestOrderLeavesWhatItMust(t *testing.T) {
 	r := small(t, "order", 12)
 	table := r.Tables[0]

@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// cables are what joins the workers: nothing but memory, loopback, Ethernet of a gigabit a second,
-// and the delay of Matsuda's link between clusters.
+// cables are the connections between workers: memory, loopback, 1 Gbit/s Ethernet, and the delay of
+// Matsuda's link between clusters.
 var cables = []cable{
 	{name: "memory"},
 	{name: "loopback TCP"},
@@ -20,7 +20,7 @@ var cables = []cable{
 	{"1 ms", lagOneWay, 0},
 }
 
-// overlapLayouts are where columns travel, of eight workers.
+// overlapLayouts are layouts of eight workers with a delivery.
 var overlapLayouts = []struct {
 	name     string
 	grid     graph.Grid
@@ -33,8 +33,8 @@ var overlapLayouts = []struct {
 	{"8x1 pull", graph.Grid{Rows: 8, Columns: 1}, delivery.ChoosePull},
 }
 
-// overlap compares columns that are under way while others are made and edges are walked with
-// columns that go one after the other (Ueno11, 4.2; Nakao20, 3.5.3).
+// overlap compares overlapping columns with computation and with each other, and sending them one
+// after the other (Ueno11, 4.2; Nakao20, 3.5.3).
 func overlap(ctx context.Context, b *bench) error {
 	t := b.table("overlap", append([]Column{
 		{"layout", Plain, "grid of workers, and delivery in all supersteps"},
@@ -81,7 +81,7 @@ func overlap(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// overlaps measures a layout over a cable with overlap and without, and returns the gain.
+// overlaps measures a layout over a cable with and without overlap. It returns the gain.
 func (b *bench) overlaps(ctx context.Context, s *source, g *graph.Graph, name string, choice delivery.Choice, c cable, t *Table) (float64, error) {
 	var ways []way
 	var counts [2]traffic

@@ -4,10 +4,10 @@ import (
 	"testing"
 )
 
-// TestNothingIsFasterThanItsDelay: overlapped, the columns of an exchange cross a link at the same
-// time, so that a superstep takes its delay once at least; one after the other as often as a
-// partition has others. What is sent is the same over all cables, and with overlap and without but
-// for the parts in which a ring goes round.
+// TestNothingIsFasterThanItsDelay: with overlap, the columns of an exchange cross a link at the
+// same time, so a superstep takes at least its delay. One after the other, they take the delay as
+// often as there are other partitions. The traffic is the same over all cables, and with and
+// without overlap, except for the parts of a ring.
 func TestNothingIsFasterThanItsDelay(t *testing.T) {
 	table := small(t, "overlap", LeastScale).Tables[0]
 	if len(table.Rows) != 2*len(cables)*len(overlapLayouts) {
@@ -31,7 +31,7 @@ func TestNothingIsFasterThanItsDelay(t *testing.T) {
 			}
 		}
 	}
-	// one exchange a superstep, of 8 with 7 each
+	// one exchange per superstep; each of 8 partitions sends to 7
 	for _, name := range []string{"8x1 pull", "1x8 naive"} {
 		for _, c := range cables {
 			for word, times := range map[string]float64{"on": 1, "off": 7} {

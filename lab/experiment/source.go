@@ -18,7 +18,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// source is the tuples of an undirected graph that is searched, in one layout or several.
+// source is the tuples of an undirected graph to search, in one layout or several.
 type source struct {
 	b         *bench
 	in        *edges.Input
@@ -27,7 +27,7 @@ type source struct {
 	parent    []uint32
 }
 
-// generated makes the tuples that a generator's text asks for.
+// generated makes the tuples of a generator's text.
 func (b *bench) generated(ctx context.Context, text string) (*edges.Input, generate.Generator, error) {
 	g, err := generate.Parse(text)
 	if err != nil {
@@ -39,8 +39,8 @@ func (b *bench) generated(ctx context.Context, text string) (*edges.Input, gener
 	return in, g, err
 }
 
-// open makes a graph that is to be searched from so many roots. What a generator says is directed
-// is taken as undirected.
+// open makes a graph to be searched from this number of roots. It treats directed generators as
+// undirected.
 func (b *bench) open(ctx context.Context, text string, roots int) (*source, error) {
 	in, g, err := b.generated(ctx, text)
 	if err != nil {
@@ -58,9 +58,9 @@ func (b *bench) open(ctx context.Context, text string, roots int) (*source, erro
 		s.close()
 		return nil, err
 	}
-	if k, ok := g.(generate.Kronecker); ok { // Graph500's
+	if k, ok := g.(generate.Kronecker); ok { // Graph500's generator
 		s.roots = k.Roots(roots, func(v uint64) bool { return bitmap.Get(touched, uint32(v)) })
-	} else { // spread over the graph
+	} else { // evenly distributed
 		for i := range roots {
 			v := uint32(i * in.Vertices / roots)
 			for ; int(v) < in.Vertices && !bitmap.Get(touched, v); v++ {
@@ -77,7 +77,7 @@ func (b *bench) open(ctx context.Context, text string, roots int) (*source, erro
 	return s, nil
 }
 
-// touched returns the vertices with an edge that is no loop.
+// touched returns the vertices with an edge other than a loop.
 func touched(in *edges.Input) ([]uint64, error) {
 	set := make([]uint64, bitmap.Words(in.Vertices))
 	var block edges.Block
@@ -100,21 +100,21 @@ func (s *source) close() {
 	s.in.Close()
 }
 
-// build makes lists of the tuples, as Graph500's kernel 1 does, in a layout.
+// build builds the graph in a layout, as Graph500's kernel 1 does.
 func (s *source) build(ctx context.Context, o graph.Options) (*graph.Graph, error) {
 	o.Duplicates, o.DropLoops, o.Team, o.Progress = graph.LeastDuplicate, true, s.b.Team,
 		s.b.Progress
 	return build.Local(ctx, s.in, o)
 }
 
-// searcher searches a graph in one way.
+// searcher searches a graph with fixed options.
 type searcher struct {
 	source *source
 	g      *graph.Graph
 	job    *engine.Job
 }
 
-// searcher makes one for a layout of the source.
+// searcher makes a searcher for a layout.
 func (s *source) searcher(ctx context.Context, g *graph.Graph, o engine.Options) (*searcher, error) {
 	o.Team = s.b.Team
 	job, err := engine.NewJob(ctx, g, pregel.Erase(algorithms.BFS{}), o)
@@ -127,7 +127,7 @@ func (s *source) searcher(ctx context.Context, g *graph.Graph, o engine.Options)
 func (x *searcher) close() { x.job.Close() }
 
 // search searches from a root and validates the tree by Graph500's rules. It returns the time of
-// the search alone, and how many tuples are in the component.
+// the search alone, and the number of tuples in the component.
 func (x *searcher) search(ctx context.Context, root uint64) (seconds float64, tuples int64, o *bsp.Outcome, err error) {
 	id, _ := x.g.Find(root)
 	if err := x.job.Restart(pregel.Erase(algorithms.BFS{Source: id})); err != nil {
@@ -155,7 +155,8 @@ func (x *searcher) search(ctx context.Context, root uint64) (seconds float64, tu
 	return seconds, result.Edges, o, nil
 }
 
-// round searches from every root: the mean time of a search, and the harmonic mean of TEPS.
+// round searches from every root. It returns the mean time of a search and the harmonic mean of
+// TEPS.
 func (x *searcher) round(ctx context.Context) (sample, error) {
 	sum, each := 0.0, 0.0
 	for _, root := range x.source.roots {

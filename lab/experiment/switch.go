@@ -11,10 +11,11 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// switchLimit is how much slower than the best fixed choice the model's may be.
+// switchLimit is the allowed ratio of the model's time to that of the best fixed choice.
 const switchLimit = 1.05
 
-// arena is a grid on which choices compete: the last of them, fixed of them, always do the same.
+// arena is a grid with the compared choices. The last ones, fixed of them, always use the same
+// delivery.
 type arena struct {
 	name    string
 	grid    graph.Grid
@@ -22,8 +23,8 @@ type arena struct {
 	fixed   int
 }
 
-// arenas are one partition, where a pull is one of a whole block, and the grid of four, which has
-// two.
+// arenas are one partition, where a pull is a pull of a whole block, and a grid of four, with two
+// kinds of pull.
 var arenas = []arena{
 	{"one partition", graph.Of(1), []delivery.Choice{delivery.ChooseAuto, delivery.ChooseBeamer, delivery.ChoosePush, delivery.ChoosePull}, 2},
 	{
@@ -34,9 +35,9 @@ var arenas = []arena{
 	},
 }
 
-// direction compares who chooses between push and pull: the model, Beamer's rule, and nobody, on
-// graphs that want different things: hubs and few levels, no hubs and few levels, as many levels as
-// a road network, and one hub.
+// direction compares the choice between push and pull by the model, by Beamer's rule, and fixed
+// choices. The graphs have different needs: hubs and few levels, no hubs and few levels, as many
+// levels as a road network, and one hub.
 func direction(ctx context.Context, b *bench) error {
 	n := uint64(1) << b.Scale
 	side := uint64(math.Sqrt(float64(n)))
@@ -100,8 +101,8 @@ func direction(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// directions measures one graph in one arena, and returns the ratios of each choice to the best
-// fixed one.
+// directions measures one graph in one arena. It returns the ratio of each choice to the best fixed
+// one.
 func (b *bench) directions(ctx context.Context, t *Table, s *source, name string, a arena) ([]float64, error) {
 	g, err := s.build(ctx, graph.Options{Grid: a.grid})
 	if err != nil {

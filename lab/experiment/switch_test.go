@@ -6,8 +6,8 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 )
 
-// TestFixedChoicesAreFixed, levels are those of graphs whose levels are known, and ratios are of
-// what is in the table.
+// TestFixedChoicesAreFixed: fixed choices use one direction, the numbers of levels are those of
+// known graphs, and ratios match the table.
 func TestFixedChoicesAreFixed(t *testing.T) {
 	const scale, side = 10, 32
 	r := small(t, "switch", scale)

@@ -11,16 +11,16 @@ import (
 	"text/tabwriter"
 )
 
-// Unit is what a column's numbers count; people read them with prefixes, programs as they are.
+// Unit is the unit of a column's numbers. Text has prefixes, CSV and JSON have plain numbers.
 type Unit string
 
 // Units of columns.
 const (
-	Plain   Unit = ""     // names, and numbers of things
+	Plain   Unit = ""     // names and counts
 	Seconds Unit = "s"    //
 	Bytes   Unit = "B"    //
-	TEPS    Unit = "TEPS" // edges a second, of the input's tuples in the component
-	Ratio   Unit = "1"    // over another row's, or a formula's
+	TEPS    Unit = "TEPS" // edges per second: the input's tuples in the component
+	Ratio   Unit = "1"    // to another row, or to a formula
 )
 
 // Column is a column of a table.
@@ -30,7 +30,7 @@ type Column struct {
 	Meaning string `json:"meaning"`
 }
 
-// Columns that many tables have.
+// Columns of many tables.
 var (
 	secondsColumns = []Column{
 		{"seconds", Seconds, "median of the rounds"},
@@ -40,11 +40,11 @@ var (
 	tepsColumn = Column{"teps", TEPS, "harmonic mean over the roots, median of the rounds"}
 )
 
-// byTurns ends what is said of a ratio of times: rounds of one turn are compared, in which the
-// machine was equally busy.
+// byTurns ends the description of a ratio of times: rounds of the same turn are compared, in which
+// the machine was equally busy.
 const byTurns = "turn by turn, median"
 
-// byTurns returns the columns that are such ratios.
+// byTurns returns the names of such columns.
 func (t *Table) byTurns() (names []string) {
 	for _, c := range t.Columns {
 		if strings.HasSuffix(c.Meaning, byTurns) {
@@ -54,7 +54,7 @@ func (t *Table) byTurns() (names []string) {
 	return names
 }
 
-// Table is rows of strings, ints and float64s, a cell for each column.
+// Table has rows of strings, ints and float64s, with a cell for each column.
 type Table struct {
 	Name    string
 	Columns []Column
@@ -70,7 +70,7 @@ func (t *Table) add(cells ...any) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// Text writes the table for people.
+// Text writes the table as text.
 func (t *Table) Text(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, c := range t.Columns {
@@ -86,7 +86,7 @@ func (t *Table) Text(w io.Writer) error {
 	return out.Flush()
 }
 
-// axis writes a number beside an axis.
+// axis formats a number for an axis.
 func (u Unit) axis(x float64) string { return u.text(x) }
 
 func (u Unit) text(cell any) string {
@@ -106,7 +106,7 @@ func (u Unit) text(cell any) string {
 	}
 }
 
-// prefixed writes a number with three digits and a prefix.
+// prefixed formats a number with three digits and a prefix.
 func prefixed(x float64) string {
 	for _, p := range []struct {
 		unit   float64
@@ -119,7 +119,7 @@ func prefixed(x float64) string {
 	return fmt.Sprintf("%.3g ", x)
 }
 
-// CSV writes a line of the columns' names, and one for each row.
+// CSV writes a line with the columns' names, and a line for each row.
 func (t *Table) CSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	line := make([]string, len(t.Columns))
@@ -144,7 +144,7 @@ func (t *Table) CSV(w io.Writer) error {
 	return out.Error()
 }
 
-// MarshalJSON writes rows as objects, their keys in the order of the columns.
+// MarshalJSON writes rows as objects. Their keys are in the order of the columns.
 func (t *Table) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	head, err := json.Marshal(struct {
@@ -173,7 +173,7 @@ func (t *Table) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// checked is what is checked, in every round.
+// checked returns what was checked in every round.
 func (r *Report) checked() string {
 	if r.Scale == 0 {
 		return "message"
@@ -181,7 +181,7 @@ func (r *Report) checked() string {
 	return "result"
 }
 
-// Text writes the report for people: the first table, and what it shows.
+// Text writes the report as text: the first table and the findings.
 func (r *Report) Text(w io.Writer) error {
 	fmt.Fprintf(w,
 		"%s: %s (%s)\n%s, %d processors, medians of %d rounds by turns, every %s checked\n\n",

@@ -20,8 +20,8 @@ const (
 	linkTag   = 1
 )
 
-// link is how messages go: at once, as far as the receiver's window lets them, or each only when
-// the receiver has said that it is ready for it (rendezvous).
+// link describes how messages are sent: at once, limited by the receiver's window, or each only
+// after the receiver is ready (rendezvous).
 type link struct {
 	name       string
 	window     int
@@ -36,8 +36,8 @@ var links = []link{
 	{"rendezvous", 16 << 20, true},
 }
 
-// bound is the bytes a second that no stream of messages of n bytes can exceed: a window's, or a
-// message's, for each time there and back.
+// bound returns the maximum bytes per second of a stream of n-byte messages: one window, or one
+// message, per round trip.
 func (l *link) bound(n int) float64 {
 	if l.rendezvous {
 		return float64(n) / roundTrip.Seconds()
@@ -104,13 +104,13 @@ func windows(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// pair is two workers and the link between them.
+// pair is two workers with a link between them.
 type pair struct {
 	link
 	*netem.Workers
 }
 
-// join makes two workers of this process that meet over loopback, with delay.
+// join connects two workers of this process over loopback, with a delay.
 func join(ctx context.Context, l link) (*pair, error) {
 	w, err := netem.Join(ctx, 2, mesh.Options{Window: l.window, Chunk: min(1<<20, l.window/4)},
 		func(c net.Conn, _, _ int) net.Conn {
@@ -119,7 +119,7 @@ func join(ctx context.Context, l link) (*pair, error) {
 	return &pair{l, w}, err
 }
 
-// both runs two functions at once, and ends the other when one fails. It returns why.
+// both runs two functions concurrently. When one fails, it cancels the other and returns the error.
 func both(ctx context.Context, one, other func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -139,8 +139,8 @@ func both(ctx context.Context, one, other func(context.Context) error) error {
 	return nil
 }
 
-// stream sends messages from one end to the other, one after another, and an answer to the last.
-// Every message says which it is, and is checked.
+// stream sends messages from one end to the other, and an answer to the last. Every message
+// contains its number, which is checked.
 func (p *pair) stream(ctx context.Context, size, messages int) (sample, error) {
 	from, to := p.Sessions[0].Link(), p.Sessions[1].Link()
 	ready := []byte{1}

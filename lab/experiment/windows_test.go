@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoStreamBeatsItsWindow: a window, or the message of a rendezvous, goes at most once each time
-// there and back. What is measured includes the last answer, so that it is less.
+// TestNoStreamBeatsItsWindow: per round trip, at most one window is sent, or one message with
+// rendezvous. The measured time includes the last answer, so the rate is lower.
 func TestNoStreamBeatsItsWindow(t *testing.T) {
 	r := small(t, "windows", LeastScale)
 	table := r.Tables[0]
@@ -21,8 +21,7 @@ func TestNoStreamBeatsItsWindow(t *testing.T) {
 			least *= float64(x.int("messages") + 1)
 		} else if total := x.int("message") * x.int("messages"); total > 4<<20 {
 			for _, l := range links {
-				// what is under way when the first room comes back; some of it may be in the
-				// sender's hands
+				// sent before the first credit returns; some of it may still be with the sender
 				if l.name == name {
 					least *= max(1, float64(total-2*l.window)/float64(l.window))
 				}
@@ -34,7 +33,7 @@ func TestNoStreamBeatsItsWindow(t *testing.T) {
 	}
 }
 
-// TestBothEndTogether: one failure ends the other, and is what is told.
+// TestBothEndTogether: a failure of one function ends the other, and is returned.
 func TestBothEndTogether(t *testing.T) {
 	wrong := errors.New("wrong")
 	waits := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }

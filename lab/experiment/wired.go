@@ -10,21 +10,21 @@ import (
 	"github.com/superstep-go/superstep/lab/netem"
 )
 
-// cable is what joins the workers of a wired.
+// cable is the connection between the workers of a wired.
 type cable struct {
 	name  string
 	delay time.Duration // each way
-	rate  float64       // bytes a second that a worker sends; 0: as fast as it goes
+	rate  float64       // bytes per second that a worker sends; 0 means no limit
 }
 
-// wired is workers of this process, a partition each, that meet over loopback TCP, as those of a
-// cluster do.
+// wired is workers in this process with a partition each. They are connected over loopback TCP, as
+// in a cluster.
 type wired struct {
 	*netem.Workers
-	past int // supersteps of the runs so far, of which the sessions know
+	past int // supersteps of earlier runs in the same sessions
 }
 
-// wireUp joins so many workers.
+// wireUp connects workers.
 func wireUp(ctx context.Context, workers int, c cable) (*wired, error) {
 	var slow netem.Slow
 	if c.delay > 0 || c.rate > 0 {
@@ -56,7 +56,7 @@ func (w *wired) meet() (endpoint func(partition int) transport.Endpoint, broken 
 		}
 }
 
-// counted is the endpoint of partition 0, which notes that supersteps end.
+// counted is the endpoint of partition 0, which counts supersteps.
 type counted struct {
 	transport.Endpoint
 	w *wired

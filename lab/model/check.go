@@ -17,8 +17,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// Comparison is what searches sent on a grid, with all partitions in one process, and what was
-// predicted.
+// Comparison compares predicted traffic with that of searches on a grid, with all partitions in one
+// process.
 type Comparison struct {
 	Scale      int   `json:"scale"`
 	EdgeFactor int   `json:"edge_factor"`
@@ -27,7 +27,7 @@ type Comparison struct {
 	Rows       []Row `json:"rows"`
 }
 
-// Row compares one phase of one scheme, over all searches.
+// Row compares one phase of one scheme over all searches.
 type Row struct {
 	Scheme    string `json:"scheme"`
 	Phase     string `json:"phase"`
@@ -35,7 +35,7 @@ type Row struct {
 	Measured  Volume `json:"measured"`
 }
 
-// Error is how far off the predicted bytes are, relative to those measured.
+// Error returns the relative error of the predicted bytes.
 func (r *Row) Error() float64 { return ratio(r.Predicted.Bytes, r.Measured.Bytes) - 1 }
 
 func ratio(a, b float64) float64 {
@@ -45,7 +45,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// counter adds up what partitions sent, by exchange.
+// counter sums up what partitions sent, by exchange.
 type counter map[string]Volume
 
 func (c counter) Record(e trace.Event) error {
@@ -63,8 +63,8 @@ func (c counter) Record(e trace.Event) error {
 	return nil
 }
 
-// Check builds the graph of a SCALE, cut up for the grid, searches it with every scheme from so
-// many roots, spread over all degrees, and compares what was sent.
+// Check builds a graph for a grid, searches it with every scheme from roots of all degrees, and
+// compares the traffic with predictions.
 func Check(ctx context.Context, scale, edgeFactor int, grid Grid, roots int, progress func(stage string, done, total int64)) (*Comparison, error) {
 	kronecker := generate.Kronecker{Scale: scale, EdgeFactor: edgeFactor, Seed1: 2, Seed2: 3}
 	in, err := generate.Input(ctx, kronecker, generate.Options{Progress: func(done, total int64) { progress("generating", done, total) }})
@@ -102,7 +102,7 @@ func Check(ctx context.Context, scale, edgeFactor int, grid Grid, roots int, pro
 		}
 		c.Searches = min(roots, g.Connected)
 		ring := sent["ring"]
-		ring.Values = 0 // who is open, not messages
+		ring.Values = 0 // the ring sends open vertices, not messages
 		c.Rows = append(
 			c.Rows, Row{scheme.String(), "expand", want.Expand, sent["expand"]},
 			Row{scheme.String(), "ring", want.Ring, ring},

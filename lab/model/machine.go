@@ -7,24 +7,25 @@ import (
 	"strings"
 )
 
-// Rates are what a thread takes, in seconds.
+// Rates are times of a thread's operations, in seconds.
 type Rates struct {
-	Push  float64 `json:"push"`  // to push along an edge
-	Probe float64 `json:"probe"` // to look at an edge in a pull
-	Row   float64 `json:"row"`   // to open a vertex's list
-	Word  float64 `json:"word"`  // to pass over 64 vertices
-	Value float64 `json:"value"` // to pack and unpack a value
+	Push  float64 `json:"push"`  // push along an edge
+	Probe float64 `json:"probe"` // look at an edge in a pull
+	Row   float64 `json:"row"`   // open a vertex's list
+	Word  float64 `json:"word"`  // skip 64 vertices
+	Value float64 `json:"value"` // pack and unpack a value
 }
 
-// Network is what joins processes: T = Alpha n + Beta for a message of n bytes (Matsumoto15).
+// Network is the network between processes. A message of n bytes takes T = Alpha n + Beta
+// (Matsumoto15).
 type Network struct {
 	Name  string  `json:"name"`
-	Alpha float64 `json:"alpha"` // seconds a byte, of one process, when all send
-	Beta  float64 `json:"beta"`  // seconds a message
+	Alpha float64 `json:"alpha"` // seconds per byte of one process, when all send
+	Beta  float64 `json:"beta"`  // seconds per message
 }
 
-// networks are those of the published runs, and common ones: peak injection bandwidth of a node,
-// and latency between two.
+// networks are those of the published runs, and common ones, with the peak injection bandwidth of a
+// node and the latency between two nodes.
 var networks = []Network{
 	{"tofu-d", 1 / 40.8e9, 0.5e-6},     // Fugaku: six interfaces of 6.8 GB/s
 	{"infiniband-qdr", 1 / 8e9, 2e-6},  // TSUBAME 2.0: two rails of 4 GB/s
@@ -33,7 +34,7 @@ var networks = []Network{
 	{"loopback", 1 / 3e9, 2e-5}, // kernel TCP on one machine
 }
 
-// NetworkNames are the networks known by name.
+// NetworkNames returns the names of known networks.
 func NetworkNames() []string {
 	var names []string
 	for _, n := range networks {
@@ -42,7 +43,7 @@ func NetworkNames() []string {
 	return names
 }
 
-// ParseNetwork reads a network's name, or bandwidth=B/s,latency=s.
+// ParseNetwork parses a network's name, or bandwidth=B/s,latency=s.
 func ParseNetwork(text string) (Network, error) {
 	for _, n := range networks {
 		if n.Name == text {
@@ -71,7 +72,7 @@ func ParseNetwork(text string) (Network, error) {
 	return n, nil
 }
 
-// Machine is processes in a grid, with so many threads each.
+// Machine is a grid of processes with this number of threads each.
 type Machine struct {
 	Grid    Grid    `json:"grid"`
 	Threads int     `json:"threads"`
@@ -79,7 +80,7 @@ type Machine struct {
 	Network Network `json:"network"`
 }
 
-// Times are seconds of a level by phase, of the process that has an average share.
+// Times has a level's time by phase in seconds, for a process with an average share.
 type Times struct {
 	Expand   float64 `json:"expand"`
 	Traverse float64 `json:"traverse"`
@@ -87,10 +88,10 @@ type Times struct {
 	Agree    float64 `json:"agree"`
 }
 
-// Total adds them up.
+// Total returns the sum.
 func (t Times) Total() float64 { return t.Expand + t.Traverse + t.Fold + t.Agree }
 
-// Prediction is a search on a machine.
+// Prediction is a predicted search on a machine.
 type Prediction struct {
 	Search  *Search `json:"search"`
 	Machine Machine `json:"machine"`
@@ -98,12 +99,12 @@ type Prediction struct {
 	Times   Times   `json:"times"`
 	Volume  Traffic `json:"volume"`
 	Seconds float64 `json:"seconds"`
-	// TEPS counts the input's tuples, loops aside: all in the component, by how close that is
+	// TEPS counts the tuples in the component, except loops. This is close to all tuples
 	// (Graph500).
 	TEPS float64 `json:"teps"`
 }
 
-// Step is a level as the machine would deliver it.
+// Step is a level with the machine's scheme.
 type Step struct {
 	Level
 	Scheme  Scheme  `json:"scheme"`
@@ -111,8 +112,7 @@ type Step struct {
 	Times   Times   `json:"times"`
 }
 
-// Predict predicts a search on a machine. Every level takes the scheme that ends first, among those
-// allowed.
+// Predict predicts a search on a machine. Every level uses the fastest allowed scheme.
 func Predict(s *Search, m Machine, allowed ...Scheme) *Prediction {
 	if len(allowed) == 0 {
 		allowed = []Scheme{Push, Pull}
@@ -152,21 +152,21 @@ func (m *Machine) times(s *Search, l *Level, scheme Scheme, traffic Traffic) Tim
 		(traffic.Expand.Values*m.Rates.Value+l.Likely*words*(r-1)/64*m.Rates.Word)/workers
 	t.Fold = m.carry(traffic.Fold) + traffic.Fold.Values*m.Rates.Value/workers
 	if scheme == Push {
-		// A vertex that sends has a row in every block of its column that it has an edge into.
+		// A sending vertex has a row in every block of its column into which it has an edge.
 		t.Traverse = (l.Edges*m.Rates.Push +
 			(l.Vertices+traffic.Expand.Values)*m.Rates.Row) / workers
 	} else {
-		// The sub-steps are under way while others are searched: the longer of the two counts.
+		// Sub-steps overlap with the search of other ranges: the longer time counts.
 		search := (l.Looks*m.Rates.Probe + l.Open*m.Rates.Row +
 			words*c*m.Rates.Word) * l.Likely / workers
 		t.Traverse = max(search, m.carry(traffic.Ring))
 	}
-	// Two trees of messages between any two supersteps, one up and one down.
+	// Between two supersteps there are two trees of messages, one up and one down.
 	t.Agree = l.Likely * 2 * math.Ceil(math.Log2(p)) * m.Network.Beta
 	return t
 }
 
-// carry is the time of a process's part of a volume, its messages one after the other.
+// carry returns the time of a process's share of a volume, with its messages one after the other.
 func (m *Machine) carry(v Volume) float64 {
 	return (v.Bytes*m.Network.Alpha + v.Messages*m.Network.Beta) / m.Grid.Partitions()
 }

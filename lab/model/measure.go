@@ -12,11 +12,11 @@ import (
 	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
-// measuredScale is of the graph on which kernels are timed: its columns are beyond the caches of
-// one core.
+// measuredScale is the scale of the graph for timing kernels. Its columns exceed the caches of a
+// core.
 const measuredScale = 18
 
-// Measure times a search's kernels on this machine, with one thread.
+// Measure measures a search's kernels on this machine with one thread.
 func Measure(ctx context.Context) (Rates, error) {
 	in, err := generate.Input(ctx,
 		generate.Kronecker{Scale: measuredScale, EdgeFactor: 16, Seed1: 2, Seed2: 3},
@@ -43,7 +43,7 @@ func Measure(ctx context.Context) (Rates, error) {
 	return Rates{Push: r.Push, Probe: r.Probe, Row: r.Row, Word: r.Word, Value: r.Value}, nil
 }
 
-// Faster returns the rates of threads that are so many times as fast.
+// Faster returns the rates of threads that are this many times as fast.
 func (r Rates) Faster(times float64) Rates {
 	return Rates{r.Push / times, r.Probe / times, r.Row / times, r.Word / times, r.Value / times}
 }

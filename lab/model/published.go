@@ -8,41 +8,41 @@ import (
 	"text/tabwriter"
 )
 
-// Published is a run that others published, with what it takes to predict it.
+// Published is a published run with the parameters to predict it.
 type Published struct {
-	Name    string   `json:"name"` // of the machine, and the paper
+	Name    string   `json:"name"` // machine and paper
 	Scale   int      `json:"scale"`
 	Grid    Grid     `json:"grid"`
-	Threads int      `json:"threads"` // of a process
+	Threads int      `json:"threads"` // per process
 	Network string   `json:"network"`
-	Schemes []Scheme `json:"schemes"` // those the code had
+	Schemes []Scheme `json:"schemes"` // the schemes of its code
 	TEPS    float64  `json:"teps"`
 }
 
-// Runs are the published runs that predictions are laid beside.
+// Runs are published runs that are compared with predictions.
 var Runs = []Published{
 	{"TSUBAME 2.0, 2D top-down (Ueno11)", 36, Grid{16, 32}, 24, "infiniband-qdr", []Scheme{Push}, 22.8e9},
 	{"Fugaku, hybrid (Nakao20)", 40, Grid{320, 288}, 48, "tofu-d", []Scheme{Push, Pull}, 70980e9},
 }
 
-// Comparisons are published runs beside predictions, and where replicated bits and two dimensions
-// cross.
+// Comparisons are comparisons of published runs with predictions, and the crossing of replicated
+// bitmaps and two dimensions.
 type Comparisons struct {
 	Runs     []Compared `json:"runs"`
 	Crossing []Crossing `json:"crossing"`
 }
 
-// Compared is a published run and what is predicted of our engine on such a machine, were its
-// threads like those here.
+// Compared is a published run with the prediction of this engine on such a machine, assuming
+// threads like those of this machine.
 type Compared struct {
 	Published
 	Predicted float64 `json:"predicted"`
 	Seconds   float64 `json:"seconds"`
 }
 
-// Crossing is bytes that a node receives in a search at so many nodes, SCALE 26 for each (Ueno11):
-// with everyone's frontier replicated as bits, and in a grid, its bits expanded and pairs of vertex
-// and parent folded.
+// Crossing has the bytes that a node receives in a search on this number of nodes, with scale 26
+// per node (Ueno11): with replicated bitmaps of all frontiers, and in a grid that expands bitmaps
+// and folds pairs of vertex and parent.
 type Crossing struct {
 	Nodes      int     `json:"nodes"`
 	Grid       Grid    `json:"grid"`
@@ -56,7 +56,7 @@ func Beside(r Rates, runs iter.Seq[Published]) *Comparisons {
 	for run := range runs {
 		n, err := ParseNetwork(run.Network)
 		if err != nil {
-			panic(err) // Runs names what there is
+			panic(err) // Runs has only known networks
 		}
 		p := Predict(NewSearch(run.Scale, 16, 0), Machine{run.Grid, run.Threads, r, n},
 			run.Schemes...)
@@ -71,15 +71,16 @@ func Beside(r Rates, runs iter.Seq[Published]) *Comparisons {
 	return c
 }
 
-// replicated is what a node receives when every level's frontier goes to all as bits.
+// replicated returns the bytes that a node receives if every level's frontier is sent to all nodes
+// as bits.
 func replicated(scale, nodes int) float64 {
 	levels := float64(len(NewSearch(scale, 16, 0).Levels))
 	return levels * math.Exp2(float64(scale)) / 8 * float64(nodes-1) / float64(nodes)
 }
 
-// ueno is what a node receives in Ueno11's 2D search: every level's frontier of its processor
-// column as bits, and a pair of 16 bytes for each edge that a block has from the frontier, once for
-// each edge, as its code does not combine.
+// ueno returns the bytes that a node receives in Ueno11's 2D search: every level's frontier of its
+// processor column as bits, and a pair of 16 bytes for each edge from the frontier in a block,
+// because the code does not combine.
 func ueno(scale int, g Grid) float64 {
 	bits, pairs := 0.0, 0.0
 	r, c := float64(g.Rows), float64(g.Columns)

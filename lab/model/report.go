@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// Text writes a prediction for people: the levels, and what each node sends and takes.
+// Text writes a prediction as text: the levels, with the traffic and time of each node.
 func (p *Prediction) Text(w io.Writer) error {
 	s, m := p.Search, p.Machine
 	fmt.Fprintf(w, "SCALE %d, edge factor %d: %svertices with an edge, %sstored edges\n", s.Scale,
@@ -39,7 +39,7 @@ func (p *Prediction) Text(w io.Writer) error {
 	return err
 }
 
-// si writes a number with three digits and a prefix.
+// si formats a number with three digits and a prefix.
 func si(x float64) string {
 	if math.Abs(x) < 1e-11 {
 		return "0 "
@@ -59,7 +59,7 @@ func si(x float64) string {
 	return fmt.Sprint(x)
 }
 
-// count writes a number of things: of less than one as a fraction, not by a prefix.
+// count formats a number of things. A number below one is a fraction without a prefix.
 func count(x float64) string {
 	if x < 0.9995 {
 		return fmt.Sprintf("%.2f ", max(x, 0))
@@ -67,7 +67,7 @@ func count(x float64) string {
 	return si(x)
 }
 
-// words is count before a word.
+// words is count followed by a blank.
 func words(x float64) string { return strings.TrimSpace(count(x)) + " " }
 
 func bytes(x float64) string { return si(x) + "B" }

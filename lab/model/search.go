@@ -1,5 +1,6 @@
-// Package model predicts breadth-first searches of Kronecker graphs on machines that are not at
-// hand: the levels of a search, what each phase of every scheme sends, and how long it takes.
+// Package model predicts breadth-first searches of Kronecker graphs on other machines: the levels
+// of a search, what each phase of every scheme sends, and how long it takes. Start with search.go,
+// then traffic.go and machine.go.
 //
 //	SCALE, edge factor -> Search: levels ---+
 //	grid R x C, scheme -------------------> Traffic: bytes, messages by phase
@@ -8,52 +9,53 @@ package model
 
 import "math"
 
-// The Graph500 generator's probabilities that a bit of the two ends of an edge is 00, 01, 10, 11
-// (A, B, C, D), as those that a bit of one end is 1, at all, and where the other end's is 0 or 1.
+// The Graph500 generator draws one bit of both ends of an edge as 00, 01, 10, 11 with probabilities
+// A, B, C, D. These are the probabilities that a bit of one end is 1: in total, and given that the
+// other end's bit is 0 or 1.
 const (
 	one       = 0.19 + 0.05
 	oneAtZero = 0.19 / (0.57 + 0.19)
 	oneAtOne  = 0.05 / (0.19 + 0.05)
 )
 
-// Level is one superstep of a search: the frontier that it begins with, and the vertices not
-// reached when it begins. All are expected values; edges are stored ones, duplicates and loops
-// apart, counted at each end.
+// Level is a superstep of a search: its frontier, and the vertices that are unreached when it
+// begins. All numbers are expected values. Edges are stored edges, without duplicates and loops,
+// counted at each end.
 type Level struct {
 	Vertices float64 `json:"vertices"` // of the frontier
 	Edges    float64 `json:"edges"`
-	// Likely is the probability that the search gets here: below 1 where less than a few vertices
-	// are expected.
+	// Likely is the probability that the search reaches this level. It is below 1 if only a few
+	// vertices are expected.
 	Likely float64 `json:"likely"`
-	// Open and OpenEdges are of the vertices that have an edge and are not reached.
+	// Open and OpenEdges count the unreached vertices with edges, and their edges.
 	Open      float64 `json:"open"`
 	OpenEdges float64 `json:"open_edges"`
-	// Looks is how many edges a pull looks at, hubs first, until each open vertex has found a
-	// parent or has none.
+	// Looks is the number of edges that a pull looks at, hubs first, until each open vertex has
+	// found a parent or has none.
 	Looks float64 `json:"looks"`
 
 	classes []classShare
 }
 
-// classShare is what a class adds to a level.
+// classShare is the contribution of a class to a level.
 type classShare struct {
-	vertices, isolated float64 // in all; those without an edge
-	edges              float64 // of one that has any
+	vertices, isolated float64 // in total; without an edge
+	edges              float64 // of a vertex with edges
 	frontier           float64
-	// when the level begins, isolated ones included: of these the edges are Poisson, of the open
-	// not
+	// when the level begins, including isolated vertices: their numbers of edges are Poisson
+	// distributed, unlike those of open vertices
 	unreached float64
-	hits      float64 // edges that one of the unreached has into the frontier
-	all       float64 // edges that any vertex of the class has into the frontier
+	hits      float64 // edges of an unreached vertex into the frontier
+	all       float64 // edges of any vertex of the class into the frontier
 }
 
-// Search is a breadth-first search of a Kronecker graph, as expected: edges are drawn
-// independently, and vertices fall into SCALE+1 classes, by the ones in their number. A vertex with
-// k ones has a Poisson number of edges, of mean
+// Search is the expected breadth-first search of a Kronecker graph. Edges are independent. Vertices
+// belong to scale+1 classes by the number of ones in their id. A vertex with k ones has a Poisson
+// distributed number of edges with mean
 //
 //	2 M * 0.76^(SCALE-k) * 0.24^k
 //
-// whose other ends have each bit by the generator's probabilities.
+// The bits of the other ends have the generator's probabilities.
 type Search struct {
 	Scale      int     `json:"scale"`
 	EdgeFactor int     `json:"edge_factor"`
@@ -69,22 +71,22 @@ type class struct {
 	edges    float64 // expected, of one vertex
 	ends     []end
 	// before and reached are the probabilities that a vertex is reached before the frontier, and
-	// with it.
+	// including it.
 	before, reached float64
 }
 
-// end is vertices that are alike to a vertex of a class: of how many ones, how many they are, and
-// with what probability there is an edge to each.
+// end is a set of vertices that are equivalent for a vertex of a class: their number of ones, their
+// number, and the probability of an edge to each.
 type end struct {
 	class           int
 	vertices, there float64
 }
 
-// leastVertices is the frontier of the last level: less, and a search has hardly ever got so far.
+// leastVertices is the minimum frontier of a level. A search hardly ever gets to a level with less.
 const leastVertices = 0.1
 
-// NewSearch predicts the search from a vertex with so many stored edges; 0 stands for the mean over
-// the vertices that have any, by which the roots of Graph500 are drawn.
+// NewSearch predicts the search from a vertex with this number of stored edges. 0 means the mean
+// over vertices with edges, from which Graph500 draws roots.
 func NewSearch(scale, edgeFactor int, rootEdges float64) *Search {
 	s := &Search{Scale: scale, EdgeFactor: edgeFactor}
 	classes := newClasses(scale, edgeFactor)
@@ -121,7 +123,7 @@ func NewSearch(scale, edgeFactor int, rootEdges float64) *Search {
 	return s
 }
 
-// share describes the class in a level after which so many of its vertices are open.
+// share describes the class in a level. after is the number of its open vertices after the level.
 func (c *class) share(classes []class, after float64) classShare {
 	s := classShare{
 		vertices: c.vertices, isolated: c.vertices * c.isolated, edges: c.edges / (1 - c.isolated),
@@ -136,14 +138,14 @@ func (c *class) share(classes []class, after float64) classShare {
 	return s
 }
 
-// root makes a vertex with so many edges the one that is reached, by the probabilities that it is
-// of each class. These are scaled so that it has as many edges as it has.
+// root makes a vertex with this number of edges the reached one. It has a probability for each
+// class, scaled so that its expected edges equal its edges.
 func root(classes []class, edges float64) {
 	likely := make([]float64, len(classes)) // logarithms
 	most := math.Inf(-1)
 	for i := range classes {
 		c := &classes[i]
-		// Poisson, but for what is the same for all
+		// Poisson, without common factors
 		likely[i] = math.Log(c.vertices) + edges*math.Log(c.edges) - c.edges
 		most = max(most, likely[i])
 	}
@@ -164,9 +166,9 @@ func root(classes []class, edges float64) {
 	}
 }
 
-// open returns how many of the class's vertices are not reached and have no edge to one that is,
-// and how many edges those have. At first one vertex alone is reached, of whichever class: the ways
-// in which it may have the edge exclude each other.
+// open returns the number of the class's vertices that are unreached without an edge to a reached
+// vertex, and the number of their edges. At first only one vertex is reached, of unknown class, so
+// these cases exclude each other.
 func (c *class) open(classes []class, first bool) (vertices, edges float64) {
 	log, each, root := 0.0, 0.0, c.reached
 	for _, e := range c.ends {
@@ -183,11 +185,11 @@ func (c *class) open(classes []class, first bool) (vertices, edges float64) {
 	return vertices, vertices * each
 }
 
-// looks returns how many edges the class's open vertices look at. None leads to a vertex reached
-// before the frontier: it would be reached itself. The others are tried by the classes of their
-// ends, those with the most edges first.
+// looks returns the number of edges that the class's open vertices look at. No edge leads to a
+// vertex reached before the frontier, otherwise the open vertex would be reached. The other edges
+// are tried in the order of their ends' degrees, highest first.
 func (c *class) looks(classes []class) float64 {
-	log, looks, none := 0.0, 0.0, 1.0 // the probability of no hit so far
+	log, looks, none := 0.0, 0.0, 1.0 // none is the probability of no hit so far
 	for _, e := range c.ends {
 		end := &classes[e.class]
 		log += e.vertices * math.Log1p(-end.before*e.there)
@@ -216,7 +218,7 @@ func newClasses(scale, edgeFactor int) []class {
 		c.isolated = math.Exp(-mean)
 		for ones := range scale + 1 {
 			for j := max(0, ones-(scale-k)); j <= min(k, ones); j++ {
-				i := ones - j // of the other end's ones so many where the vertex has zeros
+				i := ones - j // this many ones of the other end are where the vertex has zeros
 				p := math.Pow(oneAtZero, float64(i)) * math.Pow(1-oneAtZero, float64(scale-k-i)) *
 					math.Pow(oneAtOne, float64(j)) * math.Pow(1-oneAtOne, float64(k-j))
 				e := end{ones, choose(scale-k, i) * choose(k, j), -math.Expm1(-mean * p)}

@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// frontiers keeps how many vertices each level of a search had.
+// frontiers has the number of vertices in each level of a search.
 type frontiers []float64
 
 func (f *frontiers) Record(e trace.Event) error {
@@ -30,13 +30,13 @@ func (f *frontiers) Record(e trace.Event) error {
 	return nil
 }
 
-// near reports whether two numbers differ by at most a share of the larger, or by a few.
+// near reports whether two numbers differ by at most a share of the larger, or by few.
 func near(a, b, share, few float64) bool {
 	return math.Abs(a-b) <= max(share*max(a, b), few)
 }
 
-// TestSearchIsAsMeasured: the graph is as predicted within 1 %, and levels within a quarter, of the
-// mean of many searches.
+// TestSearchIsAsMeasured: predictions of the graph are within 1 %, and those of levels within a
+// quarter, of the mean of many searches.
 func TestSearchIsAsMeasured(t *testing.T) {
 	const scale, searches = 13, 16
 	in, err := generate.Input(t.Context(),
@@ -94,8 +94,8 @@ func add(list []float64, at int, x float64) []float64 {
 	return list
 }
 
-// TestTrafficIsAsMeasured: the bytes of every phase are within an eighth of those that a grid in
-// one process sends.
+// TestTrafficIsAsMeasured: the predicted bytes of every phase differ by at most an eighth from the
+// bytes that a grid in one process sends.
 func TestTrafficIsAsMeasured(t *testing.T) {
 	for _, grid := range []Grid{{2, 2}, {4, 4}, {2, 3}, {6, 1}, {1, 5}, {7, 4}} {
 		c, err := Check(t.Context(), 13, 16, grid, 8, func(string, int64, int64) {})
@@ -115,9 +115,9 @@ func TestTrafficIsAsMeasured(t *testing.T) {
 	}
 }
 
-// TestTrafficOfManyPartitions: with up to 256 partitions, of a few vertices each, the bytes of
-// every phase are within a twelfth of those counted. `lab model --check` does the same with up to
-// 4,096 (lab/results.md).
+// TestTrafficOfManyPartitions: with up to 256 partitions of few vertices, the predicted bytes of
+// every phase are within a twelfth of the counted ones. `lab model --check` does the same with up
+// to 4,096 (lab/results.md).
 func TestTrafficOfManyPartitions(t *testing.T) {
 	for _, side := range []int{4, 8, 16} {
 		c, err := Check(t.Context(), 12, 16, Grid{side, side}, 32/side, func(string, int64, int64) {})
@@ -135,7 +135,7 @@ func TestTrafficOfManyPartitions(t *testing.T) {
 	}
 }
 
-// TestReplicatedBitsAndGridsCross where Ueno11 found that they do: at 512 nodes.
+// TestReplicatedBitsAndGridsCross: they cross at 512 nodes, as in Ueno11.
 func TestReplicatedBitsAndGridsCross(t *testing.T) {
 	c := Beside(Rates{1e-9, 1e-9, 1e-9, 1e-9, 1e-9}, func(func(Published) bool) {})
 	for _, x := range c.Crossing {

@@ -2,19 +2,19 @@ package model
 
 import "math"
 
-// Bytes of what travels.
+// Sizes in bytes.
 const (
-	headerBytes = 24 // of a frame, as transport.Frame.Size counts
-	idBytes     = 8  // a parent, in a fold
-	runBytes    = 4  // that a sparse column takes for every 65,536 positions, besides 2 for each
-	subSteps    = 4  // in which a vertex range goes round a processor row (Nakao20, 3.5.3)
+	headerBytes = 24 // of a frame, as counted by transport.Frame.Size
+	idBytes     = 8  // a parent in a fold
+	runBytes    = 4  // of each group of 65,536 positions of a sparse column, besides 2 per position
+	subSteps    = 4  // sub-steps of a range round a processor row (Nakao20, 3.5.3)
 	tokenBytes  = 16 // before each of them
 )
 
 // Scheme is how a level of a search is delivered.
 type Scheme uint8
 
-// The schemes: with one row, push is `simple`; with one column, pull is `replicated` (Ueno11).
+// With one row, push is `simple`; with one column, pull is `replicated` (Ueno11).
 const (
 	Push Scheme = iota // expand, push through the block, fold
 	Pull               // expand, sub-steps along the row, fold (Nakao20, 3.5)
@@ -27,17 +27,18 @@ func (s Scheme) String() string { return [...]string{"push", "pull"}[s] }
 // MarshalText is String, for JSON.
 func (s Scheme) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Grid is R x C partitions, one each process.
+// Grid is R x C partitions, with one per process.
 type Grid struct {
 	Rows    int `json:"rows"`
 	Columns int `json:"columns"`
 }
 
-// Partitions is how many there are.
+// Partitions returns the number of partitions.
 func (g Grid) Partitions() float64 { return float64(g.Rows) * float64(g.Columns) }
 
-// as is the grid that a scheme sees: in a flat one each partition has both its blocks, and pushes
-// in that of the 1 x P grid, to fold alone, and pulls in that of the P x 1 grid, to expand alone.
+// as returns the grid that a scheme uses. In a flat grid each partition has two blocks. It pushes
+// in the block of the 1 x P grid, which only folds, and pulls in the block of the P x 1 grid, which
+// only expands.
 func (g Grid) as(scheme Scheme) Grid {
 	switch n := g.Rows * g.Columns; {
 	case g.Rows > 1 && g.Columns > 1:
@@ -49,7 +50,7 @@ func (g Grid) as(scheme Scheme) Grid {
 	}
 }
 
-// Volume is what an exchange sends, of all partitions together.
+// Volume is what an exchange of all partitions sends.
 type Volume struct {
 	Messages float64 `json:"messages"`
 	Values   float64 `json:"values"`
@@ -62,14 +63,14 @@ func (v *Volume) add(w Volume) {
 	v.Bytes += w.Bytes
 }
 
-// Traffic is what a level sends by phase.
+// Traffic is what a level sends, by phase.
 type Traffic struct {
 	Expand Volume `json:"expand"`
 	Ring   Volume `json:"ring"`
 	Fold   Volume `json:"fold"`
 }
 
-// Total adds the phases up.
+// Total returns the sum of the phases.
 func (t Traffic) Total() Volume {
 	v := t.Expand
 	v.add(t.Ring)
@@ -77,8 +78,8 @@ func (t Traffic) Total() Volume {
 	return v
 }
 
-// Traffic predicts what a level of a search sends on a grid. The combiner is Sender: presence is
-// the message in expand, and a parent's id the value in fold.
+// Traffic predicts what a level of a search sends on a grid. The combiner is Sender: in an expand,
+// presence is the message; in a fold, the value is a parent's id.
 func (l *Level) Traffic(scale int, g Grid, scheme Scheme) Traffic {
 	var t Traffic
 	g = g.as(scheme)
@@ -105,8 +106,9 @@ func (l *Level) Traffic(scale int, g Grid, scheme Scheme) Traffic {
 	}
 	t.Fold = l.columns(g.Partitions()*(c-1), ghosts, found, idBytes)
 	if scheme == Pull {
-		// A range is passed on C-1 times, after its owner and each block but the last looked for
-		// its open vertices. Ranges are whole words: where an owner has fewer, some are empty.
+		// A range is passed on C-1 times: its owner and each block except the last search for its
+		// open vertices and pass it on. Ranges are whole words. If an owner has fewer words than
+		// ranges, some are empty.
 		words := math.Ceil(math.Exp2(float64(scale)) / g.Partitions() / 64)
 		ranges := min(words, subSteps)
 		for _, vertices := range open[:g.Columns-1] {
@@ -121,13 +123,14 @@ func (l *Level) Traffic(scale int, g Grid, scheme Scheme) Traffic {
 	return t
 }
 
-// spread is the probability that a vertex with so many edges, one at least and a Poisson number on
-// average, has one in a given block of a line of so many (gamma of Ueno13, 3.1).
+// spread returns the probability that a vertex has an edge in a given block of a line of blocks
+// (gamma of Ueno13, 3.1). Its number of edges is Poisson distributed, but at least one, with the
+// given mean.
 func spread(edges, line float64) float64 {
 	if edges <= 0 {
 		return 0
 	}
-	// edges is the mean of those that have one: that of all is lower.
+	// edges is the mean of vertices with edges. The mean of all vertices is lower.
 	mean := edges
 	for range 30 {
 		mean = edges * -math.Expm1(-mean)
@@ -138,13 +141,13 @@ func spread(edges, line float64) float64 {
 	return math.Expm1(-mean/line) / math.Expm1(-mean)
 }
 
-// columns is so many columns over lists of so many vertices in all, of which so many are expected
-// to be present.
+// columns returns the volume of columns: listed is the total length of their lists, present the
+// expected number of present vertices, size the size of a value.
 func (l *Level) columns(messages, listed, present, size float64) Volume {
 	if messages == 0 {
 		return Volume{}
 	}
-	// If the level exists, so many of a list are present.
+	// The number of present vertices per list, if the level exists.
 	n, mean := listed/messages, present/messages/l.Likely
 	return Volume{
 		Messages: messages * l.Likely, Values: present,
@@ -152,12 +155,12 @@ func (l *Level) columns(messages, listed, present, size float64) Volume {
 	}
 }
 
-// fewVertices is up to where the lengths of lists, and how many of them are present, are taken to
-// vary from column to column: of more the mean says enough.
+// fewVertices is the maximum mean for which the lengths of lists, and the numbers of present
+// vertices, are treated as random. For larger ones the mean is sufficient.
 const fewVertices = 48
 
-// presence is the expected bytes by which a column says who is present: of a list of n on average
-// so many. Lists of few, and few of a list, are Poisson.
+// presence returns the expected size of a column's presence, for a list of mean length n with this
+// mean number of present vertices. Small numbers are Poisson distributed.
 func presence(n, mean float64) float64 {
 	if mean >= n {
 		return 0
@@ -174,7 +177,7 @@ func presence(n, mean float64) float64 {
 	return sum
 }
 
-// present is presence for a list of a given length, the mean of which is n.
+// present is presence for a list of a given length, where n is the mean length.
 func present(n, length, mean float64) float64 {
 	words := math.Ceil(length / 64)
 	if n >= fewVertices {
@@ -208,8 +211,7 @@ func present(n, length, mean float64) float64 {
 	return sum
 }
 
-// poisson calls f with every number that a Poisson variable of some mean may well have, and its
-// probability.
+// poisson calls f with every likely number of a Poisson distribution, and its probability.
 func poisson(mean float64, f func(k int, p float64)) {
 	p := math.Exp(-mean)
 	for k := 0; float64(k) <= mean+6*math.Sqrt(mean)+6; k++ {

@@ -8,31 +8,31 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// CG is NPB's CG as a vertex program: the greatest eigenvalue of the inverse of a shifted matrix by
-// the inverse power method, each of whose iterations solves Az = x by 25 iterations of conjugate
-// gradients. A is the weights of the edges, each vertex has an entry of the vectors, dot products
-// are aggregators.
+// CG is NPB's CG as a vertex program. It computes the largest eigenvalue of the inverse of a
+// shifted matrix with the inverse power method. Each of its iterations solves Az = x with 25
+// iterations of conjugate gradients. The edges' weights are A, each vertex has an entry of the
+// vectors, and dot products are aggregators.
 //
-// What is sent is the residual r and not the direction p. With p' = r + beta p also Ap' = Ar + beta
-// Ap, so a vertex that knows both products needs no message between beta and the next product, and
-// an iteration takes two supersteps and not three:
+// Vertices send the residual r instead of the direction p. Since p' = r + beta p implies Ap' = Ar +
+// beta Ap, a vertex that has both products needs no message between beta and the next product. So
+// an iteration takes two supersteps instead of three:
 //
 //	superstep   0  x = z / |z|; z = 0; r = x; send r                    -> r.r
-//	        1, 3.. p = r + beta p; Ap = what came + beta Ap              -> p.Ap
+//	        1, 3.. p = r + beta p; Ap = sum of messages + beta Ap         -> p.Ap
 //	        2, 4.. z += alpha p; r -= alpha Ap; send r, in the end z     -> r.r
-//	           51  what came is Az                                       -> |x - Az|, x.z, z.z
+//	           51  the sum of messages is Az                             -> |x - Az|, x.z, z.z
 //
-// and these over again for each of Iterations.
+// This is repeated Iterations times.
 type CG struct {
 	Iterations int     `param:"iterations" help:"of the inverse power method"`
 	Shift      float64 `param:"shift" help:"what the matrix is shifted by"`
 }
 
-// Row is what a vertex has of the vectors.
+// Row has a vertex's entries of the vectors.
 type Row struct{ X, Z, R, P, AP float64 }
 
-// innerIterations are those of conjugate gradients in one of the inverse power method; period is
-// the supersteps they take.
+// innerIterations is the number of iterations of conjugate gradients in one iteration of the
+// inverse power method. period is the number of their supersteps.
 const (
 	innerIterations = 25
 	lastUpdate      = 2 * innerIterations // of z
@@ -51,12 +51,12 @@ var (
 	alpha = pregel.MaxOf("alpha", 0.0).Unreported()
 	beta  = pregel.MaxOf("beta", 0.0).Unreported()
 	scale = pregel.MaxOf("scale", 1.0).Unreported()
-	// Zeta is the eigenvalue, and Norm the length of the residual of the last solution.
+	// Zeta is the eigenvalue. Norm is the length of the last solution's residual.
 	Zeta = pregel.MaxOf("zeta", 0.0).Persistent()
 	Norm = pregel.MaxOf("rnorm", 0.0).Persistent()
 )
 
-// Validate refuses what would not end.
+// Validate refuses parameters with which the run would not end.
 func (c CG) Validate(*pregel.GraphInfo) error {
 	if c.Iterations < 1 {
 		return errors.New("iterations must be 1 or more")
@@ -64,17 +64,17 @@ func (c CG) Validate(*pregel.GraphInfo) error {
 	return nil
 }
 
-// Combiner multiplies messages with the weights of edges and adds them: a row times a vector.
+// Combiner multiplies messages by the edges' weights and adds them: a matrix row times a vector.
 func (CG) Combiner() pregel.Combiner[float64] { return combiners.SumTimes[float64]() }
 
 func (CG) Traits() pregel.Traits {
 	return pregel.Traits{
-		// The dot products, the coordinator's scalars, and what comes out.
+		// The dot products, the coordinator's scalars, and the results.
 		Aggregators: []pregel.Aggregate{dotRR, dotPAP, dotXZ, dotZZ, residual, rho, alpha, beta, scale, Zeta, Norm},
 	}
 }
 
-// Coordinate makes scalars of the dot products.
+// Coordinate computes scalars from the dot products.
 func (c CG) Coordinate(to *pregel.Coordinator) {
 	switch step := to.Superstep % period; {
 	case to.Superstep == 0 || step == residualStep:
@@ -96,7 +96,7 @@ func (c CG) Coordinate(to *pregel.Coordinator) {
 	}
 }
 
-// Compute is a vertex's part of a step; product is its row times what was sent.
+// Compute performs a vertex's part of a step. product is its row times the sent vector.
 func (CG) Compute(v *pregel.Vertex[Row, float64], product float64) {
 	s := v.Ref()
 	switch step := v.Superstep() % period; {
@@ -130,7 +130,7 @@ func (CG) Compute(v *pregel.Vertex[Row, float64], product float64) {
 	}
 }
 
-// Operations returns the floating-point operations that NPB counts.
+// Operations returns NPB's count of floating-point operations.
 func (c CGSize) Operations() float64 {
 	n := float64(c.Nonzeros * (c.Nonzeros + 1))
 	return 2 * float64(c.Iterations*c.Rows) * (3 + n + innerIterations*(5+n) + 3)

@@ -21,8 +21,8 @@ func classS(t *testing.T) Class {
 	return class
 }
 
-// TestMatrixIsThatOfNPB: so many entries NPB finds. The values are held to what is published by
-// zeta.
+// TestMatrixIsThatOfNPB compares the numbers of entries with NPB's. The published zeta checks the
+// values.
 func TestMatrixIsThatOfNPB(t *testing.T) {
 	for name, want := range map[string]int{"S": 78148, "W": 508402, "A": 1853104} {
 		if testing.Short() && name != "S" {
@@ -77,7 +77,7 @@ func checkCG(t *testing.T, class Class, r *CGResult) {
 	}
 }
 
-// TestAWrongMatrixIsSeen: an entry of many that is 1 % off, and zeta is not the published one.
+// TestAWrongMatrixIsSeen changes one of many entries by 1 %. Then zeta is not the published one.
 func TestAWrongMatrixIsSeen(t *testing.T) {
 	class := classS(t)
 	edges := MakeA(class.CG).Edges()
@@ -114,8 +114,8 @@ func TestCGOnACluster(t *testing.T) {
 	}
 }
 
-// TestCGOnAClusterAtTwoSites waits for the other site in every superstep: for its report, and for
-// the next command to get there.
+// TestCGOnAClusterAtTwoSites: every superstep waits for the other site twice: for its report, and
+// until it has the next command.
 func TestCGOnAClusterAtTwoSites(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("sites have addresses of the loopback device that only Linux answers without being told to")

@@ -14,8 +14,8 @@ import (
 	"github.com/superstep-go/superstep/lab/experiment"
 )
 
-// CGModel is what an iteration of CG is predicted to take for communication, and what it takes
-// (Matsumoto15, whose future work it is).
+// CGModel has the predicted and measured communication time of a CG iteration (future work in
+// Matsumoto15).
 type CGModel struct {
 	Class     string            `json:"class"`
 	CPUs      int               `json:"cpus"`
@@ -24,28 +24,29 @@ type CGModel struct {
 	Repeat    int               `json:"repeat"`
 	Table     *experiment.Table `json:"table"`
 	Pairs     []Mean            `json:"pairs"`
-	Beyond    *experiment.Table `json:"beyond"` // more ranks than were measured
+	Beyond    *experiment.Table `json:"beyond"` // more ranks than measured
 	Findings  []string          `json:"findings"`
 	Verified  bool              `json:"verified"`
 }
 
-// Mean is what a message costs between so many ranks, in the mean of all pairs.
+// Mean is the mean cost of a message over all pairs of this number of ranks.
 type Mean struct {
 	Ranks int `json:"ranks"`
 	collective.Pair
 }
 
-// most is up to how many ranks the model is asked.
+// most is the maximum number of ranks for which the model is used.
 const most = 256
 
-// significant is how much faster something must be to win: less is what two runs differ by.
+// significant is the ratio of times below which a difference is significant. Two runs may differ by
+// less.
 const significant = 0.95
 
-// paperLayout is the grid that the paper has.
+// paperLayout returns the paper's grid.
 func paperLayout(ranks int) string { return graph.Of(ranks).String() }
 
-// PredictCG predicts, measures and runs CG between the given numbers of ranks, rising. With a delay
-// or a bandwidth the ranks are at two sites, by halves.
+// PredictCG predicts, measures and runs CG for each number of ranks, in rising order. With a delay
+// or a bandwidth, half of the ranks are at each of two sites.
 func PredictCG(ctx context.Context, class Class, at Place, ranks []int, repeat int) (*CGModel, error) {
 	m := &CGModel{
 		Class: class.Name, CPUs: runtime.NumCPU(),
@@ -80,14 +81,14 @@ func PredictCG(ctx context.Context, class Class, at Place, ranks []int, repeat i
 		m.Findings = append(m.Findings, winners(part, ranks, found))
 	}
 	if m.Delay > 0 || m.Bandwidth > 0 {
-		// pairs at two sites have no mean that says anything
+		// for pairs at two sites a mean is useless
 		m.Beyond = &experiment.Table{Name: "beyond"}
 		return m, nil
 	}
 	return m, m.beyond(class.CG, ranks[len(ranks)-1], found[len(found)-1].Mean)
 }
 
-// add adds the rows of some ranks.
+// add adds the rows of a number of ranks.
 func (m *CGModel) add(ranks int, p predicted) {
 	row := func(x prediction) {
 		e := "-"
@@ -107,7 +108,7 @@ func (m *CGModel) add(ranks int, p predicted) {
 	m.Verified = m.Verified && p.Right
 }
 
-// lastOf returns the last of a part: of iterations the one by the algorithms that were chosen.
+// lastOf returns the last prediction of a part. For an iteration it uses the chosen algorithms.
 func lastOf(parts []prediction, part string) (last prediction) {
 	for _, x := range parts {
 		if x.Part == part {
@@ -117,8 +118,8 @@ func lastOf(parts []prediction, part string) (last prediction) {
 	return last
 }
 
-// candidates are what is compared of a part, by name. The grid is compared with the paper's layout,
-// both by the algorithms chosen.
+// candidates returns the compared ways of a part, by name. Grids are compared with the paper's
+// layout, all with the chosen algorithms.
 func candidates(part string, parts []prediction) (list []prediction) {
 	for _, x := range parts {
 		if x.Part == part {
@@ -135,11 +136,11 @@ func candidates(part string, parts []prediction) (list []prediction) {
 	return list
 }
 
-// winners says what of a part is the fastest by the model and by the clock, and from how many ranks
-// on it is another than the paper's.
+// winners describes the fastest way of a part, predicted and measured, and from how many ranks it
+// beats the paper's way.
 func winners(part string, ranks []int, found []predicted) string {
 	var lists [2][]string
-	var beaten [2][]int // at which P
+	var beaten [2][]int // numbers of ranks
 	for i, n := range ranks {
 		list := candidates(part, found[i].Parts)
 		if len(list) == 0 {
@@ -188,7 +189,7 @@ func winners(part string, ranks []int, found []predicted) string {
 		say(beaten[1]))
 }
 
-// beyond asks the model about more ranks, all pairs of which are as the mean of those measured.
+// beyond predicts for more ranks. All pairs are assumed to have the mean cost of the measured ones.
 func (m *CGModel) beyond(size CGSize, ranks int, mean collective.Pair) error {
 	m.Beyond = &experiment.Table{Name: "beyond", Columns: []experiment.Column{
 		{Name: "ranks", Meaning: "P, with all messages as the mean of the largest P that was measured"},
@@ -233,7 +234,7 @@ func (m *CGModel) beyond(size CGSize, ranks int, mean collective.Pair) error {
 	return nil
 }
 
-// Text writes the prediction for people.
+// Text writes the prediction as text.
 func (m *CGModel) Text(w io.Writer) error {
 	place := "at one site"
 	if m.Delay > 0 || m.Bandwidth > 0 {
@@ -266,7 +267,7 @@ func (m *CGModel) Text(w io.Writer) error {
 	return m.Beyond.Text(w)
 }
 
-// CheckRanks returns an error unless ranks rise from 1 or more to at most a bound.
+// CheckRanks returns an error unless ranks are rising numbers from 1 to bound.
 func CheckRanks(ranks []int, bound int) error {
 	if len(ranks) == 0 || ranks[0] < 1 || ranks[len(ranks)-1] > bound || !slices.IsSorted(ranks) ||
 		len(slices.Compact(slices.Clone(ranks))) != len(ranks) {

@@ -16,7 +16,7 @@ import (
 	"github.com/superstep-go/superstep/lab/cluster"
 )
 
-// tolerance is how far zeta may be from the published value, over that value.
+// tolerance is the maximum relative error of zeta.
 const tolerance = 1e-10
 
 // CGResult is a run of CG.
@@ -26,31 +26,31 @@ type CGResult struct {
 	Entries    int     `json:"entries"`
 	Iterations int     `json:"iterations"`
 	Grid       string  `json:"grid"`
-	Workers    int     `json:"workers"` // processes; 0 if it ran in this one
-	Threads    int     `json:"threads"` // of all processes
+	Workers    int     `json:"workers"` // processes; 0 if it ran in this process
+	Threads    int     `json:"threads"` // in total
 	Delay      float64 `json:"delay_seconds,omitempty"`
 	Zeta       float64 `json:"zeta"`
 	Published  float64 `json:"published_zeta"`
 	Error      float64 `json:"relative_error"`
-	Norm       float64 `json:"rnorm"` // the length of the residual of the last system
+	Norm       float64 `json:"rnorm"` // the length of the last system's residual
 	Verified   bool    `json:"verified"`
 	Supersteps int     `json:"supersteps"`
-	Sent       int     `json:"messages_sent"` // values that crossed between partitions
+	Sent       int     `json:"messages_sent"` // values sent between partitions
 	Bytes      int     `json:"bytes_sent"`
 	Seconds    float64 `json:"seconds"`
 	MFLOPS     float64 `json:"mflops"`
 }
 
-// CGPlace says where CG runs.
+// CGPlace is where CG runs.
 type CGPlace struct {
 	Grid    superstep.Grid
 	Threads int
-	// Cluster, if not nil, has the workers. Threads are of each of them then.
+	// Cluster, if not nil, has the workers. Then Threads is the number of each worker.
 	Cluster *cluster.Cluster
 }
 
-// RunCG makes the matrix of a class, and runs CG on it after an iteration that does not count, as
-// NPB does. A zeta that is not the published one is in the result, not an error.
+// RunCG makes the matrix of a class and runs CG on it, after an iteration that does not count, as
+// in NPB. A wrong zeta is not an error but in the result.
 func RunCG(ctx context.Context, class Class, at CGPlace) (r *CGResult, err error) {
 	matrix := MakeA(class.CG)
 	o := superstep.LoadOptions{Grid: at.Grid, Directed: true, Weights: superstep.Float64}
@@ -103,7 +103,7 @@ func (r *CGResult) run(ctx context.Context, class Class, g *superstep.Graph, o s
 	for _, s := range res.Seconds {
 		r.Seconds += s
 	}
-	// the master has forgotten supersteps that this client was too slow for
+	// the client was too slow, and the master has dropped the times of some supersteps
 	if math.IsNaN(r.Seconds) {
 		r.Seconds = whole
 	}
@@ -114,14 +114,14 @@ func (r *CGResult) run(ctx context.Context, class Class, g *superstep.Graph, o s
 	return nil
 }
 
-// judge compares zeta with the published one.
+// judge compares zeta with the published value.
 func (r *CGResult) judge(zeta, norm float64) {
 	r.Zeta, r.Norm = zeta, norm
 	r.Error = math.Abs(zeta-r.Published) / r.Published
-	r.Verified = r.Error <= tolerance // not if it is no number
+	r.Verified = r.Error <= tolerance // false for NaN
 }
 
-// Text writes the result for people.
+// Text writes the result as text.
 func (r *CGResult) Text(w io.Writer) error {
 	place := "this process"
 	if r.Workers > 0 {
@@ -146,7 +146,8 @@ func verdict(verified bool) string {
 	return "WRONG"
 }
 
-// writeFile writes the matrix as a list of edges with weights, each of which is read back as it is.
+// writeFile writes the matrix as a list of edges with weights. Reading gives exactly the same
+// weights.
 func (m *Matrix) writeFile(name string) (err error) {
 	f, err := os.Create(name)
 	if err != nil {
@@ -155,7 +156,7 @@ func (m *Matrix) writeFile(name string) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	w := bufio.NewWriter(f)
 	for _, e := range m.Edges() {
-		fmt.Fprintln(w, e.From, e.To, e.Weight) // as few digits as make the same float64
+		fmt.Fprintln(w, e.From, e.To, e.Weight) // the shortest form that reads back exactly
 	}
 	return w.Flush()
 }

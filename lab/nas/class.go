@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Class is a size of the benchmarks, and what is published for it (NPB 3.4).
+// Class is a size of the benchmarks with the published results (NPB 3.4).
 type Class struct {
 	Name string
 	CG   CGSize
@@ -15,25 +15,25 @@ type Class struct {
 // CGSize is a class of CG.
 type CGSize struct {
 	Rows       int     // of the matrix
-	Nonzeros   int     // of each of the vectors whose outer products make the matrix
+	Nonzeros   int     // per vector whose outer product is added to the matrix
 	Iterations int     // of the inverse power method
 	Shift      float64 // of the eigenvalues
-	Zeta       float64 // what is to come out
+	Zeta       float64 // the published result
 }
 
-// ISSize is a class of IS. A key is ranked by how many keys are less.
+// ISSize is a class of IS. The rank of a key is the number of smaller keys.
 type ISSize struct {
 	Keys, MaxKey int
-	// Tests are the five keys whose ranks are published.
+	// Tests are the five keys with published ranks.
 	Tests [5]ISTest
 }
 
-// ISTest is a key whose rank is known: the one of number Index has Rank in iteration Base, and Rise
-// more with each iteration, which puts a small key and a large one in the place of two others.
-// There is a key more below low ones then, and a key less below high ones.
+// ISTest is a key with a known rank. The key with number Index has rank Rank in iteration Base, and
+// Rise more in each further iteration. Each iteration replaces two keys by a small and a large one,
+// so low keys have one more key below them, and high keys one less.
 type ISTest struct{ Index, Rank, Rise, Base int }
 
-// tests makes the tests of the published lists. The ranks of the first keys rise, those of the
+// tests makes the tests from the published lists. The ranks of the first keys rise, those of the
 // others fall.
 func tests(indexes, ranks [5]int, rising, riseBase, fallBase int) (all [5]ISTest) {
 	for i := range all {
@@ -45,7 +45,7 @@ func tests(indexes, ranks [5]int, rising, riseBase, fallBase int) (all [5]ISTest
 	return all
 }
 
-// Classes are those there are, by size.
+// Classes are the supported classes, by size.
 var Classes = []Class{
 	{
 		"S",
@@ -67,7 +67,7 @@ var Classes = []Class{
 	},
 }
 
-// ClassNames are the names of the classes.
+// ClassNames returns the names of the classes.
 func ClassNames() string {
 	var names []string
 	for _, c := range Classes {
@@ -76,7 +76,7 @@ func ClassNames() string {
 	return strings.Join(names, ", ")
 }
 
-// FindClass returns the class of a name.
+// FindClass returns the class with this name.
 func FindClass(name string) (Class, error) {
 	for _, c := range Classes {
 		if c.Name == name {

@@ -13,25 +13,24 @@ import (
 	"github.com/superstep-go/superstep/lab/experiment"
 )
 
-// ways are how collectives are chosen, from what knows nothing of the network to what knows it
-// best.
+// ways are ways to choose algorithms of collectives, with increasing knowledge of the network.
 var ways = []string{
-	"constants", // by constants of a local network, as an MPI for clusters does
-	"measured",  // by what messages between each two ranks have been measured to take
-	// also by which ranks are at one site: algorithms of two levels are among those to choose from
+	"constants", // by constants of a local network, as in an MPI for clusters
+	"measured",  // by measured costs between every two ranks
+	// also by the ranks' sites: two-level algorithms are available, too
 	"sites",
 }
 
-// compare is a task: CG and IS with collectives chosen in all ways, by turns.
+// compare is a task: it runs CG and IS with algorithms chosen in all ways, in turns.
 type compare struct{ Repeat int }
 
-// trial is a benchmark in one of the ways.
+// trial is a benchmark with one way.
 type trial struct {
 	Benchmark  string
 	Way        string
 	Algorithms string
-	Seconds    []float64 // of the rounds
-	Wrong      bool      // a result was not the published one
+	Seconds    []float64 // by round
+	Wrong      bool      // some result was not the published one
 	run        func(ctx context.Context) (seconds float64, right bool, err error)
 }
 
@@ -72,7 +71,7 @@ func (c *compare) do(ctx context.Context, class Class, link collective.Link, sit
 	return trials, nil
 }
 
-// modelOf returns the model by which a way chooses.
+// modelOf returns the model that a way uses.
 func modelOf(ctx context.Context, link collective.Link, sites []int, way string) (*collective.Model, error) {
 	switch way {
 	case "constants":
@@ -83,7 +82,7 @@ func modelOf(ctx context.Context, link collective.Link, sites []int, way string)
 	return collective.Calibrate(ctx, link, collective.Calibration{Tag: allTag, Sites: sites})
 }
 
-// cgTrial is CG of ranks in a column.
+// cgTrial returns the trial of CG with the ranks in one column.
 func cgTrial(class Class, m *Matrix, link collective.Link, model *collective.Model) (*trial, error) {
 	s, err := NewSolver(class.CG, m, graph.Of(link.Size()), link, model, nil)
 	if err != nil {
@@ -108,7 +107,7 @@ func cgTrial(class Class, m *Matrix, link collective.Link, model *collective.Mod
 	}, err
 }
 
-// isTrial is IS.
+// isTrial returns the trial of IS.
 func isTrial(ctx context.Context, class Class, link collective.Link, model *collective.Model) (*trial, error) {
 	g, err := collective.NewGroup(link, model, nil)
 	if err != nil {
@@ -132,28 +131,29 @@ func isTrial(ctx context.Context, class Class, link collective.Link, model *coll
 	}, err
 }
 
-// placements are where ranks are, of two sites.
+// placements are distributions of ranks over two sites.
 var placements = []struct {
 	name string
 	site func(rank, ranks int) int
 }{
-	{"halves", func(rank, ranks int) int { return rank * 2 / ranks }}, // the lower half at one
-	{"by turns", func(rank, _ int) int { return rank % 2 }},           // even ones at one
+	{"halves", func(rank, ranks int) int { return rank * 2 / ranks }}, // the lower half at one site
+	{"by turns", func(rank, _ int) int { return rank % 2 }},           // even ranks at one site
 }
 
-// Comparison is CG and IS between two sites, with collectives that know the sites and with others.
+// Comparison compares CG and IS between two sites, with algorithms chosen with and without
+// knowledge of the sites.
 type Comparison struct {
 	Class string  `json:"class"`
 	Ranks int     `json:"ranks"`
 	Delay float64 `json:"delay_seconds"`
-	// bytes a second between the sites; 0 is no bound
+	// bytes per second between the sites; 0 means no limit
 	Bandwidth float64           `json:"bandwidth,omitempty"`
 	Repeat    int               `json:"repeat"`
 	Table     *experiment.Table `json:"table"`
 	Verified  bool              `json:"verified"`
 }
 
-// Compare runs CG and IS between two sites, so many rounds after one that does not count.
+// Compare runs CG and IS between two sites for repeat rounds, after one that does not count.
 func Compare(ctx context.Context, class Class, at Place, repeat int) (*Comparison, error) {
 	r := &Comparison{
 		Class: class.Name, Ranks: at.Ranks, Delay: at.Delay.Seconds(),
@@ -199,7 +199,7 @@ func Compare(ctx context.Context, class Class, at Place, repeat int) (*Compariso
 	return r, nil
 }
 
-// Text writes the comparison for people.
+// Text writes the comparison as text.
 func (r *Comparison) Text(w io.Writer) error {
 	bound := ""
 	if r.Bandwidth > 0 {

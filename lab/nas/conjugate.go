@@ -12,24 +12,23 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Tags of the messages of conjugate gradients: between all ranks, and between those of a column and
-// of a row of the grid, which may have two ranks in common.
+// Message tags of conjugate gradients: between all ranks, in a column, and in a row of the grid.
+// Two ranks may share both a row and a column.
 const (
 	allTag uint32 = iota + 2
 	columnTag
 	rowTag
 )
 
-// Solver is a rank's part of CG by collectives (Matsumoto15, figure 7): it has some rows of the
-// matrix, or in a grid with more than one column a block of it, and a piece of each vector.
+// Solver is a rank's part of CG with collectives (Matsumoto15, figure 7). It has some rows of the
+// matrix, or in a 2D grid a block of it, and a piece of each vector.
 //
-// In a grid of RxC rank k has piece k, and is in row k/C and column k%C. Its block has the rows
-// whose pieces its row of ranks has, and the columns whose pieces its column of ranks has:
+// In an RxC grid, rank k has piece k and is in row k/C and column k%C. The rows of its block are
+// those of the pieces in its row of ranks, the columns those of the pieces in its column of ranks:
 //
 //	piece of p -> allgather in the column -> times the block -> alltoall in the row -> added: piece of Ap
 //
-// With one column, which is the paper's layout, the allgather is between all, and there is no
-// alltoall.
+// With one column, as in the paper, the allgather is between all ranks, and there is no alltoall.
 type Solver struct {
 	size             CGSize
 	grid             graph.Grid
@@ -38,21 +37,21 @@ type Solver struct {
 	block            *Matrix
 
 	x, z, r, p, ap []float64 // pieces
-	whole          []float64 // p, as far as the block needs it
-	partial        []float64 // of the rows of the block
+	whole          []float64 // the part of p that the block needs
+	partial        []float64 // for the rows of the block
 
-	// extra is how many dot products more than NPB's two an iteration has; the paper's has one, for
-	// the length of the residual.
+	// extra is the number of dot products per iteration beyond NPB's two. The paper has one more,
+	// for the length of the residual.
 	extra int
-	// waiting is how long this rank was in collectives.
+	// waiting is this rank's time in collectives.
 	waiting time.Duration
 }
 
-// forced is algorithms that collectives are to be done by.
+// forced has the algorithms that collectives must use.
 type forced map[collective.Collective]collective.Algorithm
 
-// NewSolver returns a rank's part. The model is that of all ranks, by which the groups choose
-// algorithms, but for those that are forced.
+// NewSolver returns a rank's part. The model of all ranks determines algorithms that are not
+// forced.
 func NewSolver(size CGSize, m *Matrix, grid graph.Grid, link collective.Link, model *collective.Model, by forced) (*Solver, error) {
 	if grid.Partitions() != link.Size() {
 		return nil, fmt.Errorf("a grid of %v for %d ranks", grid, link.Size())
@@ -90,7 +89,7 @@ func NewSolver(size CGSize, m *Matrix, grid graph.Grid, link collective.Link, mo
 
 func (s *Solver) members(rank int) members { return membersOf(s.grid, rank) }
 
-// members are the ranks with which one does collectives.
+// members are the ranks in the same column and in the same row.
 type members struct{ column, row []int }
 
 func membersOf(grid graph.Grid, rank int) (m members) {
@@ -109,7 +108,7 @@ func (s *Solver) piece(rank int) (from, to int) {
 	return s.size.Rows * rank / n, s.size.Rows * (rank + 1) / n
 }
 
-// cut returns some rows of the matrix, and in them the columns that are needed.
+// cut returns some rows of the matrix with only the needed columns.
 func (m *Matrix) cut(from, to int, needed []bool) *Matrix {
 	b := &Matrix{Starts: make([]int, 1, to-from+1)}
 	for i := from; i < to; i++ {
@@ -123,12 +122,12 @@ func (m *Matrix) cut(from, to int, needed []bool) *Matrix {
 	return b
 }
 
-// pieceBytes is the size of the largest piece, by which all ranks choose alike.
+// pieceBytes returns the size of the largest piece, so that all ranks choose the same algorithms.
 func (s *Solver) pieceBytes() int { return s.size.pieceBytes(s.grid.Partitions()) }
 
 func (c CGSize) pieceBytes(ranks int) int { return 8 * ((c.Rows + ranks - 1) / ranks) }
 
-// gather makes v known to the ranks of the column.
+// gather sends v to all ranks of the column.
 func (s *Solver) gather(ctx context.Context, v []float64) error {
 	defer s.wait(time.Now())
 	pieces, err := s.column.Allgather(ctx, collective.Call{Tag: columnTag, Bytes: s.pieceBytes()},
@@ -147,7 +146,7 @@ func (s *Solver) gather(ctx context.Context, v []float64) error {
 	return nil
 }
 
-// scatter adds up the partial products of the row of ranks: each gets its piece.
+// scatter adds the partial products in the row of ranks. Each rank gets its piece.
 func (s *Solver) scatter(ctx context.Context, product []float64) error {
 	row := s.members(s.rank).row
 	start, _ := s.piece(row[0])
@@ -176,7 +175,7 @@ func (s *Solver) scatter(ctx context.Context, product []float64) error {
 	return nil
 }
 
-// multiply sets a piece of the product of the matrix with v.
+// multiply computes a piece of the product of the matrix with v.
 func (s *Solver) multiply(ctx context.Context, product, v []float64) error {
 	if err := s.gather(ctx, v); err != nil {
 		return err
@@ -185,8 +184,8 @@ func (s *Solver) multiply(ctx context.Context, product, v []float64) error {
 	return s.scatter(ctx, product)
 }
 
-// dot returns dot products of vectors of which ranks have pieces, by one collective: of the first
-// with the second, and so on.
+// dot returns dot products of distributed vectors with one collective: of the first with the
+// second, and so on.
 func (s *Solver) dot(ctx context.Context, vectors ...[]float64) ([]uint64, error) {
 	sums := make([]uint64, len(vectors)/2)
 	for k := range sums {
@@ -201,16 +200,16 @@ func (s *Solver) dot(ctx context.Context, vectors ...[]float64) ([]uint64, error
 		sums...)
 }
 
-// dotOne is dot for one product.
+// dotOne returns one dot product.
 func (s *Solver) dotOne(ctx context.Context, a, b []float64) (float64, error) {
 	sums, err := s.dot(ctx, a, b)
 	return math.Float64frombits(sums[0]), err
 }
 
-// wait notes since when this rank was in a collective.
+// wait adds the time since a collective began.
 func (s *Solver) wait(since time.Time) { s.waiting += time.Since(since) }
 
-// solve sets z to the solution of Az = x as far as 25 iterations get.
+// solve sets z to the approximate solution of Az = x after 25 iterations.
 func (s *Solver) solve(ctx context.Context) error {
 	clear(s.z)
 	copy(s.r, s.x)
@@ -249,7 +248,7 @@ func (s *Solver) solve(ctx context.Context) error {
 	return nil
 }
 
-// Power does iterations of the inverse power method, and returns the eigenvalue and the length of
+// Power runs iterations of the inverse power method. It returns the eigenvalue and the length of
 // the last residual.
 func (s *Solver) Power(ctx context.Context, iterations int) (zeta, norm float64, err error) {
 	for i := range s.x {
@@ -279,7 +278,7 @@ func (s *Solver) Power(ctx context.Context, iterations int) (zeta, norm float64,
 	return zeta, norm, nil
 }
 
-// sublink is a link to some ranks of another.
+// sublink is a link between some of the ranks of a link.
 type sublink struct {
 	collective.Link
 	ranks []int
@@ -296,7 +295,7 @@ func (l sublink) Receive(ctx context.Context, from int, tag uint32) ([]byte, err
 	return l.Link.Receive(ctx, l.ranks[from], tag)
 }
 
-// submodel is a model of some ranks of another.
+// submodel returns the model of some of a model's ranks.
 func submodel(m *collective.Model, ranks []int) *collective.Model {
 	sub := &collective.Model{Ranks: len(ranks), Trunk: m.Trunk, Gamma: m.Gamma}
 	for _, from := range ranks {

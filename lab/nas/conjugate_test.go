@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// TestSolverFindsZeta by collectives, in grids of all shapes, of pieces of different sizes too.
+// TestSolverFindsZeta in grids of all shapes, including pieces of different sizes.
 func TestSolverFindsZeta(t *testing.T) {
 	class := classS(t)
 	m := MakeA(class.CG)
@@ -41,8 +41,8 @@ func TestSolverFindsZeta(t *testing.T) {
 	}
 }
 
-// TestComparison: between two sites every way has a row for either benchmark and placement, and
-// none is faster than the delay.
+// TestComparison: between two sites, every way has a row for each benchmark and placement, and none
+// is faster than the delay allows.
 func TestComparison(t *testing.T) {
 	class := classS(t)
 	class.CG.Iterations, class.CG.Zeta = 1, zetaAfter(t, class.CG, 1)
@@ -68,7 +68,7 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// zetaAfter returns what one rank finds after some iterations.
+// zetaAfter returns the result of one rank after this number of iterations.
 func zetaAfter(t *testing.T, size CGSize, iterations int) float64 {
 	t.Helper()
 	s, err := NewSolver(size, MakeA(size), graph.Of(1), memlink.New(1, nil).Link(0),

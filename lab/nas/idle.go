@@ -13,18 +13,19 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Programs are those of the benchmarks, which a cluster has beside the built-in ones.
+// Programs returns the benchmarks' programs, which a cluster needs in addition to the built-in
+// ones.
 func Programs() []pregel.Registered {
 	return []pregel.Registered{pregel.Register("nas-cg", CG{}), pregel.Register("idle", Idle{})}
 }
 
-// Idle is a vertex program with nothing to do for so many supersteps: one vertex is awake, and
-// nobody sends. What a superstep of it takes is the barrier, which all benchmarks on a Cluster pay.
+// Idle is a vertex program without work: one vertex stays awake, and no vertex sends. Its
+// supersteps take only the time of the barrier, which all benchmarks on a Cluster pay.
 type Idle struct {
 	Supersteps int `param:"supersteps" default:"1000" help:"how many"`
 }
 
-// Combiner is of messages that nobody sends.
+// Combiner is never used.
 func (Idle) Combiner() pregel.Combiner[uint64] { return combiners.Min[uint64]() }
 
 // Compute keeps the first vertex awake.
@@ -41,7 +42,7 @@ func (p Idle) Coordinate(c *pregel.Coordinator) {
 	}
 }
 
-// Barrier is what supersteps with nothing to do took, in seconds.
+// Barrier has the times of supersteps without work, in seconds.
 type Barrier struct {
 	Workers    int     `json:"workers"`
 	Supersteps int     `json:"supersteps"`
@@ -78,7 +79,7 @@ func RunIdle(ctx context.Context, c cluster.Cluster, supersteps int) (*Barrier, 
 	}))
 }
 
-// Text writes a line for people.
+// Text writes a line of text.
 func (b *Barrier) Text(w io.Writer) error {
 	_, err := fmt.Fprintf(w,
 		"workers: %d. A superstep with nothing to do takes %.0f µs (median), %.0f (9 of 10), %.0f (mean) of %d\n",

@@ -13,34 +13,34 @@ import (
 
 const (
 	rankings = 10        // iterations of IS
-	buckets  = 1 << 10   // of keys, which are dealt to ranks
-	keyBytes = 4         // of a key on its way
+	buckets  = 1 << 10   // buckets of keys, distributed to ranks
+	keyBytes = 4         // of a key in a message
 	isTag    = uint32(1) // of all messages of IS
 )
 
-// Sorter is a rank's part of IS: it has a run of the keys, and after an iteration those of a range
-// of values of all ranks.
+// Sorter is a rank's part of IS. It has a part of the keys. After an iteration it has all keys in
+// its range of values.
 //
 //	keys -> buckets by value -> counts of all ranks (allreduce) -> ranges of buckets, one a rank, of about as many keys
 //	     -> each bucket to the rank of its range (alltoall) -> how many keys there are of each value -> ranks
 type Sorter struct {
 	size  ISSize
 	group *collective.Group
-	first int      // number of the first of keys
-	keys  []uint32 // of this rank
-	saved []uint32 // those of them that iterations change, as they are at first
+	first int      // number of the first key
+	keys  []uint32 // this rank's keys
+	saved []uint32 // original values of keys that iterations change
 
 	shift    int      // from a key to its bucket
 	sent     []uint32 // keys by bucket
 	received [][]uint32
-	low      uint32 // the least value of the range
-	counts   []int  // of the values of the range, keys
-	before   int    // keys below the range, of all ranks
-	passed   int    // tests, on this rank
+	low      uint32 // the lowest value of the range
+	counts   []int  // for each value of the range, the number of keys
+	before   int    // keys below the range on all ranks
+	passed   int    // passed tests on this rank
 }
 
-// NewSorter makes a rank's keys, as NPB's create_seq does: each is a quarter of the greatest value
-// times the sum of four numbers.
+// NewSorter makes a rank's keys like NPB's create_seq: each is a quarter of the greatest value
+// times the sum of four random numbers.
 func NewSorter(size ISSize, group *collective.Group) *Sorter {
 	rank, ranks := group.Link().Rank(), group.Link().Size()
 	first, end := size.Keys*rank/ranks, size.Keys*(rank+1)/ranks
@@ -56,21 +56,21 @@ func NewSorter(size ISSize, group *collective.Group) *Sorter {
 	return s
 }
 
-// reset makes the keys what they are at first.
+// reset restores the original keys.
 func (s *Sorter) reset() {
 	copy(s.keys, s.saved)
 	s.passed = 0
 }
 
-// call says that alltoall is chosen by the bytes of a block if keys are spread evenly, which no
-// rank need ask others for.
+// call returns the alltoall's parameters: the mean block size, with which all ranks choose the same
+// algorithm without communication.
 func (s *Sorter) call() collective.Call {
 	ranks := s.group.Link().Size()
 	return collective.Call{Tag: isTag, Bytes: max(s.size.Keys*keyBytes/(ranks*ranks), 1)}
 }
 
-// Rank does an iteration, the number of which is from 1 on: it changes two keys, ranks all keys and
-// tests the ranks of five.
+// Rank performs an iteration, counted from 1: it changes two keys, ranks all keys, and tests the
+// ranks of five.
 func (s *Sorter) Rank(ctx context.Context, iteration int) error {
 	s.set(iteration, uint32(iteration))
 	s.set(iteration+rankings, uint32(s.size.MaxKey-iteration))
@@ -78,7 +78,7 @@ func (s *Sorter) Rank(ctx context.Context, iteration int) error {
 	for _, k := range s.keys {
 		starts[k>>s.shift+1]++
 	}
-	// Beside the buckets' counts all add up the keys that are tested, of which each is on one rank.
+	// Besides the counts of buckets, the sum contains the tested keys. Each of them is on one rank.
 	numbers := make([]uint64, buckets, buckets+len(s.size.Tests))
 	for b := range numbers {
 		numbers[b] = uint64(starts[b+1])
@@ -113,7 +113,7 @@ func (s *Sorter) Rank(ctx context.Context, iteration int) error {
 	return nil
 }
 
-// set gives a key a value, if it is on this rank.
+// set sets a key if it is on this rank.
 func (s *Sorter) set(index int, value uint32) {
 	if i := index - s.first; i >= 0 && i < len(s.keys) {
 		s.keys[i] = value
@@ -128,8 +128,8 @@ func (s *Sorter) get(index int) uint32 {
 	return 0
 }
 
-// borders returns the first bucket of each rank, and the end: the same on all ranks. A rank's range
-// ends with the bucket that makes the keys so far its share and those of the ranks before it.
+// borders returns the first bucket of each rank, and the end. All ranks get the same result. A
+// rank's range ends with the bucket at which the number of keys reaches the ranks' shares so far.
 func (s *Sorter) borders(sizes []uint64) []int {
 	ranks := s.group.Link().Size()
 	borders, sum := make([]int, 1, ranks+1), uint64(0)
@@ -145,7 +145,7 @@ func (s *Sorter) borders(sizes []uint64) []int {
 	return borders
 }
 
-// count counts the keys of each value of this rank's range.
+// count counts the keys of each value in this rank's range.
 func (s *Sorter) count(sizes []uint64, borders []int) error {
 	rank := s.group.Link().Rank()
 	from, to := borders[rank], borders[rank+1]
@@ -168,7 +168,7 @@ func (s *Sorter) count(sizes []uint64, borders []int) error {
 	return nil
 }
 
-// test tests the ranks of those keys that are in this rank's range: so many keys must be less.
+// test tests the keys in this rank's range: the number of smaller keys must be the expected one.
 func (s *Sorter) test(iteration int, keys []uint64) {
 	for i, t := range s.size.Tests {
 		at := uint32(keys[i]) - s.low
@@ -185,9 +185,9 @@ func (s *Sorter) test(iteration int, keys []uint64) {
 	}
 }
 
-// Verify sorts the keys of this rank's range, and reports how many tests passed on all ranks in the
-// iterations since the last call, and whether the keys are in order within ranks and from rank to
-// rank, and those that were there at first.
+// Verify sorts the keys in this rank's range. It returns how many tests have passed on all ranks
+// since the last call. sorted reports whether the keys are sorted within and across ranks, and are
+// the original keys.
 func (s *Sorter) Verify(ctx context.Context) (passed int, sorted bool, err error) {
 	var list []uint32
 	for _, keys := range s.received {
@@ -203,7 +203,7 @@ func (s *Sorter) Verify(ctx context.Context) (passed int, sorted bool, err error
 		ranked[next[k-s.low]] = k
 		next[k-s.low]++
 	}
-	// What must be the same before and after: how many keys, and two sums of them.
+	// These must be the same before and after: the number of keys, and two checksums.
 	difference := func(keys []uint32) (n, add, mix uint64) {
 		for _, k := range keys {
 			n++
@@ -226,8 +226,7 @@ func (s *Sorter) Verify(ctx context.Context) (passed int, sorted bool, err error
 		return 0, false, err
 	}
 	s.passed = 0
-	// Ranks with keys in the order of ranks: the greatest of one must not exceed the least of the
-	// next.
+	// On successive ranks with keys, the greatest key of one must not exceed the least of the next.
 	var ends []uint32
 	if len(ranked) > 0 {
 		ends = []uint32{ranked[0], ranked[len(ranked)-1]}
@@ -247,8 +246,8 @@ func (s *Sorter) Verify(ctx context.Context) (passed int, sorted bool, err error
 	return int(numbers[0]), cmp.Or(numbers[1], numbers[2], numbers[3], numbers[4]) == 0, nil
 }
 
-// Operations returns the keys ranked in all iterations, which NPB counts.
+// Operations returns the number of ranked keys in all iterations, as NPB counts it.
 func (s ISSize) Operations() float64 { return float64(rankings) * float64(s.Keys) }
 
-// Passes is how many tests must pass.
+// Passes returns the number of tests that must pass.
 func (s ISSize) Passes() int { return rankings * len(s.Tests) }

@@ -32,7 +32,7 @@ func checkIS(t *testing.T, r *ISResult, ranks int) {
 	}
 }
 
-// TestWrongRanksAreSeen: a key more below those that are tested, and a key that is lost.
+// TestWrongRanksAreSeen has a wrong expected rank, and a lost key.
 func TestWrongRanksAreSeen(t *testing.T) {
 	class := classS(t)
 	class.IS.Tests[2].Rank++
@@ -58,7 +58,7 @@ func TestWrongRanksAreSeen(t *testing.T) {
 	})
 }
 
-// TestARankThatFailsEndsTheOthers, and is what is told.
+// TestARankThatFailsEndsTheOthers: its error is returned.
 func TestARankThatFailsEndsTheOthers(t *testing.T) {
 	begin := time.Now()
 	_, err := Place{Ranks: 3, Sites: []int{0, 1}}.run(t.Context(), task{Class: classS(t)})
@@ -73,7 +73,7 @@ func TestARankThatFailsEndsTheOthers(t *testing.T) {
 	}
 }
 
-// sorters has three ranks do something, which share nothing but memory.
+// sorters runs a function on three ranks that are connected by memory.
 func sorters(t *testing.T, size ISSize, do func(ctx context.Context, s *Sorter) error) {
 	t.Helper()
 	links := memlink.New(3, nil)

@@ -16,7 +16,7 @@ type ISResult struct {
 	Keys     int     `json:"keys"`
 	MaxKey   int     `json:"max_key"`
 	Ranks    int     `json:"ranks"`
-	Alltoall string  `json:"alltoall"` // the algorithm
+	Alltoall string  `json:"alltoall"` // its algorithm
 	Passed   int     `json:"tests_passed"`
 	Tests    int     `json:"tests"`
 	Sorted   bool    `json:"sorted"`
@@ -25,8 +25,7 @@ type ISResult struct {
 	Mops     float64 `json:"mops"`
 }
 
-// RunIS runs IS between ranks. Ranks that are not the published ones are in the result, not an
-// error.
+// RunIS runs IS between ranks. Wrong ranks of keys are not an error but in the result.
 func RunIS(ctx context.Context, class Class, at Place) (*ISResult, error) {
 	r, err := at.run(ctx, task{Class: class})
 	if err != nil {
@@ -35,7 +34,7 @@ func RunIS(ctx context.Context, class Class, at Place) (*ISResult, error) {
 	return r.(*ISResult), nil
 }
 
-// sortKeys is a rank's part of IS.
+// sortKeys runs a rank's part of IS.
 func sortKeys(ctx context.Context, class Class, link collective.Link, sites []int) (*ISResult, error) {
 	model, err := collective.Calibrate(ctx, link, collective.Calibration{Tag: isTag, Sites: sites})
 	if err != nil {
@@ -49,7 +48,7 @@ func sortKeys(ctx context.Context, class Class, link collective.Link, sites []in
 	return s.benchmark(ctx, class)
 }
 
-// benchmark does what NPB does: an iteration that does not count, the ten that do, and the
+// benchmark does the same as NPB: an iteration that does not count, ten that do, and the
 // verification.
 func (s *Sorter) benchmark(ctx context.Context, class Class) (*ISResult, error) {
 	s.reset()
@@ -82,7 +81,7 @@ func (s *Sorter) benchmark(ctx context.Context, class Class) (*ISResult, error) 
 	return r, err
 }
 
-// slowest returns how long the slowest rank takes for something that all do from a barrier on.
+// slowest returns the time of the slowest rank for an action that all begin after a barrier.
 func slowest(ctx context.Context, g *collective.Group, tag uint32, do func() error) (float64, error) {
 	if err := g.Barrier(ctx, collective.Call{Tag: tag}); err != nil {
 		return 0, err
@@ -96,7 +95,7 @@ func slowest(ctx context.Context, g *collective.Group, tag uint32, do func() err
 	return math.Float64frombits(took), err
 }
 
-// Text writes the result for people.
+// Text writes the result as text.
 func (r *ISResult) Text(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `NAS IS, class %s: %d keys below %d, %d iterations
 %d ranks, goroutines; alltoall: %s

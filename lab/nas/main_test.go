@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// launched makes processes of this binary, and keeps them.
+// launched returns a function that starts processes of this binary and records them in all.
 func launched(what string, all *[]*exec.Cmd) func(context.Context, ...string) (*exec.Cmd, error) {
 	return func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
 		self, err := os.Executable()

@@ -8,31 +8,31 @@ import (
 	"github.com/superstep-go/superstep"
 )
 
-// Matrix is a sparse matrix in compressed rows: row i has Values[k] in Columns[k] for k in
-// [Starts[i], Starts[i+1]).
+// Matrix is a sparse matrix in CSR: row i has Values[k] in Columns[k] for k in [Starts[i],
+// Starts[i+1]).
 type Matrix struct {
 	Starts  []int
 	Columns []uint32
 	Values  []float64
 }
 
-// Rows returns how many rows there are.
+// Rows returns the number of rows.
 func (m *Matrix) Rows() int { return len(m.Starts) - 1 }
 
-// entry is a number in a sparse vector, or in a row of the matrix.
+// entry is an entry of a sparse vector or of a matrix row.
 type entry struct {
 	at    uint32
 	value float64
 }
 
-const condition = 0.1 // the reciprocal of the condition number, NPB's rcond
+const condition = 0.1 // reciprocal of the condition number, NPB's rcond
 
-// MakeA returns the matrix of a class: the sum of the outer products of sparse random vectors with
-// themselves, of weights that fall from 1 to 0.1, plus 0.1 minus the shift on the diagonal. Numbers
-// are drawn, and added where they meet, in NPB's order.
+// MakeA returns the matrix of a class. It is the sum of outer products of sparse random vectors
+// with themselves, with weights that fall from 1 to 0.1, plus 0.1 minus the shift on the diagonal.
+// Numbers are drawn and added in NPB's order.
 func MakeA(c CGSize) *Matrix {
 	r := seed
-	r.Next() // NPB's main program takes the first one
+	r.Next() // NPB's main program uses the first number
 	vectors := make([][]entry, c.Rows)
 	for i := range vectors {
 		vectors[i] = sparseVector(&r, c, uint32(i))
@@ -78,9 +78,9 @@ func MakeA(c CGSize) *Matrix {
 	return m
 }
 
-// sparseVector draws a vector of random numbers at random places, and puts 0.5 at one of its own. A
-// place is drawn below the power of two that is not less than the rows, and again if it is not in
-// the matrix or is taken.
+// sparseVector draws a vector with random entries at random positions, and sets 0.5 at its own
+// position. A position is drawn below the next power of two, and drawn again if it is outside the
+// matrix or already used.
 func sparseVector(r *Random, c CGSize, own uint32) []entry {
 	bound := 2
 	for bound < c.Rows {
@@ -102,10 +102,10 @@ func sparseVector(r *Random, c CGSize, own uint32) []entry {
 	return append(v, entry{own, 0.5})
 }
 
-// Edges returns the matrix as a directed graph: an edge from j to i has the weight of row i and
-// column j, so that what all vertices send along their edges, times the weights, adds up to the
-// product of the matrix with a vector. Both triangles are there, since the rounding of the two
-// products of an outer product may differ.
+// Edges returns the matrix as a directed graph. The edge from j to i has the weight of row i and
+// column j. So if all vertices send along their edges, the weighted sums are the product of the
+// matrix with a vector. Both triangles are included, because the rounding of the two products in an
+// outer product may differ.
 func (m *Matrix) Edges() []superstep.Edge {
 	edges := make([]superstep.Edge, 0, len(m.Values))
 	for i := range m.Rows() {

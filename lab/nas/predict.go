@@ -10,43 +10,43 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// Matsumoto15 has CG with rows of the matrix on each process, allgather by recursive doubling, and
-// three allreduce of a number, by dissemination, in each iteration (sections 6 and 4.2). Bruck's
-// allgather costs what doubling does, if the ranks are a power of two.
+// Matsumoto15 distributes the matrix by rows. Each iteration has an allgather by recursive doubling
+// and three allreduces of a number by dissemination (sections 6 and 4.2). For a power of two of
+// ranks, Bruck's allgather has the cost of recursive doubling.
 const paperReductions = 3
 
 var paperAlgorithms = forced{collective.Allgather: collective.Bruck, collective.Allreduce: collective.Dissemination}
 
 // Parts of an iteration that are predicted and measured.
 const (
-	partIteration = "iteration" // all its communication, with one column of ranks
-	partGrid      = "grid"      // all its communication, in a grid
+	partIteration = "iteration" // all communication, with one column of ranks
+	partGrid      = "grid"      // all communication, in a grid
 	partAllgather = "allgather" // of the direction, between all ranks
 	partAllreduce = "allreduce" // of one number
 )
 
-// prediction is a part of an iteration.
+// prediction is a prediction and measurement of a part.
 type prediction struct {
 	Part      string
 	How       string
-	Bytes     int     // of a rank
-	Predicted float64 // seconds
+	Bytes     int     // per rank
+	Predicted float64 // in seconds
 	Measured  float64
 }
 
-// predicted is what ranks found: parts, and what the model says of more ranks.
+// predicted has the results of a number of ranks.
 type predicted struct {
 	Parts []prediction
-	Mean  collective.Pair // what a message costs, of all pairs
-	// seconds of an iteration of CG in which the rank that waits least is in collectives
+	Mean  collective.Pair // mean cost of a message over all pairs
+	// seconds of an iteration of CG in collectives, at the rank that waits least
 	InCG  float64
-	Right bool // CG found zeta
+	Right bool // CG found the published zeta
 }
 
-// predict is a task: predict the communication of an iteration, measure it, and run CG.
+// predict is a task: it predicts and measures the communication of an iteration, and runs CG.
 type predict struct{ Repeat int }
 
-// burst is how many times a part is done for one time.
+// burst is the number of repetitions of a part in one measurement.
 const burst = 20
 
 func (p *predict) do(ctx context.Context, class Class, link collective.Link, sites []int, stage stager) (any, error) {
@@ -100,8 +100,8 @@ func (p *predict) do(ctx context.Context, class Class, link collective.Link, sit
 	return r, r.inCG(ctx, class, matrix, link, model, all)
 }
 
-// iterations adds the communication of an iteration: as the paper has it, by the algorithms that
-// are predicted to be the fastest, and in other grids.
+// iterations adds the communication of an iteration: as in the paper, with the predicted best
+// algorithms, and in other grids.
 func (p *predict) iterations(ctx context.Context, size CGSize, m *Matrix, link collective.Link, model *collective.Model, add func(prediction, func() error)) error {
 	layouts := []struct {
 		part string
@@ -132,7 +132,7 @@ func (p *predict) iterations(ctx context.Context, size CGSize, m *Matrix, link c
 	return nil
 }
 
-// algorithms adds the two collectives of the paper's layout by each algorithm.
+// algorithms adds the two collectives of the paper's layout with each algorithm.
 func (p *predict) algorithms(ctx context.Context, size CGSize, g *collective.Group, add func(prediction, func() error)) error {
 	for _, part := range []struct {
 		name  string
@@ -159,8 +159,8 @@ func (p *predict) algorithms(ctx context.Context, size CGSize, g *collective.Gro
 	return nil
 }
 
-// algorithmsOf are the algorithms of a collective that differ from each other: with one site sites
-// is another's twin.
+// algorithmsOf returns a collective's distinct algorithms. With one site, Sites equals another
+// algorithm.
 func algorithmsOf(m *collective.Model, c collective.Collective) (list []collective.Algorithm) {
 	for _, a := range collective.Algorithms(c) {
 		if a != collective.Sites || m.Sites != nil {
@@ -170,9 +170,8 @@ func algorithmsOf(m *collective.Model, c collective.Collective) (list []collecti
 	return list
 }
 
-// inCG runs the paper's CG and notes how long its ranks are in collectives. The rank that comes
-// last to a collective waits for nobody: the least of the ranks' times is nearest to what
-// communication alone takes.
+// inCG runs the paper's CG and measures the ranks' times in collectives. The last rank to enter a
+// collective does not wait, so the shortest time is closest to that of the communication.
 func (r *predicted) inCG(ctx context.Context, class Class, m *Matrix, link collective.Link, model *collective.Model, all *collective.Group) error {
 	s, err := NewSolver(class.CG, m, graph.Of(link.Size()), link, model, nil)
 	if err != nil {
@@ -195,7 +194,7 @@ func (r *predicted) inCG(ctx context.Context, class Class, m *Matrix, link colle
 	return err
 }
 
-// communicate does what an iteration of CG sends, and nothing else.
+// communicate sends the messages of a CG iteration without computing.
 func (s *Solver) communicate(ctx context.Context) error {
 	if err := s.gather(ctx, s.p); err != nil {
 		return err
@@ -211,8 +210,8 @@ func (s *Solver) communicate(ctx context.Context) error {
 	return nil
 }
 
-// communication predicts what communicate takes: the sum of the collectives, each of which begins
-// when the one before has ended, of the column and the row of ranks for which it takes the longest.
+// communication predicts the time of communicate: the sum over collectives, each beginning when the
+// previous has ended. It uses the slowest column and row of ranks.
 func (c CGSize) communication(m *collective.Model, grid graph.Grid, by forced) (seconds float64, how string, err error) {
 	bytes := c.pieceBytes(grid.Partitions())
 	add := func(name collective.Collective, bytes, times int, groups [][]int) error {
@@ -259,8 +258,8 @@ func (c CGSize) communication(m *collective.Model, grid graph.Grid, by forced) (
 	return seconds, how, nil
 }
 
-// choose predicts a collective by the algorithm that a Group takes: one that is forced, or the best
-// of the power of two below its size.
+// choose predicts a collective with the algorithm that a Group would use: the forced one, or the
+// best for the power of two below its size.
 func choose(m *collective.Model, c collective.Collective, n int, by forced) (float64, collective.Algorithm, error) {
 	a := by[c]
 	if a == collective.Auto {
@@ -273,7 +272,7 @@ func choose(m *collective.Model, c collective.Collective, n int, by forced) (flo
 	return seconds, a, err
 }
 
-// grids are those of so many ranks with more than one column.
+// grids returns the grids of this number of ranks with several columns.
 func grids(ranks int) (list []graph.Grid) {
 	for columns := 2; columns <= ranks; columns++ {
 		if ranks%columns == 0 {
@@ -283,10 +282,10 @@ func grids(ranks int) (list []graph.Grid) {
 	return list
 }
 
-// meanPair returns what a message costs between two ranks, in the mean.
+// meanPair returns the mean cost of a message between two ranks.
 func meanPair(m *collective.Model) (mean collective.Pair) {
 	n := float64(max(m.Ranks*(m.Ranks-1), 1))
-	for _, p := range m.Pairs { // those of a rank with itself are zero
+	for _, p := range m.Pairs { // the costs of a rank to itself are zero
 		mean.Alpha += p.Alpha / n
 		mean.Beta += p.Beta / n
 		mean.Gap += p.Gap / n

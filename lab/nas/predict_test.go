@@ -14,9 +14,9 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// TestPredictionIsTheTimeOfAnIteration on a network that costs just what the model says, in virtual
-// time. Ranks that are done with a collective begin the next before others are, so that the sum of
-// the collectives is an upper bound.
+// TestPredictionIsTheTimeOfAnIteration on a simulated network with exactly the model's costs, in
+// virtual time. Ranks may begin a collective before others have finished the previous one, so the
+// sum of the collectives is an upper bound.
 func TestPredictionIsTheTimeOfAnIteration(t *testing.T) {
 	slow := collective.Pair{Alpha: 1e-6, Beta: 1e-3, Gap: 2e-4}
 	size := CGSize{Rows: 1400}
@@ -53,9 +53,9 @@ func TestPredictionIsTheTimeOfAnIteration(t *testing.T) {
 	}
 }
 
-// TestTheModelMatchesTheFormula of Matsumoto15 where all pairs are alike and a sender is busy for
-// as long as a message takes: allgather by doubling or Bruck takes log2(P) beta + (P-1) alpha n, three
-// allreduces of 8 bytes by dissemination each log2(P) beta + (P-1) alpha 8.
+// TestTheModelMatchesTheFormula of Matsumoto15, for equal pairs and a sender that is busy during a
+// message: an allgather by doubling or Bruck takes log2(P) beta + (P-1) alpha n, and three
+// allreduces of 8 bytes by dissemination take log2(P) beta + (P-1) alpha 8 each.
 func TestTheModelMatchesTheFormula(t *testing.T) {
 	c := collective.Pair{Alpha: 1e-6, Beta: 1e-3, Gap: 1e-3}
 	size := CGSize{Rows: 1024}
@@ -87,8 +87,7 @@ func TestPredictCG(t *testing.T) {
 			(predicted != 0 || row[6] != "-") {
 			t.Errorf("%v: one rank sends nothing", row)
 		}
-		// Each collective between the two sites waits for the delay at the least, once or more
-		// often.
+		// Each collective between the two sites takes at least the delay.
 		if row[0] == 2 &&
 			(predicted < 2e-3 || measured < 2e-3 || !strings.HasSuffix(row[6].(string), " %")) {
 			t.Errorf("%v", row)
@@ -100,7 +99,7 @@ func TestPredictCG(t *testing.T) {
 	}
 }
 
-// TestWinners: what is said of who wins, of figures that are given.
+// TestWinners tests the description of winners for given times.
 func TestWinners(t *testing.T) {
 	of := func(doubling, ring float64) predicted {
 		return predicted{Parts: []prediction{{partAllgather, "bruck", 8, doubling, 2 * doubling}, {partAllgather, "ring", 8, ring, doubling}}}

@@ -1,7 +1,7 @@
-// Package nas is two of the NAS Parallel Benchmarks (Bailey et al. 1991; NPB 3.4): CG, the smallest
-// eigenvalue of a sparse matrix by conjugate gradients, and IS, the ranks of integer keys. They are
-// what GridMPI was measured with (Matsuda, figure 2). Their numbers are generated as NPB does, so
-// that results are held against the published ones.
+// Package nas has two of the NAS Parallel Benchmarks (Bailey et al. 1991; NPB 3.4): CG, the
+// smallest eigenvalue of a sparse matrix by conjugate gradients, and IS, the ranks of integer keys.
+// GridMPI was measured with them (Matsuda, figure 2). Their numbers are generated as in NPB, so
+// results can be compared with the published ones. Start with cg.go and is.go.
 //
 //	random -> MakeA -> Matrix -> CG, a vertex program, of any engine: in one process or on a cluster
 //	                     `----> Solver, of ranks that do collectives (Matsumoto15, figure 7)
@@ -17,14 +17,14 @@ const (
 	modulus    uint64 = 1 << 46
 )
 
-// Next returns the next number, between 0 and 1, of 46 bits and therefore exact. A product that
-// exceeds 64 bits loses only bits that the modulus cuts off.
+// Next returns the next number, between 0 and 1. It has 46 bits, so it is exact. If the product
+// exceeds 64 bits, only bits are lost that the modulus removes.
 func (r *Random) Next() float64 {
 	*r = Random(uint64(*r) * multiplier % modulus)
 	return float64(*r) / float64(modulus)
 }
 
-// Skip goes on by n numbers, in log2 n steps.
+// Skip skips n numbers in log2 n steps.
 func (r *Random) Skip(n uint64) {
 	x, factor := uint64(*r), multiplier
 	for ; n > 0; n >>= 1 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNumbersAreThoseOfNPB holds the generator against NPB's own way, products of halves in
-// floating point.
+// TestNumbersAreThoseOfNPB compares the generator with NPB's method: products of halves in floating
+// point.
 func TestNumbersAreThoseOfNPB(t *testing.T) {
 	const half = 1 << 23
 	x, r := 314159265.0, seed

@@ -12,31 +12,32 @@ import (
 	"github.com/superstep-go/superstep/lab/netem"
 )
 
-// Place says where ranks are, goroutines of this process that meet by TCP over loopback.
+// Place describes the ranks, which are goroutines of this process connected by TCP over loopback.
 type Place struct {
 	Ranks int
-	// Sites is the site of each rank, nil when all are at one; messages between sites take Delay
-	// longer, and have Bandwidth in bytes a second together, each way. 0 is no bound.
+	// Sites has the site of each rank, nil if all are at one site. Messages between sites have an
+	// additional Delay. Together they have Bandwidth in bytes per second in each direction; 0 means
+	// no limit.
 	Sites     []int
 	Delay     time.Duration
 	Bandwidth float64
-	// Stage, if not nil, is told how far it is.
+	// Stage, if not nil, is called with the progress.
 	Stage func(name string, done, all int)
 }
 
-// task is what all ranks do.
+// task is the work of all ranks.
 type task struct {
 	Class Class
 	Delay time.Duration // between sites
-	// Compare or Predict is what is to be done; with neither it is to sort.
+	// Compare or Predict is the task. If both are nil, the task is to sort.
 	Compare *compare
 	Predict *predict
 }
 
-// stager is told how far a rank is.
+// stager receives a rank's progress.
 type stager func(name string, done, all int)
 
-// do does the task on a rank.
+// do performs the task on a rank.
 func (t task) do(ctx context.Context, link collective.Link, sites []int, stage stager) (any, error) {
 	switch {
 	case t.Compare != nil:
@@ -48,7 +49,8 @@ func (t task) do(ctx context.Context, link collective.Link, sites []int, stage s
 	return sortKeys(ctx, t.Class, link, sites)
 }
 
-// slow makes connections between sites lag, and send on the wire of the site they are from.
+// slow slows down connections between sites: it adds the delay, and sends on the wire of the
+// sender's site.
 func (t task) slow(c net.Conn, sites []int, from, to int, wires map[int]*netem.Wire) net.Conn {
 	if len(sites) <= max(from, to) || sites[from] == sites[to] || t.Delay == 0 && wires == nil {
 		return c
@@ -56,7 +58,7 @@ func (t task) slow(c net.Conn, sites []int, from, to int, wires map[int]*netem.W
 	return netem.Lag(c, t.Delay, wires[sites[from]])
 }
 
-// run has the ranks do a task, and returns what rank 0 reports. When one fails the others end.
+// run runs a task on all ranks and returns rank 0's report. When one fails, the others end.
 func (p Place) run(ctx context.Context, t task) (any, error) {
 	t.Delay = p.Delay
 	var wires map[int]*netem.Wire // from each site

@@ -6,37 +6,37 @@ import (
 	"time"
 )
 
-// lagged is a connection whose bytes take a delay longer each way: a link between clusters
-// (Matsuda), of which the connection beneath is one end.
+// lagged is a connection with an additional delay in each direction, as between clusters (Matsuda).
+// It wraps one end of a connection.
 type lagged struct {
 	net.Conn
 	delay time.Duration
-	wire  *Wire // nil: as fast as it goes
+	wire  *Wire // nil means no limit of the rate
 	out   chan packet
 	in    chan packet
-	rest  packet // that Read has not given out
+	rest  packet // received bytes that Read has not returned yet
 	done  chan struct{}
 	once  sync.Once
 }
 
-// packet is bytes in flight, or how the connection ended.
+// packet is data in flight, or the end of a connection.
 type packet struct {
 	data []byte
 	due  time.Time
 	err  error
 }
 
-// Wire is what several connections send on, so many bytes a second together.
+// Wire limits the total rate of several connections.
 type Wire struct {
 	rate float64
 	mu   sync.Mutex
-	free time.Time // when what was given to it has left
+	free time.Time // when it has sent everything
 }
 
-// NewWire returns a wire of a rate in bytes a second.
+// NewWire returns a wire with a rate in bytes per second.
 func NewWire(rate float64) *Wire { return &Wire{rate: rate} }
 
-// carry takes n bytes, and returns when the last has left.
+// carry sends n bytes, and returns when the last byte has left.
 func (w *Wire) carry(n int) time.Time {
 	now := time.Now()
 	if w == nil {
@@ -51,12 +51,12 @@ func (w *Wire) carry(n int) time.Time {
 	return w.free
 }
 
-// maxPackets is how many packets may be in flight: with those of a MTU still more than any window
-// here.
+// maxPackets is the maximum number of packets in flight. Even for packets of an MTU this exceeds
+// every window here.
 const maxPackets = 1 << 14
 
-// Lag makes a connection lag by a delay each way, and send on a wire, unless that is nil. Two
-// goroutines carry its bytes until it is closed or breaks.
+// Lag adds a delay in each direction to a connection, and makes it send on a wire unless that is
+// nil. Two goroutines transfer its bytes until it is closed or breaks.
 func Lag(c net.Conn, delay time.Duration, w *Wire) net.Conn {
 	l := &lagged{Conn: c, delay: delay, wire: w, out: make(chan packet,
 		maxPackets), in: make(chan packet, maxPackets), done: make(chan struct{})}
@@ -65,7 +65,7 @@ func Lag(c net.Conn, delay time.Duration, w *Wire) net.Conn {
 	return l
 }
 
-// wait waits until a time, and reports whether the connection is still open.
+// wait waits until a time. It reports whether the connection is still open.
 func (l *lagged) wait(due time.Time) bool {
 	left := time.Until(due)
 	if left <= 0 {
@@ -113,10 +113,10 @@ func (l *lagged) receive() {
 	}
 }
 
-// Write takes bytes on their way.
+// Write sends bytes.
 func (l *lagged) Write(b []byte) (int, error) {
 	if l.closed() {
-		return 0, net.ErrClosed // also if there is room, of which select would make a choice
+		return 0, net.ErrClosed // even if there is room: select would choose at random
 	}
 	select {
 	case l.out <- packet{data: append([]byte(nil), b...), due: l.wire.carry(len(b)).Add(l.delay)}:
@@ -126,7 +126,7 @@ func (l *lagged) Write(b []byte) (int, error) {
 	}
 }
 
-// Read returns bytes whose time has come. One goroutine may call it.
+// Read returns bytes that have arrived. Only one goroutine may call it.
 func (l *lagged) Read(b []byte) (int, error) {
 	for len(l.rest.data) == 0 {
 		if l.closed() {

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestLaggedConnectionsLag, and lose nothing.
+// TestLaggedConnectionsLag: lagged connections have the delay and lose nothing.
 func TestLaggedConnectionsLag(t *testing.T) {
 	const delay = 5 * time.Millisecond
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -24,7 +24,7 @@ func TestLaggedConnectionsLag(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	go func() { // says everything back
+	go func() { // an echo server
 		c, err := l.Accept()
 		if err != nil {
 			return
@@ -62,7 +62,7 @@ func TestLaggedConnectionsLag(t *testing.T) {
 	}
 }
 
-// TestWiresAreShared: what goes on several connections takes the sum of its times.
+// TestWiresAreShared: data on several connections take the sum of their times.
 func TestWiresAreShared(t *testing.T) {
 	w := NewWire(1e6)
 	var ends []net.Conn
@@ -95,7 +95,7 @@ func TestWiresAreShared(t *testing.T) {
 	}
 }
 
-// TestOnlyTheSlowAreSlow: one of three pairs of workers has a delay, by the numbers of both.
+// TestOnlyTheSlowAreSlow: one of three pairs of workers has a delay.
 func TestOnlyTheSlowAreSlow(t *testing.T) {
 	const delay = 20 * time.Millisecond
 	w, err := Join(t.Context(), 3, mesh.Options{}, func(c net.Conn, from, to int) net.Conn {

@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// BenchmarkLongWay sends frames of 1 MB over a connection of 10 ms each way: with the least window
-// for good, and with one that follows what was measured.
+// BenchmarkLongWay sends frames of 1 MB over a connection with a delay of 10 ms each way: with a
+// fixed minimal window, and with one that grows by measurement.
 func BenchmarkLongWay(b *testing.B) {
 	const delay = 10 * time.Millisecond
 	for name, most := range map[string]int{"least": mesh.LeastWindow, "measured": mesh.MostWindow} {

@@ -1,6 +1,6 @@
-// Package netem joins workers of one process by TCP over loopback, as those of a cluster are, with
-// connections that are slower: by a delay, as between Matsuda's clusters, or a rate. It is named
-// after the module of Linux that does so to a network device.
+// Package netem connects workers of one process over loopback TCP, as in a cluster. Connections can
+// be slowed down by a delay, as between Matsuda's clusters, or by a rate. It is named after Linux's
+// module for network devices. Start with workers.go.
 package netem
 
 import (
@@ -13,17 +13,17 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// Workers are workers of this process, each with a session in which they all are.
+// Workers are workers of this process, each with a session that connects all of them.
 type Workers struct {
 	meshes   []*mesh.Mesh
 	Sessions []*mesh.Session
 }
 
-// Slow makes a connection that one worker has made to another slower, or returns it as it is.
+// Slow slows down a connection from one worker to another, or returns it unchanged.
 type Slow func(c net.Conn, from, to int) net.Conn
 
-// Join joins so many workers of the given options but for names and token. slow, if not nil, is
-// called for each connection, by several goroutines.
+// Join connects workers with these options; names and token are set. slow, if not nil, is called
+// for each connection, by several goroutines.
 func Join(ctx context.Context, workers int, o mesh.Options, slow Slow) (_ *Workers, err error) {
 	w, token := &Workers{}, rand.Text()
 	defer func() {
@@ -54,7 +54,7 @@ func Join(ctx context.Context, workers int, o mesh.Options, slow Slow) (_ *Worke
 	return w, nil
 }
 
-// dialer returns what a worker dials the others by.
+// dialer returns a worker's dial function.
 func dialer(from int, layout *mesh.Layout, slow Slow) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, address)

@@ -13,11 +13,11 @@ import (
 	"github.com/superstep-go/superstep/lab/experiment"
 )
 
-// ranking is PageRank on a cluster, in seconds of the rounds.
+// ranking has the times of PageRank on a cluster, in seconds by round.
 type ranking struct{ load, run []float64 }
 
-// pageRank loads a graph and runs PageRank on it, on two clusters by turns: workers of one say at
-// which site they are.
+// pageRank loads a graph and runs PageRank on it on two clusters, in turns. Only the workers of one
+// report their sites.
 func pageRank(ctx context.Context, o Options) (*experiment.Table, error) {
 	var found [2]ranking
 	names := []string{"no", "yes"}

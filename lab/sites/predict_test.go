@@ -13,10 +13,9 @@ import (
 	"github.com/superstep-go/superstep/lab/netem"
 )
 
-// TestMessagesOnADelayedWireArePredicted by T = alpha n + beta, from 4 KiB on (Matsumoto15 has 11 %
-// at the most): the fastest of the repetitions, for others use the machine, and with slack. Of the
-// shorter delay it is only said: timers of a process with nothing else to do are up to a
-// millisecond late, and so is what they let through.
+// TestMessagesOnADelayedWireArePredicted compares T = alpha n + beta with measurements, from 4 KiB
+// (Matsumoto15: at most 11 % error). The fastest repetitions count, because the machine does other
+// work. The shorter delay is only logged: timers of an idle process are up to a millisecond late.
 func TestMessagesOnADelayedWireArePredicted(t *testing.T) {
 	const slack = .25
 	for _, wire := range []struct {

@@ -1,6 +1,7 @@
-// Package sites measures what knowing the sites gives, between two of them with delay: collectives
-// chosen by constants, by measurement and by sites, as Matsuda compared GridMPI's, and PageRank on
-// a cluster whose workers say where they are or do not.
+// Package sites measures the benefit of knowing sites, with a delay between two of them. It
+// compares collectives chosen by constants, by measurement and by sites, as Matsuda did for
+// GridMPI, and PageRank on a cluster whose workers report their sites or do not. Start with
+// sites.go.
 package sites
 
 import (
@@ -22,20 +23,22 @@ import (
 	"github.com/superstep-go/superstep/lab/netem"
 )
 
-// Options say what is measured.
+// Options describe the measurement.
 type Options struct {
-	Workers   int
-	Delay     time.Duration // between the sites, each way
-	Bandwidth float64       // bytes a second that all between them share, each way; 0 is no bound
+	Workers int
+	Delay   time.Duration // between the sites, each way
+	// bytes per second of all messages between the sites, each way; 0 means no limit
+	Bandwidth float64
 	Sizes     []int
 	Repeat    int // rounds, after one that does not count
-	// Graph is what PageRank runs on, by worker processes that Command makes; empty for none.
+	// Graph is the graph for PageRank, which runs in worker processes that Command starts. If it is
+	// empty, PageRank is not run.
 	Graph      string
 	Iterations int
 	Command    func(ctx context.Context, arguments ...string) (*exec.Cmd, error)
 }
 
-// Report is what was measured.
+// Report has the results.
 type Report struct {
 	Workers     int               `json:"workers"`
 	Delay       float64           `json:"delay_seconds"`
@@ -45,11 +48,11 @@ type Report struct {
 	PageRank    *experiment.Table `json:"pagerank,omitempty"`
 }
 
-// ways are what algorithms are chosen by.
+// ways are ways to choose algorithms.
 var ways = []string{"constants", "measured", "sites"}
 
-// placements are where workers are: the lower half at one site, or by turns, as names that say
-// nothing of sites put them.
+// placements are distributions of workers over sites: the lower half at one site, or alternately,
+// as if names were unrelated to sites.
 var placements = []struct {
 	name string
 	site func(rank, ranks int) int
@@ -60,7 +63,7 @@ var placements = []struct {
 
 var collectives = []collective.Collective{collective.Broadcast, collective.Allreduce, collective.Alltoall}
 
-// Measure measures.
+// Measure runs the measurement.
 func Measure(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{
 		Workers: o.Workers, Delay: o.Delay.Seconds(), Bandwidth: o.Bandwidth, Repeat: o.Repeat,
@@ -88,7 +91,7 @@ func Measure(ctx context.Context, o Options) (*Report, error) {
 	return r, err
 }
 
-// collectives measures with workers at places.
+// collectives measures with workers at these sites.
 func (r *Report) collectives(ctx context.Context, o Options, placement string, site func(rank,
 	ranks int) int,
 ) error {
@@ -157,7 +160,7 @@ func (r *Report) collectives(ctx context.Context, o Options, placement string, s
 	return nil
 }
 
-// over is the median of the ratios of two ways, round by round.
+// over returns the median ratio of two ways, round by round.
 func over(some, others []float64) float64 {
 	ratios := make([]float64, len(some))
 	for i := range some {
@@ -178,7 +181,8 @@ func modelOf(ctx context.Context, link collective.Link, at []int, way string) (*
 
 const tag = 1
 
-// all calls do for each rank at once, ends the others when one fails, and returns why.
+// all calls do for each rank concurrently. When one fails, it cancels the others and returns the
+// error.
 func all(ctx context.Context, ranks int, do func(ctx context.Context, rank int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -194,7 +198,7 @@ func all(ctx context.Context, ranks int, do func(ctx context.Context, rank int) 
 	return context.Cause(ctx)
 }
 
-// do does a rank's part of a collective, and checks what comes.
+// do performs a rank's part of a collective, and checks the result.
 func do(ctx context.Context, g *collective.Group, c collective.Collective, size int) error {
 	call, rank, ranks := collective.Call{Tag: tag, Bytes: size}, g.Link().Rank(), g.Link().Size()
 	wrong := fmt.Errorf("%s of %d bytes gives something else than it should", c, size)
@@ -233,10 +237,10 @@ func do(ctx context.Context, g *collective.Group, c collective.Collective, size 
 	return err
 }
 
-// pattern is what one rank sends another.
+// pattern returns what one rank sends another.
 func pattern(from, to, size int) []byte { return bytes.Repeat([]byte{byte(16*from + to + 1)}, size) }
 
-// Text writes the report for people.
+// Text writes the report as text.
 func (r *Report) Text(w io.Writer) error {
 	bound := ""
 	if r.Bandwidth > 0 {
@@ -251,7 +255,7 @@ func (r *Report) Text(w io.Writer) error {
 	return r.PageRank.Text(w)
 }
 
-// Figure draws the collectives: a panel for each and each placement.
+// Figure draws the collectives: a panel for each collective and placement.
 func (r *Report) Figure(w io.Writer) error {
 	f := figure.Figure{
 		Title: fmt.Sprintf("Collectives of %d workers at two sites, %v apart", r.Workers,

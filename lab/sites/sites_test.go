@@ -11,8 +11,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestCollectivesBetweenSites: every way of every collective gives what it should, takes the delay
-// at least, and is in the table, the text and the figure.
+// TestCollectivesBetweenSites: every way of every collective gives the right result, takes at least
+// the delay, and is in the table, the text and the figure.
 func TestCollectivesBetweenSites(t *testing.T) {
 	const delay = 2 * time.Millisecond
 	o := Options{Workers: 3, Delay: delay, Bandwidth: 1e9, Sizes: []int{8, 1 << 12}, Repeat: 1}

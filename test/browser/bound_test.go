@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// TestTheTimeLeft: a run that has a bound of supersteps says how long it takes, and no other.
+// TestTheTimeLeft: a run with a limit of supersteps shows its remaining time. Other runs do not.
 func TestTheTimeLeft(t *testing.T) {
 	l := web.NewLocal(web.About{Kind: "run", Name: "a run", Version: "test"}, 2)
 	run := func(job string, most int) {
@@ -40,7 +40,7 @@ func TestTheTimeLeft(t *testing.T) {
 	b.clean(t)
 }
 
-// TestTheResultOfARun is on its page when it has ended.
+// TestTheResultOfARun: the page of an ended run shows its result.
 func TestTheResultOfARun(t *testing.T) {
 	url := superstep(t, t.TempDir(), "run", "pagerank", "--graph", "kronecker:scale=10", "-p",
 		"iterations=5", "--http", "127.0.0.1:0", "--http-linger")

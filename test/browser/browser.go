@@ -1,3 +1,3 @@
-// Package browser tests the page of superstep in a real Chromium, from a run to the picture. It is
-// a module of its own, so that who uses superstep does not need what drives a browser.
+// Package browser tests the page of superstep in a real Chromium. It is a separate module, so that
+// users of superstep do not need the browser's driver. Start with page_test.go.
 package browser

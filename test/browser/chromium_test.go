@@ -16,10 +16,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long a test may take: two cores may be shared with others.
+// patience limits the time of a test. The machine may have only two shared cores.
 const patience = 3 * time.Minute
 
-// chromium finds the browser, or skips the test.
+// chromium returns the path of the browser, or skips the test.
 func chromium(t *testing.T) string {
 	t.Helper()
 	if path := os.Getenv("CHROMIUM"); path != "" {
@@ -37,17 +37,17 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// tab is a page in a browser of its own, and what went wrong in it.
+// tab is a page in a separate browser. It records the errors in it.
 type tab struct {
 	ctx context.Context
 	url string
 
 	mu       sync.Mutex
-	faults   []string                     // errors of scripts, refusals by the policy, failed loads
+	faults   []string                     // script errors, policy violations, failed loads
 	requests map[network.RequestID]string // addresses
 }
 
-// open starts a browser with an empty profile, and opens an address in a window of a size.
+// open starts a browser with an empty profile, and opens an address in a window of this size.
 func open(t *testing.T, url string, width, height int) *tab {
 	t.Helper()
 	profile, err := os.MkdirTemp("", "chromium")
@@ -62,7 +62,7 @@ func open(t *testing.T, url string, width, height int) *tab {
 		chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("font-render-hinting", "none"), chromedp.WSURLReadTimeout(time.Minute))
 	allocator, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...)
-	// of events newer than the driver
+	// errors of events that the driver does not know yet
 	ctx, cancel := chromedp.NewContext(allocator, chromedp.WithErrorf(func(string, ...any) {}),
 		chromedp.WithBrowserOption(chromedp.WithDialTimeout(time.Minute)))
 	timed, stop := context.WithTimeout(ctx, patience)
@@ -71,7 +71,7 @@ func open(t *testing.T, url string, width, height int) *tab {
 		cancel()
 		cancelAllocator()
 		chromedp.FromContext(ctx).Allocator.Wait()
-		for range 20 { // processes of the browser may outlive it by a moment, and write
+		for range 20 { // processes of the browser may live a moment longer and write files
 			if os.RemoveAll(profile) == nil {
 				break
 			}
@@ -107,7 +107,7 @@ func (b *tab) listen(event any) {
 	}
 }
 
-// do runs actions, which must succeed.
+// do runs actions that must succeed.
 func (b *tab) do(t *testing.T, actions ...chromedp.Action) {
 	t.Helper()
 	if err := chromedp.Run(b.ctx, actions...); err != nil {
@@ -117,7 +117,7 @@ func (b *tab) do(t *testing.T, actions ...chromedp.Action) {
 	}
 }
 
-// until waits for an expression to be true.
+// until waits until an expression is true.
 func (b *tab) until(t *testing.T, what, expression string) {
 	t.Helper()
 	end := time.Now().Add(time.Minute)
@@ -134,7 +134,7 @@ func (b *tab) until(t *testing.T, what, expression string) {
 	}
 }
 
-// text returns what the elements of a selector read.
+// text returns the text of the elements that match a selector.
 func (b *tab) text(t *testing.T, selector string) string {
 	t.Helper()
 	var text string
@@ -143,8 +143,8 @@ func (b *tab) text(t *testing.T, selector string) string {
 	return text
 }
 
-// clean checks that nothing went wrong, and that nothing was asked of anybody but the page's own
-// server. Faults that have one of some words in them are expected.
+// clean checks that there were no errors, and no requests except to the page's own server. Errors
+// that contain one of the expected words are allowed.
 func (b *tab) clean(t *testing.T, expected ...string) {
 	t.Helper()
 	b.mu.Lock()

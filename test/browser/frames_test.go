@@ -17,11 +17,11 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// frameTime is what a screen of 60 Hz leaves a frame, in milliseconds.
+// frameTime is the time of a frame at 60 Hz, in milliseconds.
 const frameTime = 16
 
-// measure notes for every frame how long the page's thread took for it: its callbacks, style,
-// layout and paint. A message that is sent in a frame's callback is handled right after the frame.
+// measure records the time of every frame in the page's thread: callbacks, style, layout and paint.
+// A message sent in a frame's callback is handled right after the frame.
 const measure = `(() => {
 	window.frames_ = [];
 	const channel = new MessageChannel();
@@ -31,10 +31,10 @@ const measure = `(() => {
 	requestAnimationFrame(frame);
 })()`
 
-// TestFramesOfALongRun looks at 5,000 supersteps of 256 partitions while more arrive, the pointer
-// moves, supersteps are chosen by keys and the page scrolls. What a frame costs the page's thread
-// in processor time, on the mean, must be less than a frame's time; how long frames took by the
-// clock depends on what else the machine does, and is in the log.
+// TestFramesOfALongRun shows 5,000 supersteps of 256 partitions while more arrive, the pointer
+// moves, keys choose supersteps and the page scrolls. The mean processor time of a frame in the
+// page's thread must be less than frameTime. The elapsed time depends on the machine's other work,
+// and is only logged.
 func TestFramesOfALongRun(t *testing.T) {
 	const supersteps, partitions = 5000, 256
 	l := recorded(t, supersteps, partitions)
@@ -114,8 +114,8 @@ func TestFramesOfALongRun(t *testing.T) {
 	b.clean(t)
 }
 
-// worked is the processor time in seconds that the page's thread has spent: TaskDuration in all,
-// and by what for.
+// worked returns the processor time of the page's thread in seconds: TaskDuration in total, and by
+// kind of work.
 func (b *tab) worked(t *testing.T) map[string]float64 {
 	t.Helper()
 	seconds := map[string]float64{}
@@ -129,8 +129,8 @@ func (b *tab) worked(t *testing.T) map[string]float64 {
 	return seconds
 }
 
-// spentBelow is the processor time in milliseconds that the processes below one have spent, as far
-// as the system tells.
+// spentBelow returns the processor time in milliseconds of all descendants of a process, if the
+// system reports it.
 func spentBelow(top int) float64 {
 	const tick = 10 // milliseconds, of Linux
 	parents, spent := map[int]int{}, map[int]float64{}
@@ -138,10 +138,10 @@ func spentBelow(top int) float64 {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
-		// After the name, which may have anything in it: state, parent, ... and as 12th and 13th
-		// the times.
+		// After the name, which may contain anything: the state, the parent, ... Fields 12 and 13
+		// are the times.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 		parents[pid], _ = strconv.Atoi(fields[1])

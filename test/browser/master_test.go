@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestAMaster submits a job on the page of a master with two workers, sees it run and end, and
-// cancels another.
+// TestAMaster submits a job on the page of a master with two workers, watches it run and end, and
+// cancels another job.
 func TestAMaster(t *testing.T) {
 	url := superstep(t, t.TempDir(), "master", "--listen", "127.0.0.1:0")
 	b := open(t, url+"#/workers", 1280, 1120)

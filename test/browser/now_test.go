@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// TestTheFirstPage has a thousand jobs, of which one runs and sixty wait: what is under way is
-// above what was, which is filtered, sorted and in pages.
+// TestTheFirstPage has a thousand jobs, of which one runs and sixty wait. Current jobs are above
+// past ones. These can be filtered, sorted and paged.
 func TestTheFirstPage(t *testing.T) {
 	l, now := cluster(), time.Now()
 	job := func(i int) *trace.Job {
@@ -72,7 +72,7 @@ func TestTheFirstPage(t *testing.T) {
 		if wide {
 			t.Errorf("at %d pixels the page is wider than the window", width)
 		}
-		// by keyboard
+		// with the keyboard
 		b.do(t, chromedp.Evaluate(`[...document.querySelectorAll(".pages button")].at(-1).focus()`, nil), chromedp.KeyEvent(kb.Enter))
 		b.until(t, "the next page", first+`.startsWith("m-949") && document.querySelector(".pages").innerText.includes("51 to 100 of 1,000")`)
 		b.do(t, chromedp.SendKeys("[role=search] select", "f"))

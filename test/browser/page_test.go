@@ -23,7 +23,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// settle is how long a page is left alone before a picture of it: longer than it takes to draw.
+// settle is the time to wait before a picture is taken. It is longer than drawing takes.
 const settle = 700 * time.Millisecond
 
 // binary builds superstep once.
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 
 var address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/(\?token=[0-9a-f]+)?`)
 
-// superstep runs the binary in a directory until it names the address of its page.
+// superstep runs the binary in a directory. It returns the address of its page.
 func superstep(t *testing.T, dir string, args ...string) (url string) {
 	t.Helper()
 	chromium(t)
@@ -66,8 +66,8 @@ func superstep(t *testing.T, dir string, args ...string) (url string) {
 	return url
 }
 
-// begin runs the binary in a directory until the test ends, and returns the lines it says, of which
-// those are let go that nobody reads.
+// begin runs the binary in a directory until the test ends. It returns its output lines. Unread
+// lines are dropped.
 func begin(t *testing.T, dir string, args ...string) <-chan string {
 	t.Helper()
 	path, err := binary()
@@ -103,7 +103,7 @@ func begin(t *testing.T, dir string, args ...string) <-chan string {
 	return lines
 }
 
-// serve shows a source of the test's own.
+// serve serves a source made by the test.
 func serve(t *testing.T, l *web.Local, token control.Token) string {
 	t.Helper()
 	chromium(t)
@@ -115,8 +115,8 @@ func serve(t *testing.T, l *web.Local, token control.Token) string {
 	return s.Link
 }
 
-// TestFromARunToThePicture runs a search in four partitions, sees it end on the page, and keeps
-// pictures of it.
+// TestFromARunToThePicture runs a search in four partitions, sees it end on the page, and takes
+// pictures of the page.
 func TestFromARunToThePicture(t *testing.T) {
 	url := superstep(t, "", "run", "bfs", "--graph", "kronecker:scale=18", "-p", "source=5",
 		"--partitions", "4", "--http", "127.0.0.1:0", "--http-linger")
@@ -126,7 +126,7 @@ func TestFromARunToThePicture(t *testing.T) {
 	b.until(t, "the charts",
 		"document.querySelectorAll('.u-wrap canvas').length >= 3 && document.querySelector('.matrix canvas')")
 
-	// The figures are those of the API.
+	// The numbers are those of the API.
 	b.until(t, "the same supersteps as the API has", `(async () => {
 		const steps = (await (await fetch("api/v1/jobs/1/steps")).json()).items;
 		const slider = document.querySelector("[role=slider]");
@@ -142,7 +142,7 @@ func TestFromARunToThePicture(t *testing.T) {
 	b.do(t, dark(true))
 	b.picture(t, "page-dark")
 
-	// Both themes have text that can be read on its ground.
+	// In both themes text has enough contrast.
 	for _, is := range []bool{true, false} {
 		b.do(t, dark(is), chromedp.Sleep(settle))
 		var low string
@@ -152,7 +152,7 @@ func TestFromARunToThePicture(t *testing.T) {
 		}
 	}
 
-	// By pointer: the reason follows it.
+	// With the pointer: the reason follows it.
 	b.until(t, "the band", "document.querySelector('.band').clientWidth > 0")
 	var before, after string
 	b.do(t, chromedp.Evaluate(`document.querySelector('.decision h3').innerText`, &before),
@@ -180,7 +180,7 @@ func TestFromARunToThePicture(t *testing.T) {
 		}
 	}
 
-	// What cannot be seen has words and tables.
+	// Graphics have text alternatives and tables.
 	var unnamed int
 	b.do(t,
 		chromedp.Evaluate(`[...document.querySelectorAll("canvas[role=img], .plot")].filter(e => !(e.ariaLabel || "").trim()).length`, &unnamed))
@@ -198,7 +198,7 @@ func TestFromARunToThePicture(t *testing.T) {
 	b.clean(t)
 }
 
-// contrast finds text whose contrast is below 4.5, of what is shown on a plain ground.
+// contrast finds text on a plain background with a contrast below 4.5.
 const contrast = `(() => {
 	const light = (c) => { const [r, g, b] = c.map(v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126*r + .7152*g + .0722*b; };
 	const parse = (s) => { const m = s.match(/[\d.]+/g).map(Number); return m.length > 3 && m[3] === 0 ? undefined : m.slice(0, 3); };
@@ -212,7 +212,7 @@ const contrast = `(() => {
 	return "";
 })()`
 
-// TestByKeyboard goes through the page with keys alone.
+// TestByKeyboard uses the page with the keyboard only.
 func TestByKeyboard(t *testing.T) {
 	url := serve(t, recorded(t, 40, 4), control.Token{})
 	b := open(t, url, 1280, 900)
@@ -266,7 +266,7 @@ func TestByKeyboard(t *testing.T) {
 	b.clean(t)
 }
 
-// TestLive sees supersteps arrive, the connection fail and come back, and the end.
+// TestLive: supersteps arrive, the connection fails and returns, and the run ends.
 func TestLive(t *testing.T) {
 	l := recorded(t, 5, 2)
 	s, err := web.Start("127.0.0.1:0", control.Token{}, l, nil)
@@ -282,7 +282,7 @@ func TestLive(t *testing.T) {
 	must(t, l.Record(&trace.Stage{Job: "long", Stage: "writing", Done: 1000, Total: 10_000}))
 	b.until(t, "how far it is",
 		`document.querySelector(".stages")?.innerText.includes("10 %: 1000 of 10 k")`)
-	time.Sleep(time.Second) // a rate is shown after it
+	time.Sleep(time.Second) // a rate is shown after one second
 	must(t, l.Record(&trace.Stage{Job: "long", Stage: "writing", Done: 5000, Total: 10_000}))
 	b.until(t, "the time left",
 		`/50 %: 5000 of 10 k, [\d.]+( k)?.s, \d+ s left/.test(document.querySelector(".stages").innerText)`)
@@ -295,7 +295,7 @@ func TestLive(t *testing.T) {
 	b.until(t, "the log", `document.querySelector("main").innerText.includes("mind the gap")`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/jobs"`, nil))
 	b.until(t, "both jobs", `document.querySelectorAll("[aria-label='List of jobs'] tbody tr").length === 2`)
-	// The page asks for other events when it leaves a job. Only one that hears them hears that the
+	// The page subscribes to other events when it leaves a job. It must be subscribed before the
 	// run ends.
 	must(t, l.Record(&trace.Stage{Stage: "reading", Done: 1, Total: 2}))
 	b.until(t, "an event since", `document.querySelector(".stages")?.innerText.includes("reading")`)
@@ -307,11 +307,11 @@ func TestLive(t *testing.T) {
 	if text := b.text(t, "main"); !strings.Contains(text, "second") {
 		t.Errorf("what was seen is gone: %s", text)
 	}
-	// of what it was just asking for
+	// of requests in progress
 	b.clean(t, "ERR_CONNECTION_", "ERR_EMPTY_RESPONSE", "ERR_SOCKET_NOT_CONNECTED")
 
-	// A server that comes back at the same address is found again, and its events are not mixed
-	// with the old ones'.
+	// After the server returns at the same address, the page connects to it. New events are not
+	// mixed with old ones.
 	s, err = web.Start(address, control.Token{}, recorded(t, 3, 2), nil)
 	if err != nil {
 		t.Skip("the port is taken:", err)
@@ -321,7 +321,7 @@ func TestLive(t *testing.T) {
 	b.until(t, "three supersteps", `document.querySelector("[role=slider]")?.ariaValueMax === "2"`)
 }
 
-// TestHostileNamesAreText shows names that would be scripts.
+// TestHostileNamesAreText shows names that contain scripts.
 func TestHostileNamesAreText(t *testing.T) {
 	const evil = `<img src=x onerror="window.owned=1"><script>window.owned=1</script>"'}]]>` +
 		"\u202e\x07"
@@ -367,7 +367,7 @@ func TestHostileNamesAreText(t *testing.T) {
 	b.clean(t)
 }
 
-// TestAToken is asked for, and kept from scripts.
+// TestAToken: the page asks for the token, and scripts cannot read it.
 func TestAToken(t *testing.T) {
 	const secret = "canary-canary-canary-canary"
 	token, err := control.NewToken(secret, "test")
@@ -396,7 +396,7 @@ func TestAToken(t *testing.T) {
 	b.until(t, "the page again", "document.querySelector('.decision')")
 }
 
-// TestComparison shows two saved traces beside each other.
+// TestComparison shows two saved traces side by side.
 func TestComparison(t *testing.T) {
 	chromium(t)
 	path, err := binary()

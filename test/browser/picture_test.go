@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "keep the pictures, for the documentation")
 
-// pictures is where the documentation has them.
+// pictures is the directory of the documentation's pictures.
 const pictures = "../../docs/images"
 
 func quote(s string) string {
@@ -28,7 +28,7 @@ func quote(s string) string {
 	return string(b)
 }
 
-// dark makes the system's colours dark or light.
+// dark sets the system's color scheme to dark or light.
 func dark(yes bool) chromedp.Action {
 	value := "light"
 	if yes {
@@ -37,8 +37,8 @@ func dark(yes bool) chromedp.Action {
 	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}})
 }
 
-// picture takes a picture of the window, in which there must be something to see, and keeps it if
-// asked.
+// picture takes a picture of the window, which must not be blank. It saves the picture if
+// requested.
 func (b *tab) picture(t *testing.T, name string) {
 	t.Helper()
 	var shot []byte
@@ -58,12 +58,12 @@ func (b *tab) picture(t *testing.T, name string) {
 	must(t, os.WriteFile(filepath.Join(pictures, name+".png"), out.Bytes(), 0o644))
 }
 
-// reduce keeps 256 colours: the picture then takes a third. Colours that differ by little count as
-// one, so that the many shades at the edges of letters leave room for those of heat maps.
+// reduce reduces a picture to 256 colors, which takes a third of the bytes. Similar colors are
+// merged first, so that shades at the edges of letters do not displace the colors of heat maps.
 func reduce(from image.Image) *image.Paletted {
 	type shade struct {
 		count, most int
-		is          color.RGBA // that is seen most
+		is          color.RGBA // the most frequent color
 	}
 	count, shades := map[color.RGBA]int{}, map[color.RGBA]*shade{}
 	size := from.Bounds()
@@ -90,7 +90,7 @@ func reduce(from image.Image) *image.Paletted {
 	for _, s := range all[:min(len(all), 200)] {
 		palette = append(palette, s.is)
 	}
-	// The rest are the colours seen most of those that have none of their own.
+	// The rest of the palette are the most frequent colors that are not in it yet.
 	own := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int { return count[b] - count[a] })
 	for _, c := range own {
 		if len(palette) < 256 && !slices.Contains(palette, color.Color(c)) {

@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// recorded is a run under way of so many supersteps in so many partitions: waves of a frontier that
-// grows and shrinks, some partitions slower than others.
+// recorded returns a running run with this number of supersteps and partitions. The frontier grows
+// and shrinks in waves, and some partitions are slower than others.
 func recorded(t *testing.T, supersteps, partitions int) *web.Local {
 	t.Helper()
 	l := web.NewLocal(web.About{Kind: "run", Name: fmt.Sprintf("a run of %d supersteps in %d partitions", supersteps, partitions), Version: "test"}, 2)
@@ -21,11 +21,11 @@ func recorded(t *testing.T, supersteps, partitions int) *web.Local {
 	return l
 }
 
-// steps records supersteps from one to another.
+// steps records the supersteps from, ..., until-1.
 func steps(to trace.Journal, job string, from, until, partitions int) {
 	r := record.Superstep{Job: job, Partitions: make([]record.Partition, partitions)}
 	for superstep := from; superstep < until; superstep++ {
-		wave := (1 + math.Sin(float64(superstep)/17)) / 2 // the share of vertices that send
+		wave := (1 + math.Sin(float64(superstep)/17)) / 2 // fraction of vertices that send
 		senders := 1 + int(wave*wave*1e6)
 		push, pull := float64(senders)*2e-8, 2e-3+float64(1e6-senders)*4e-9
 		r.Superstep, r.Predicted = superstep, map[string]float64{"naive": push, "pull": pull}

@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// report has the binary write a report of traces in a directory, and returns the address of the
+// report runs the binary to write a report of traces in a directory. It returns the address of the
 // file.
 func report(t *testing.T, dir string, traces ...string) string {
 	t.Helper()
@@ -29,7 +29,7 @@ func report(t *testing.T, dir string, traces ...string) string {
 	return "file://" + filepath.Join(dir, "report.html")
 }
 
-// offline fails the test if the page has asked for anything but itself and what is in it.
+// offline fails the test if the page has requested anything except itself.
 func (b *tab) offline(t *testing.T, url string) {
 	t.Helper()
 	b.mu.Lock()
@@ -41,7 +41,7 @@ func (b *tab) offline(t *testing.T, url string) {
 	}
 }
 
-// TestAReportOpensFromAFile shows two runs in one file, by file://, without a request.
+// TestAReportOpensFromAFile shows two runs in one file, opened with file://, without a request.
 func TestAReportOpensFromAFile(t *testing.T) {
 	chromium(t)
 	path, err := binary()
@@ -71,8 +71,8 @@ func TestAReportOpensFromAFile(t *testing.T) {
 	}
 	b.do(t, chromedp.Evaluate(`document.querySelector("[role=slider]").focus()`, nil),
 		chromedp.KeyEvent(kb.End))
-	// The key may have its effect after the first look, which makes what is shown of a superstep
-	// anew, and closed.
+	// The key may take effect after the first check. Then the details of the superstep are new and
+	// closed.
 	b.until(t, "the tables", `(document.querySelectorAll("details").forEach(d => d.open = true),
 		document.querySelectorAll("[aria-label=Partitions] tbody tr").length === 3 && document.querySelectorAll(".timeline tbody tr").length > 2)`)
 	b.do(t,
@@ -88,8 +88,8 @@ func TestAReportOpensFromAFile(t *testing.T) {
 	b.clean(t)
 }
 
-// TestAReportOfHostileNames shows a trace whose names would end the elements that hold them, or be
-// scripts.
+// TestAReportOfHostileNames shows a trace whose names contain scripts, or the ends of the elements
+// that contain them.
 func TestAReportOfHostileNames(t *testing.T) {
 	chromium(t)
 	const evil = `</script><script>window.owned=1</script><!--<script><img src=x onerror="window.owned=1">]]>` + "\u2028\u202e"
@@ -125,7 +125,7 @@ func TestAReportOfHostileNames(t *testing.T) {
 	b.do(t, chromedp.Evaluate(`location.hash = "#/jobs"`, nil))
 	b.until(t, "the name as text",
 		`document.querySelector("main").innerText.includes("<script>window.owned=1</script>")`)
-	// The policy in the file stops what is not the file's own.
+	// The policy in the file blocks foreign scripts and requests.
 	b.do(t,
 		chromedp.Evaluate(`(() => { const s = document.createElement("script"); s.textContent = "window.owned = 2"; document.body.append(s); fetch("http://127.0.0.1:9/x").catch(() => 0); })()`, nil))
 	b.until(t, "the policy", `window.owned === undefined`)

@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// TestWhatStandsOut: long supersteps are listed with their probable causes and ringed, and the slow
-// worker is named, with what it cost and since when.
+// TestWhatStandsOut: long supersteps are marked and listed with probable causes. The slow worker is
+// named, with its cost and since when it is slow.
 func TestWhatStandsOut(t *testing.T) {
 	l := cluster()
 	must(t, l.Record(&trace.Job{Job: "j", Program: "p", Partitions: 4}))

@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// TestUnlikeRuns compares a search with components of another graph. What was done around each is
-// told at its own page.
+// TestUnlikeRuns compares a search with a components run on another graph. Each run's stages are on
+// its own page.
 func TestUnlikeRuns(t *testing.T) {
 	chromium(t)
 	path, err := binary()
@@ -52,8 +52,7 @@ func TestUnlikeRuns(t *testing.T) {
 	b.clean(t)
 }
 
-// TestOneAmongMany shows 5,000 pulls with one push among them, of which it says that a bar is cut
-// off.
+// TestOneAmongMany shows 5,000 pulls and one push. The page reports that a bar is cut off.
 func TestOneAmongMany(t *testing.T) {
 	l := web.NewLocal(web.About{Kind: "run", Name: "pulls", Version: "test"}, 2)
 	must(t, l.Record(&trace.Job{Job: "j", Program: "p", Graph: "g", Partitions: 1}))
@@ -84,7 +83,7 @@ func TestOneAmongMany(t *testing.T) {
 	b.clean(t)
 }
 
-// TestBeforeAnythingIsKnown opens a page whose questions are never answered.
+// TestBeforeAnythingIsKnown opens a page whose requests are never answered.
 func TestBeforeAnythingIsKnown(t *testing.T) {
 	b := open(t, serve(t, recorded(t, 3, 2), control.Token{}), 1280, 900)
 	b.until(t, "the page", "document.querySelector('.decision')")

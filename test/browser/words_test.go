@@ -16,14 +16,14 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// cluster is a source whose jobs have names as those of a master, and no job yet.
+// cluster returns a source whose jobs have names like those of a master. It has no job yet.
 func cluster() *web.Local {
 	l := web.NewLocal(web.About{Kind: "master", Name: "a cluster", Version: "test"}, 2)
 	l.Store = history.NewNamedStore()
 	return l
 }
 
-// TestRunsThatDifferByAParameter: a comparison names the parameter in which two runs differ.
+// TestRunsThatDifferByAParameter: a comparison names the parameter that differs.
 func TestRunsThatDifferByAParameter(t *testing.T) {
 	l := cluster()
 	for job, iterations := range map[string]string{"long": "300", "short": "100"} {
@@ -40,8 +40,8 @@ func TestRunsThatDifferByAParameter(t *testing.T) {
 	b.clean(t)
 }
 
-// TestAJobThatFailed says why it failed, which attempts it has lost, and when it was submitted and
-// began; partitions have the names of their workers, and a delivery has one word.
+// TestAJobThatFailed: the page shows the reason of a failure, the lost attempts, and the times of
+// submission and start. Partitions have the names of their workers, and each delivery has one name.
 func TestAJobThatFailed(t *testing.T) {
 	l, submitted := cluster(), time.Now().Add(-time.Hour)
 	for range 2 {
@@ -85,7 +85,7 @@ func TestAJobThatFailed(t *testing.T) {
 	b.clean(t)
 }
 
-// TestPrinting: charts outside the window are on paper too.
+// TestPrinting: charts outside the window are printed, too.
 func TestPrinting(t *testing.T) {
 	b := open(t, serve(t, recorded(t, 60, 3), control.Token{}), 1000, 300)
 	b.until(t, "the charts",

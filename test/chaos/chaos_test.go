@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package chaos_test kills, stops and cuts off the processes of a cluster at random while jobs run
-// on it: every job has the result of a run without faults, or one cause that has a name; nothing
-// hangs, and nothing is left.
+// Package chaos_test kills, stops and disconnects the processes of a cluster at random while jobs
+// run. Every job must have the result of a run without faults, or fail with a known reason. Nothing
+// may hang, and nothing may remain. Start with chaos_test.go.
 package chaos_test
 
 import (
@@ -24,14 +24,14 @@ import (
 	"time"
 )
 
-// What the environment says: how many rounds, and the seed of all that is random. Without rounds
-// there is no chaos.
+// Environment variables: the number of rounds, and the seed of all random choices. Without rounds
+// the test is skipped.
 const (
 	roundsVariable = "SUPERSTEP_CHAOS"
 	seedVariable   = "SUPERSTEP_CHAOS_SEED"
 )
 
-// longRounds are so many that there is time for larger graphs.
+// longRounds is the number of rounds from which larger graphs are used.
 const longRounds = 6
 
 // binary is superstep, built once.
@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// cluster is a master and workers, with a proxy before everything that can be cut off.
+// cluster is a master and workers. A proxy is in front of everything that can be disconnected.
 type cluster struct {
 	t       *testing.T
 	dir     string
@@ -66,23 +66,23 @@ type cluster struct {
 	control []*proxy // between worker i and the master
 	data    []*proxy // between the other workers and worker i
 	clients *proxy   // between clients and the master
-	store   *place   // of checkpoints
-	disk    *place   // of the master's data
-	faults  int      // so far
+	store   *place   // for checkpoints
+	disk    *place   // for the master's data
+	faults  int      // number of faults so far
 	began   time.Time
 
 	mu        sync.Mutex
-	asked     bool      // for stacks
-	differed  bool      // now
-	differing time.Time // when workers have seen different files last
+	asked     bool      // stacks were requested
+	differed  bool      // workers see different files
+	differing time.Time // when workers last saw different files
 }
 
-// event writes what happens into the log.
+// event logs an event.
 func (c *cluster) event(format string, args ...any) {
 	c.t.Logf("%7.2f s  %s", time.Since(c.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// hung shows the stacks of master and workers, once.
+// hung shows the stacks of the master and the workers once.
 func (c *cluster) hung(what, said string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (c *cluster) hung(what, said string) {
 	c.event("%s hangs:\n%s", what, said)
 	status, _, _ := c.client(10*time.Second, "status")
 	c.event("status: %s", status)
-	for _, p := range c.all() { // none sees another one's end
+	for _, p := range c.all() { // no process sees another one's end first
 		p.signal(syscall.SIGSTOP)
 	}
 	for _, p := range c.all() {
@@ -113,7 +113,7 @@ func number(t *testing.T, variable string, otherwise uint64) uint64 {
 	return n
 }
 
-// freePort returns a port that nobody has at some addresses.
+// freePort returns a port that is free at several addresses.
 func freePort(t *testing.T, hosts ...string) string {
 	for range 100 {
 		l, err := net.Listen("tcp", hosts[0]+":0")
@@ -137,8 +137,8 @@ func freePort(t *testing.T, hosts ...string) string {
 	return ""
 }
 
-// newCluster starts a master and n workers. Each worker has addresses of its own on loopback, so
-// that a proxy can stand before it at the same port.
+// newCluster starts a master and n workers. Each worker has its own loopback address, so that a
+// proxy can use the same port in front of it.
 func newCluster(t *testing.T, n int) *cluster {
 	dir, err := os.MkdirTemp("", "chaos-run")
 	if err != nil {
@@ -158,8 +158,8 @@ func newCluster(t *testing.T, n int) *cluster {
 		t.Fatal(err)
 	}
 	at := "127.0.0.1:" + freePort(t, "127.0.0.1")
-	// The first can be filled by what a few jobs keep there, the second has their results for a
-	// while.
+	// The first place can be filled by the checkpoints of a few jobs. The second has room for their
+	// results for some time.
 	c.store = newPlace(t, filepath.Join(dir, "checkpoints"), 64<<20)
 	c.disk = newPlace(t, filepath.Join(dir, "disk"), 4<<30)
 	c.master = &process{cluster: c, name: "master", args: []string{
@@ -212,18 +212,18 @@ func newCluster(t *testing.T, n int) *cluster {
 	return c
 }
 
-// masterData is where the master's data are.
+// masterData returns the directory of the master's data.
 func (c *cluster) masterData() string { return filepath.Join(c.disk.dir, "data") }
 
-// shared is where workers see files: where the test may mount something each its own ones, which
-// are in root.
+// shared returns the directory in which workers see files. If the test may mount file systems, each
+// worker sees its own files there, which are in root.
 func (c *cluster) shared() string { return filepath.Join(c.dir, "files") }
 
 func (c *cluster) root(worker string) string { return c.shared() + "-" + worker }
 
 func (c *cluster) all() []*process { return append([]*process{c.master}, c.workers...) }
 
-// whole waits until all workers are registered, and fails the test if that takes too long.
+// whole waits until all workers are registered. It fails the test if that takes too long.
 func (c *cluster) whole() {
 	c.t.Helper()
 	began := time.Now()
@@ -240,7 +240,7 @@ func (c *cluster) whole() {
 	}
 }
 
-// heal undoes what faults have left: who was ended is started again.
+// heal ends all faults and restarts ended processes.
 func (c *cluster) heal() {
 	for _, p := range append(append([]*proxy{c.clients}, c.control...), c.data...) {
 		p.release()
@@ -250,7 +250,7 @@ func (c *cluster) heal() {
 	}
 }
 
-// tally counts how jobs went.
+// tally counts the outcomes of jobs.
 type tally struct {
 	jobs, equal int
 	failed      map[string]int
@@ -303,8 +303,8 @@ func TestChaos(t *testing.T) {
 	begin := c.settled(nil)
 	for round := range rounds {
 		random := rand.New(rand.NewPCG(seed, uint64(round)))
-		// Whoever lives to the end is compared with its beginning: the first worker is never
-		// killed, the master only in the first half.
+		// Processes that live until the end are compared with their beginning: the first worker is
+		// never killed, the master only in the first half.
 		c.round(random, all, total, round < (rounds+1)/2)
 		if t.Failed() {
 			break
@@ -330,7 +330,7 @@ func TestChaos(t *testing.T) {
 	t.Logf("seed %d: %d faults, %v", seed, c.faults, total)
 }
 
-// quiet runs every job once without faults: each must have its result.
+// quiet runs every job once without faults. Each must have its result.
 func (c *cluster) quiet(all []*job, total *tally) {
 	c.t.Helper()
 	c.whole()
@@ -347,16 +347,15 @@ func (c *cluster) quiet(all []*job, total *tally) {
 	}
 }
 
-// Bounds of what a process may have more than at its beginning. The master remembers 1,000 jobs
-// that have ended, of which each takes about 0.2 MB as it is resident, and it is compared with what
-// it had after half of them.
+// Limits of a process's growth. The master keeps 1,000 ended jobs, each with about 0.2 MB of
+// resident memory. It is compared with its state after half of them.
 const (
 	moreFiles    = 8
 	moreResident = 160 << 20
 )
 
-// settled returns what the processes have when nothing runs. With what they had before it waits
-// until those that live still have about as much, and fails the test if they do not.
+// settled returns the resources of the processes when nothing runs. Given earlier resources, it
+// waits until live processes have about as many, and otherwise fails the test.
 func (c *cluster) settled(before map[string]holdings) map[string]holdings {
 	var now map[string]holdings
 	grown := ""

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// fault is something that goes wrong for a while.
+// fault is a disturbance for a limited time.
 type fault struct {
 	name string
 	do   func()
@@ -22,7 +22,7 @@ type fault struct {
 	hold time.Duration
 }
 
-// pick returns a random fault; lethal ones may hit the master.
+// pick returns a random fault. Lethal faults may kill the master.
 func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 	i := random.IntN(len(c.workers))
 	w, control, data := c.workers[i], c.control[i], c.data[i]
@@ -65,13 +65,13 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 			move := func() { _ = os.Rename(data, data+"-gone") }
 			back := func() {
 				_ = os.Rename(data+"-gone", data)
-				<-time.After(3 * time.Second) // the master looks every second
+				<-time.After(3 * time.Second) // the master checks every second
 			}
 			return fault{"remove the master's data", move, back, hold}
 		},
 		func() fault { return fault{"stop the master", c.master.freeze, c.master.thaw, hold} },
 	}
-	if i > 0 { // the first worker lives
+	if i > 0 { // the first worker is never killed
 		kinds = append(kinds,
 			func() fault { return fault{"kill " + w.name, w.kill, w.revive, short} },
 			func() fault { return fault{"kill " + w.name, w.kill, w.revive, hold} },
@@ -82,7 +82,7 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 	if c.disk.own {
 		full := func() {
 			c.disk.empty()
-			<-time.After(3 * time.Second) // the master looks every second
+			<-time.After(3 * time.Second) // the master checks every second
 		}
 		kinds = append(kinds, func() fault { return fault{"no room for the master's data", c.disk.fill, full, hold} })
 	}
@@ -97,7 +97,7 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 				return fault{"checkpoints cannot be written", func() { c.store.protect(true) }, func() { c.store.protect(false) }, hold}
 			})
 	}
-	// longer than a lease, and than all patience but the holding of partitions
+	// longer than a lease, and than all time limits except the hold time of partitions
 	if random.IntN(12) == 0 {
 		hold = 30 * time.Second
 	}
@@ -107,7 +107,7 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 	return kinds[random.IntN(len(kinds))]()
 }
 
-// damage changes a byte in each part of a result that it finds, until told to stop.
+// damage changes one byte in each part of a result until stop is closed.
 func (c *cluster) damage(stop <-chan struct{}) {
 	done := map[string]bool{}
 	for {
@@ -135,7 +135,7 @@ func (c *cluster) damage(stop <-chan struct{}) {
 	}
 }
 
-// files returns what puts a worker's file of a graph in its place, or another one.
+// files returns a function that replaces a worker's graph file by the usual or another file.
 func (c *cluster) files(worker string, other bool) func() {
 	return func() {
 		c.mu.Lock()
@@ -147,8 +147,8 @@ func (c *cluster) files(worker string, other bool) func() {
 	}
 }
 
-// putFile writes the file of a graph below a root, a cycle with chords, or another graph of as many
-// bytes.
+// putFile writes a graph file below root: a cycle with chords, or another graph with the same
+// number of bytes.
 func putFile(root string, other bool) error {
 	var text bytes.Buffer
 	for i := range 5000 {
@@ -165,7 +165,7 @@ func putFile(root string, other bool) error {
 	return os.Rename(path+".new", path)
 }
 
-// cut returns what cuts connections, and says how many there were.
+// cut returns a function that cuts connections and logs their number.
 func (c *cluster) cut(p *proxy, refuse bool) func() {
 	return func() { c.event("  %d connections are cut", p.cut(refuse)) }
 }
@@ -173,7 +173,7 @@ func (c *cluster) cut(p *proxy, refuse bool) func() {
 func (p *process) freeze() { p.signal(syscall.SIGSTOP) }
 func (p *process) thaw()   { p.signal(syscall.SIGCONT) }
 
-// revive starts a process that has ended. One that ended by itself must have said why.
+// revive starts an ended process. A process that ended by itself must have printed a reason.
 func (p *process) revive() {
 	p.thaw()
 	if p.running() && p.killed { // it was asked to leave
@@ -204,8 +204,8 @@ func (p *process) revive() {
 	p.start()
 }
 
-// round runs two streams of jobs while faults come, one or two at a time; afterwards the cluster is
-// whole, and every job has its result.
+// round runs two streams of jobs during faults, one or two at a time. Afterwards the cluster is
+// complete, and every job has its result.
 func (c *cluster) round(random *rand.Rand, all []*job, total *tally, lethal bool) {
 	c.asked = false
 	stop, done := make(chan struct{}), make(chan outcome)
@@ -248,6 +248,6 @@ func (c *cluster) round(random *rand.Rand, all []*job, total *tally, lethal bool
 	streams.Wait()
 	close(done)
 	counting.Wait()
-	c.heal() // who ended by itself meanwhile
+	c.heal() // restart processes that ended by themselves
 	c.quiet(all, total)
 }

@@ -18,17 +18,17 @@ import (
 	"time"
 )
 
-// job is a run whose result does not depend on how it is run.
+// job is a run whose result does not depend on how it is executed.
 type job struct {
 	name string
 	args []string
 	want []byte // the result of a run in one process
 
-	other []byte // that with the other file, of a worker that is the only one
+	other []byte // the result with the other file, for a worker that runs alone
 }
 
-// jobs are of every kind of program: values that are exact, and float sums that --deterministic
-// folds in one order. Their graphs are 2^larger times as large as those of a short trial.
+// jobs returns jobs with all kinds of programs: exact values, and sums of floats that
+// --deterministic adds in a fixed order. Their graphs are 2^larger times the size in a short test.
 func jobs(larger int) []*job {
 	kronecker := func(scale int) string { return fmt.Sprintf("kronecker:scale=%d", scale+larger) }
 	all := []*job{
@@ -46,17 +46,16 @@ func jobs(larger int) []*job {
 	return all
 }
 
-// fileName is the file of a graph of which each worker has one, and ofFile what jobs call it.
+// fileName is a graph file that each worker has. ofFile is its name in jobs.
 const (
 	fileName = "graph.el"
 	ofFile   = "file:g"
 )
 
-// ofCatalog is what the graph of the catalog is made of.
+// ofCatalog is the source of the catalog's graph.
 const ofCatalog = "kronecker:scale=12"
 
-// Bounds of waits: a job that takes longer hangs, and a cluster that is not whole again after so
-// long never will be.
+// Time limits: a longer job hangs, and a cluster that is not complete after healTime never will be.
 const (
 	jobTime  = 100 * time.Second
 	healTime = 60 * time.Second
@@ -82,7 +81,7 @@ func (c *cluster) expect(all []*job) {
 	}
 }
 
-// alone runs a job in one process, with a file in a directory.
+// alone runs a job in one process, with a graph file in a directory.
 func (c *cluster) alone(j *job, dir string) []byte {
 	args := append([]string(nil), j.args...)
 	for i, a := range args {
@@ -103,7 +102,7 @@ func (c *cluster) alone(j *job, dir string) []byte {
 	return out
 }
 
-// causes are what may be said of a job that failed, each with its name: anything else is a finding.
+// causes are the allowed errors of failed jobs, with names. Any other error is a finding.
 var causes = []struct {
 	name string
 	is   *regexp.Regexp
@@ -125,17 +124,17 @@ var causes = []struct {
 	{"cancelled", regexp.MustCompile(`was cancelled`)},
 }
 
-// graphGone begins the names of causes that the catalog's graph is not there.
+// graphGone begins the names of errors about a missing graph of the catalog.
 const graphGone = "graph lost"
 
-// load puts the graph into the catalog, in the place of one that is lost.
+// load loads the graph into the catalog, in place of a lost one.
 func (c *cluster) load() (said string, err error) {
 	_, _, _ = c.client(30*time.Second, "graphs", "drop", "g") // there may be none
 	_, said, err = c.client(jobTime, "graphs", "load", "g", "--graph", ofCatalog)
 	return said, err
 }
 
-// cause names what a client said last; it is empty for what has no name.
+// cause returns the name of a client's last error, or "".
 func cause(said string) string {
 	line := last(said, 1)
 	for _, c := range causes {
@@ -146,8 +145,9 @@ func cause(said string) string {
 	return ""
 }
 
-// client runs a command against the master and returns what it said, and whether it ended with
-// status 0. One that does not end in time hangs: its stacks and those of the cluster are shown.
+// client runs a command against the master. It returns the output, and an error unless the exit
+// status is 0. A command that does not end in time hangs; then its stacks and those of the cluster
+// are shown.
 func (c *cluster) client(within time.Duration, args ...string) (out, said string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -167,15 +167,14 @@ func (c *cluster) client(within time.Duration, args ...string) (out, said string
 
 var errHangs = fmt.Errorf("it has not ended in time")
 
-// outcome is how one job went.
+// outcome is the outcome of a job.
 type outcome struct {
 	job   *job
-	cause string // why it failed; empty for a result that is right
-	bad   string // what must not be
+	cause string // the name of the error; "" if the result is right
+	bad   string // a finding
 }
 
-// do runs a job on the cluster, or cancels it by an interrupt after a while, and looks at what came
-// of it.
+// do runs a job on the cluster, or interrupts it after some time, and checks the outcome.
 func (c *cluster) do(j *job, id int) outcome {
 	file := filepath.Join(c.dir, fmt.Sprintf("result-%d", id))
 	defer os.Remove(file)
@@ -214,7 +213,7 @@ func (c *cluster) do(j *job, id int) outcome {
 	return o
 }
 
-// stream runs jobs one after the other until told to stop.
+// stream runs jobs one after the other until stop is closed.
 func (c *cluster) stream(random *rand.Rand, all []*job, first int, stop <-chan struct{}, done chan<- outcome) {
 	for id := first; ; id += 1000 {
 		select {
@@ -225,10 +224,10 @@ func (c *cluster) stream(random *rand.Rand, all []*job, first int, stop <-chan s
 		o := c.do(all[random.IntN(len(all))], id)
 		done <- o
 		if o.cause != "" {
-			<-time.After(100 * time.Millisecond) // else a fault that lasts fails a hundred jobs
+			<-time.After(100 * time.Millisecond) // otherwise a long fault fails a hundred jobs
 		}
 		if strings.HasPrefix(o.cause, graphGone) {
-			c.load() // others may do so too, or it fails: the next job says so
+			c.load() // others may load it too, or it fails: the next job reports it
 		}
 	}
 }

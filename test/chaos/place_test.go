@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// place is a file system of its own, where the test may mount one, that can be full or read-only.
+// place is a separate file system, if the test may mount one. It can be full or read-only.
 type place struct {
 	t    *testing.T
 	dir  string
-	size int64 // in bytes, unless it is full
-	own  bool  // it is a file system
+	size int64 // in bytes, while it is not full
+	own  bool  // it is a separate file system
 
 	mu         sync.Mutex
 	full, held bool // held: read-only
@@ -34,20 +34,20 @@ func newPlace(t *testing.T, dir string, size int64) *place {
 	return p
 }
 
-// unmount gives the file system up.
+// unmount unmounts the file system.
 func (p *place) unmount() {
 	if p.own {
 		_ = syscall.Unmount(p.dir, syscall.MNT_DETACH)
 	}
 }
 
-// fill leaves no room, and empty makes room again.
+// fill leaves no room. empty makes room again.
 func (p *place) fill()  { p.remount(func() { p.full = true }) }
 func (p *place) empty() { p.remount(func() { p.full = false }) }
 
 func (p *place) protect(on bool) { p.remount(func() { p.held = on }) }
 
-// remount changes what the file system is: one that is full is no larger than what is in it.
+// remount changes the state of the file system. A full one is limited to its content.
 func (p *place) remount(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *place) remount(change func()) {
 		switch {
 		case err == nil, err == syscall.EBUSY && p.held: // a file is being written
 			return
-		case err != syscall.EINVAL || !p.full: // else it has grown meanwhile
+		case err != syscall.EINVAL || !p.full: // otherwise the content has grown
 			p.t.Error(err)
 			return
 		}

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// process is the master or a worker: of one name, one at a time.
+// process is the master or a worker. A restarted process has the same name.
 type process struct {
 	*cluster
 	name string
@@ -28,7 +28,7 @@ type process struct {
 	killed bool // by this test
 }
 
-// text is what a process says.
+// text is a process's output.
 type text struct {
 	mu  sync.Mutex
 	all bytes.Buffer
@@ -46,7 +46,7 @@ func (s *text) String() string {
 	return s.all.String()
 }
 
-// last returns the last lines of a text.
+// last returns the last n lines of a text.
 func last(s string, n int) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
@@ -54,7 +54,7 @@ func last(s string, n int) string {
 
 func (p *process) start() {
 	p.cmd = exec.Command(binary, p.args...)
-	if p.store.own && p != p.master { // with files of its own in the place of those that all see
+	if p.store.own && p != p.master { // with its own files in place of shared ones
 		const own = `mount --bind "$1" "$2" && shift 2 && exec "$@"`
 		args := []string{"-m", "sh", "-c", own, "sh", p.root(p.name), p.shared(), binary}
 		p.cmd = exec.Command("unshare", append(args, p.args...)...)
@@ -68,12 +68,12 @@ func (p *process) start() {
 	}
 	cmd, ended := p.cmd, p.ended
 	go func() {
-		_ = cmd.Wait() // the status is looked at
+		_ = cmd.Wait() // the status is checked elsewhere
 		close(ended)
 	}()
 }
 
-// running reports whether the process has not ended.
+// running reports whether the process is running.
 func (p *process) running() bool {
 	select {
 	case <-p.ended:
@@ -85,14 +85,14 @@ func (p *process) running() bool {
 
 func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) } // it may have ended
 
-// kill ends the process as the kernel does.
+// kill kills the process with SIGKILL.
 func (p *process) kill() {
 	p.killed = true
 	p.signal(syscall.SIGKILL)
 	<-p.ended
 }
 
-// stop asks the process to end, and reports whether it did in time, with status 0.
+// stop asks the process to end. It fails the test unless the process ends in time with status 0.
 func (p *process) stop(t *testing.T, within time.Duration) {
 	p.killed = true
 	p.signal(syscall.SIGTERM)
@@ -109,7 +109,7 @@ func (p *process) stop(t *testing.T, within time.Duration) {
 	}
 }
 
-// stacks makes a process end with its goroutines' stacks, which are shown.
+// stacks ends a process with SIGQUIT and shows its goroutines' stacks.
 func (p *process) stacks() {
 	p.killed = true
 	p.signal(syscall.SIGQUIT)
@@ -124,7 +124,7 @@ func (p *process) stacks() {
 	}
 }
 
-// holdings is what a process has of the machine.
+// holdings are the resources of a process.
 type holdings struct {
 	pid, files, threads int
 	resident            int64 // bytes
@@ -135,7 +135,7 @@ func (h holdings) String() string {
 		h.threads, float64(h.resident)/(1<<20))
 }
 
-// holds asks /proc what the process has.
+// holds reads the resources from /proc.
 func (p *process) holds() (holdings, error) {
 	h := holdings{pid: p.cmd.Process.Pid}
 	dir := fmt.Sprintf("/proc/%d/", h.pid)
@@ -165,7 +165,7 @@ func (p *process) holds() (holdings, error) {
 	return h, nil
 }
 
-// left returns the processes of the binary that there are.
+// left returns the running processes of the binary.
 func left() []string {
 	all, err := filepath.Glob("/proc/[0-9]*/exe")
 	if err != nil {

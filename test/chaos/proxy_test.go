@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// proxy passes TCP connections on to an address, until they are cut or held up.
+// proxy forwards TCP connections to an address, until they are cut or held.
 //
 //	passing --hold--> held: bytes wait, new connections too --release--> passing
 //	   |
@@ -50,7 +50,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// pass passes one connection on until either end closes it.
+// pass forwards one connection until either end closes it.
 func (p *proxy) pass(near net.Conn) {
 	defer p.forget(near)
 	if !p.admit(near) {
@@ -72,7 +72,7 @@ func (p *proxy) pass(near net.Conn) {
 	both.Wait()
 }
 
-// admit takes note of a connection, or resets it.
+// admit registers a connection, or resets it.
 func (p *proxy) admit(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +94,7 @@ func (p *proxy) forget(c net.Conn) {
 	_ = c.Close() // it may be reset already
 }
 
-// copy passes on what comes from one end, and that it has closed.
+// copy forwards data from one end, and its close.
 func (p *proxy) copy(to, from net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -119,14 +119,14 @@ func (p *proxy) copy(to, from net.Conn) {
 	}
 }
 
-// reset closes a connection as a host does that knows nothing of it.
+// reset closes a connection with a reset, as a host that does not know it.
 func reset(c net.Conn) {
 	_ = c.(*net.TCPConn).SetLinger(0)
 	_ = c.Close()
 }
 
-// cut resets all connections, and with refuse those that come until release. It returns how many
-// there were.
+// cut resets all connections, and with refuse also new ones until release. It returns the number of
+// connections.
 func (p *proxy) cut(refuse bool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,10 +134,10 @@ func (p *proxy) cut(refuse bool) int {
 	for c := range p.open {
 		reset(c)
 	}
-	return len(p.open) / 2 // both ends of each
+	return len(p.open) / 2 // two ends each
 }
 
-// hold lets nothing through until release.
+// hold blocks all data until release.
 func (p *proxy) hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,8 +161,8 @@ func (p *proxy) close() {
 	p.all.Wait()
 }
 
-// holdLocal takes the name of the Unix socket by which workers of one host meet, and closes what
-// comes: then they meet by TCP, where a proxy stands.
+// holdLocal takes the name of the Unix socket with which workers of one host connect, and closes
+// its connections. So workers use TCP, through the proxy.
 func holdLocal(t *testing.T, port string) {
 	l, err := net.Listen("unix", "@superstep-mesh-"+port)
 	if err != nil {

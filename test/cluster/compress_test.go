@@ -13,10 +13,9 @@ import (
 	"github.com/superstep-go/superstep/test/hosts"
 )
 
-// TestCompressionOnASlowLink runs one job, whose messages are labels that are alike, on two
-// clusters one of whose workers hangs on a slow wire: where frames may be compressed fewer bytes
-// cross it, in less time, and the result is the same. Of three runs the fastest counts: other work
-// on the machine only adds to a time.
+// TestCompressionOnASlowLink runs one job with compressible messages on two clusters. In each, one
+// worker is on a slow wire. With compression fewer bytes cross it in less time, and the result is
+// the same. The fastest of three runs counts, because the machine's other work only adds time.
 func TestCompressionOnASlowLink(t *testing.T) {
 	type run struct {
 		bytes   int64
@@ -34,7 +33,7 @@ func TestCompressionOnASlowLink(t *testing.T) {
 				"--quiet"); err != nil {
 				t.Fatal(err)
 			}
-			// the graph is there: messages and the result come
+			// the graph is loaded: only messages and the result follow
 			before := c.net.Host(workers).Carried()
 			least := math.Inf(1)
 			for range 3 {

@@ -15,10 +15,10 @@ import (
 	"github.com/superstep-go/superstep/test/hosts"
 )
 
-// TestAutoOnLinksWithDelay: between workers 1 ms apart, each way, what the model chooses takes at
-// most a tenth longer than the best of the deliveries that never change, and a superstep's own
-// time, since on a busy machine medians of a few runs differ by as much. The aim is 5 %;
-// lab/results.md has the figures. SUPERSTEP_ROUNDS and SUPERSTEP_SCALE make it larger.
+// TestAutoOnLinksWithDelay: between workers with a delay of 1 ms each way, the model's choices take
+// at most a tenth longer than the best fixed delivery, plus the time of a superstep, because
+// medians of a few runs vary that much on a busy machine. The aim is 5 %; lab/results.md has the
+// measurements. SUPERSTEP_ROUNDS and SUPERSTEP_SCALE make the test larger.
 func TestAutoOnLinksWithDelay(t *testing.T) {
 	rounds, scale := number("SUPERSTEP_ROUNDS", 3), number("SUPERSTEP_SCALE", 14)
 	half := hosts.Wire{Delay: time.Millisecond / 2}
@@ -35,7 +35,7 @@ func TestAutoOnLinksWithDelay(t *testing.T) {
 		{"wcc"},
 		{"sssp", "-p", "source=1"},
 	} {
-		for try := 1; ; try++ { // other work on the machine may slow one delivery alone
+		for try := 1; ; try++ { // the machine's other work may slow down one delivery
 			times, supersteps := make([][]float64, len(deliveries)), 1
 			for round := range rounds + 1 {
 				for i := range deliveries {
@@ -43,12 +43,12 @@ func TestAutoOnLinksWithDelay(t *testing.T) {
 					var seconds float64
 					seconds, supersteps = c.clocked(append(slices.Clone(program), "--delivery",
 						deliveries[at])...)
-					if round > 0 { // the first pays for what is kept with the graph
+					if round > 0 { // the first run pays for data that is kept with the graph
 						times[at] = append(times[at], seconds)
 					}
 				}
 			}
-			var medians, quick []float64 // other work on the machine only adds to a time
+			var medians, quick []float64 // the machine's other work only adds time
 			var text strings.Builder
 			for _, each := range times {
 				slices.Sort(each)
@@ -72,7 +72,7 @@ func TestAutoOnLinksWithDelay(t *testing.T) {
 	}
 }
 
-// clocked runs a program on the loaded graph, and returns the seconds of the run and its
+// clocked runs a program on the loaded graph. It returns the seconds of the run and the number of
 // supersteps.
 func (c *cluster) clocked(args ...string) (float64, int) {
 	c.Helper()
@@ -92,7 +92,7 @@ func (c *cluster) clocked(args ...string) (float64, int) {
 	return r.Seconds, r.Supersteps
 }
 
-// number reads an environment variable.
+// number reads an integer from an environment variable.
 func number(name string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
 		return n

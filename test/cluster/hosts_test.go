@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package cluster_test runs the binary on hosts of its own: a master and four workers, each with
-// its own address.
+// Package cluster_test runs the binary on separate hosts: a master and four workers, each with its
+// own address. Hosts are network namespaces (package hosts).
 package cluster_test
 
 import (
@@ -23,14 +23,14 @@ import (
 const (
 	workers = 4
 	port    = ":7700"
-	// patience bounds every wait: machines are slow. A failure must be known within bound.
+	// patience limits every wait, as machines may be slow. A failure must be detected within bound.
 	patience = 2 * time.Minute
 	bound    = 30 * time.Second
 )
 
 func TestMain(m *testing.M) { scripts.Main(m, nil) }
 
-// binary is superstep, as which the test binary runs. An absolute path is what ip wants.
+// binary is the path of superstep, which is this test binary. ip needs an absolute path.
 var binary = sync.OnceValue(func() string {
 	path, err := exec.LookPath("superstep")
 	if err != nil {
@@ -39,18 +39,18 @@ var binary = sync.OnceValue(func() string {
 	return path
 })
 
-// cluster is a master on host 0 and a worker on each of the others.
+// cluster is a master on host 0 and a worker on each other host.
 type cluster struct {
 	*testing.T
 	net    *hosts.Network
-	master string // where it answers
-	token  string // the file
+	master string // its address
+	token  string // file of the token
 	dir    string
 	calls  *scripts.Server // on host 0
 }
 
-// start starts a cluster of n workers; wires says which hosts hang on one, and flags are the
-// workers'.
+// start starts a cluster of n workers. wires has the hosts that are on a wire. flags are flags of
+// the workers.
 func start(t *testing.T, n int, wires map[int]hosts.Wire, flags ...string) *cluster {
 	t.Helper()
 	c := &cluster{T: t, net: hosts.New(t, n+1, wires), dir: t.TempDir()}
@@ -64,7 +64,7 @@ func start(t *testing.T, n int, wires map[int]hosts.Wire, flags ...string) *clus
 	c.calls, err = scripts.Serve(c.net.Host(0).Command(binary()))
 	scripts.Must(t, err)
 	t.Cleanup(c.calls.Stop)
-	// what is looked at is how a job fails
+	// the tests check how a job fails, so it is not retried
 	c.daemon(0, "master", "--listen", c.master, "--retries", "0")
 	for i := range n {
 		c.worker(i+1, flags...)
@@ -82,7 +82,7 @@ func (c *cluster) worker(host int, flags ...string) {
 
 func name(host int) string { return fmt.Sprintf("w%d", host) }
 
-// daemon starts a program that runs until the test ends. What it writes is shown if the test fails.
+// daemon starts a program that runs until the test ends. Its output is shown if the test fails.
 func (c *cluster) daemon(host int, args ...string) *exec.Cmd {
 	c.Helper()
 	cmd := c.net.Host(host).Command(binary(),
@@ -109,8 +109,8 @@ func (c *cluster) daemon(host int, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// client runs a command on the master's host, in a process that is there for that, and returns what
-// it wrote.
+// client runs a command on the master's host, in a server process for calls, and returns its
+// output.
 func (c *cluster) client(args ...string) (out string, err error) {
 	late := time.AfterFunc(patience, func() { _ = c.calls.Process.Kill() })
 	defer late.Stop()
@@ -121,10 +121,10 @@ func (c *cluster) client(args ...string) (out string, err error) {
 	return string(a.Stdout), err
 }
 
-// access are the flags by which a command reaches the master.
+// access returns the flags with which a command reaches the master.
 func (c *cluster) access() []string { return []string{"--master", c.master, "--token-file", c.token} }
 
-// await waits until the cluster's status is as wanted.
+// await waits until the cluster's status satisfies is.
 func (c *cluster) await(what string, is func(status string) bool) {
 	c.Helper()
 	var status string
@@ -136,10 +136,10 @@ func (c *cluster) await(what string, is func(status string) bool) {
 	c.Fatalf("waited %v for %s; the status is\n%s", patience, what, status)
 }
 
-// job is a program whose result does not depend on how it was run.
+// job is a program whose result does not depend on how it is executed.
 var job = []string{"run", "bfs", "--graph", "kronecker:scale=12", "-p", "source=3", "-p", "output=level"}
 
-// expected is what one process makes of it.
+// expected returns its result in one process.
 var expected = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command(binary(), append(job, "--output", "-", "--quiet")...).Output()
 	return string(out), err
@@ -162,11 +162,10 @@ func (c *cluster) succeed() {
 	}
 }
 
-// long is a program that runs until something ends it.
+// long is a program that runs until it is stopped.
 var long = []string{"run", "pagerank", "--graph", "kronecker:scale=10", "-p", "iterations=100000000", "--quiet"}
 
-// failing starts the long job, does something to the cluster while it runs, and returns what the
-// job ended with.
+// failing starts the long job, calls do while it runs, and returns the job's error.
 func (c *cluster) failing(do func()) (after time.Duration, text string) {
 	c.Helper()
 	type end struct {
@@ -202,8 +201,8 @@ func TestASlowAndLossyLink(t *testing.T) {
 	c.succeed()
 }
 
-// TestLostHosts: a job fails that runs on a host whose link is cut, and says so; the next ones run
-// on the others, and on all when it is back. Then another host vanishes.
+// TestLostHosts cuts the link of a host during a job. The job fails with that reason. The next jobs
+// run on the other hosts, and on all hosts after the link is restored. Then another host vanishes.
 func TestLostHosts(t *testing.T) {
 	c := start(t, workers, nil)
 	c.succeed()
@@ -220,7 +219,7 @@ func TestLostHosts(t *testing.T) {
 	c.succeed()
 }
 
-// loses loses a host while a job runs.
+// loses loses a host during a job.
 func (c *cluster) loses(host int, how func()) {
 	c.Helper()
 	after, text := c.failing(how)
@@ -232,7 +231,7 @@ func (c *cluster) loses(host int, how func()) {
 	c.registered(workers - 1)
 }
 
-// registered waits for so many workers.
+// registered waits for n registered workers.
 func (c *cluster) registered(n int) {
 	c.Helper()
 	c.await(fmt.Sprintf("%d workers", n), func(status string) bool { return strings.Count(status, " registered ") == n })

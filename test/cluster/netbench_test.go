@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/test/hosts"
 )
 
-// measure runs a netbench on the cluster.
+// measure runs netbench on the cluster.
 func (c *cluster) measure(args ...string) *netbench.Report {
 	c.Helper()
 	file := filepath.Join(c.dir, "netbench.json")
@@ -33,11 +33,12 @@ func (c *cluster) measure(args ...string) *netbench.Report {
 	return r
 }
 
-// TestALinkWithDelayIsFilled: on a link of 1 ms delay each way messages of 1 MB get at least 80 %
-// of what the link gives, by its rate and beside a TCP connection that carries nothing else. Of the
-// repetitions the fastest count: the wire is a program, which others on the machine hold up.
+// TestALinkWithDelayIsFilled: on a link with a delay of 1 ms each way, messages of 1 MB reach at
+// least 80 % of the link's rate, and of the rate of a bare TCP connection. The fastest repetitions
+// count, because the wire is a program that the machine's other work delays.
 func TestALinkWithDelayIsFilled(t *testing.T) {
-	const rate = 16 << 20 // bytes per second; at a few times of it the wire wants the whole machine
+	// bytes per second; at a higher rate the wire would need the whole machine
+	const rate = 16 << 20
 	c := start(t, 2, map[int]hosts.Wire{2: {Delay: time.Millisecond, Rate: rate}})
 	r := c.measure("--collectives", "stream", "--sizes", "1MiB", "--repetitions", "3")
 	if len(r.Points) != 2 {

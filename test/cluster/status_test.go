@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/test/hosts"
 )
 
-// TestStatusShowsTheNetwork: after a job on a link of known delay and rate status says about these,
-// as measured when the graph was loaded and as the job's own messages took.
+// TestStatusShowsTheNetwork: after a job on a link with known delay and rate, status shows both, as
+// measured when the graph was loaded and from the job's own messages.
 func TestStatusShowsTheNetwork(t *testing.T) {
 	const rate = 16 << 20 // bytes a second
 	c := start(t, 2, map[int]hosts.Wire{2: {Delay: 2 * time.Millisecond, Rate: rate}})

@@ -22,7 +22,7 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// ran is a run as its command has told of it: the lines of its last attempt, and all lines.
+// ran is a run as its command reports it: the trace lines of its last attempt, and all lines.
 type ran struct {
 	name       string
 	last, all  []record.Superstep
@@ -30,12 +30,12 @@ type ran struct {
 	has        map[string]json.RawMessage
 	fromReport figures
 	fromJSON   figures
-	before     figures // the checkpoint that it goes on from
+	before     figures // the checkpoint from which it resumed
 }
 
 var reported = regexp.MustCompile(`after ([0-9,]+) supersteps?, ([0-9,]+) messages?, ([0-9,]+) values? and`)
 
-// read reads what a command has left in a directory.
+// read reads the output files of a command in a directory.
 func read(t *testing.T, dir, report string) *ran {
 	t.Helper()
 	r := &ran{report: report, before: figures{}}
@@ -83,7 +83,7 @@ func read(t *testing.T, dir, report string) *ran {
 	return r
 }
 
-// times compares the seconds of each superstep in the report with those of the trace.
+// times compares the seconds of each superstep in the report with those in the trace.
 func (r *ran) times(t *testing.T) {
 	t.Helper()
 	var times []float64
@@ -108,7 +108,7 @@ func (r *ran) times(t *testing.T) {
 	}
 }
 
-// whole is what the run came to from its beginning, by the trace.
+// whole returns the totals of the run from its beginning, according to the trace.
 func (r *ran) whole() figures {
 	f := told(r.last)
 	sum := figures{}
@@ -118,14 +118,14 @@ func (r *ran) whole() figures {
 	return sum
 }
 
-// TestAllTellTheSame runs jobs of six kinds and compares what the report, --json, the trace, the
-// API of the page, the metrics and the spans say of them.
+// TestAllTellTheSame runs jobs of six kinds. It compares their numbers in the report, --json, the
+// trace, the page's API, the metrics and the spans.
 func TestAllTellTheSame(t *testing.T) {
 	spans := newCollector(t)
 	const graph = "kronecker:scale=12"
 	search := []string{"run", "bfs", "-g", graph, "-p", "source=1", "--workers", "2"}
 
-	// One process, with a page.
+	// One process with a page.
 	dir := t.TempDir()
 	local := exec.Command("superstep", append(search, "--trace", "t.jsonl", "--json", "r.json",
 		"--http", "127.0.0.1:0", "--http-linger")...)
@@ -141,7 +141,7 @@ func TestAllTellTheSame(t *testing.T) {
 	whole, steps, rows, totals := page.api("1")
 	counted := metrics(page)
 	scripts.Must(t, local.Process.Signal(syscall.SIGINT))
-	_ = local.Wait() // its status is looked at elsewhere
+	_ = local.Wait() // its status is checked elsewhere
 	r := read(t, dir, out.String())
 	r.times(t)
 	agree(t, "a run in one process", map[string]figures{
@@ -183,7 +183,7 @@ func TestAllTellTheSame(t *testing.T) {
 		all := id.FindAllSubmatch(out, -1)
 		return string(all[len(all)-1][1])
 	}
-	jobs := map[string]map[string]figures{} // what was said of each, to be compared with its spans
+	jobs := map[string]map[string]figures{} // the numbers of each job, to compare with its spans
 	run := func(what string, counting []site, while func(), args ...string) (*ran, string) {
 		t.Helper()
 		before, dir := metrics(counting...), t.TempDir()
@@ -252,7 +252,7 @@ func TestAllTellTheSame(t *testing.T) {
 		t.Errorf("the page lacks searches: %v", slices.Collect(maps.Keys(searches)))
 	}
 
-	// One that loses a worker, whose metrics are gone then.
+	// A job that loses a worker, whose metrics are lost, too.
 	scripts.Must(t, os.WriteFile(held, nil, 0o600))
 	checkpoints := func() []string {
 		names, err := filepath.Glob(filepath.Join(kept, "*", "checkpoint-*"))
@@ -274,7 +274,7 @@ func TestAllTellTheSame(t *testing.T) {
 		t.Errorf("it began at superstep %v, with %d lines of %d", r.before["supersteps"],
 			len(r.last), len(r.all))
 	}
-	scripts.Must(t, c.Signal("master", syscall.SIGTERM)) // which sends the last spans
+	scripts.Must(t, c.Signal("master", syscall.SIGTERM)) // sends the last spans
 	for job, of := range jobs {
 		of["spans"] = spans.of(t, job)
 		agree(t, "all attempts", of)

@@ -24,12 +24,13 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// figures are what somebody says of a run, by name. Each source has its own part of them.
+// figures are the numbers of a run from one source, by name. Each source has some of them.
 type figures map[string]float64
 
 func (f figures) add(name string, x float64) { f[name] += x }
 
-// count adds a superstep by its delivery. The last one of a run, in which no vertex ran, is none.
+// count adds a superstep to the numbers of its delivery. A run's last superstep without active
+// vertices does not count.
 func (f figures) count(delivery string, active, seconds float64) {
 	if active > 0 {
 		f.add("supersteps", 1)
@@ -38,7 +39,7 @@ func (f figures) count(delivery string, active, seconds float64) {
 	}
 }
 
-// agree compares the figures of several sources. Counts are the same; times are, within rounding.
+// agree compares the numbers of several sources. Counts must be equal, times up to rounding.
 func agree(t *testing.T, of string, told map[string]figures) {
 	t.Helper()
 	names := map[string]bool{}
@@ -71,8 +72,8 @@ func agree(t *testing.T, of string, told map[string]figures) {
 	}
 }
 
-// begun is the line of a trace that begins a run: what that had come to before the checkpoint that
-// it goes on from.
+// begun is the trace line that begins a run. Before has the totals before the checkpoint from which
+// it resumes.
 type begun struct {
 	Job    string
 	Before struct {
@@ -82,7 +83,7 @@ type begun struct {
 	}
 }
 
-// told adds what the lines of a trace say.
+// told adds up the lines of a trace.
 func told(lines []record.Superstep) figures {
 	f := figures{"push": 0, "pull": 0}
 	for _, l := range lines {
@@ -102,7 +103,7 @@ func told(lines []record.Superstep) figures {
 	return f
 }
 
-// site asks the page of a process.
+// site requests pages of a process.
 type site struct {
 	t           *testing.T
 	base, token string
@@ -131,8 +132,8 @@ func (s site) json(path string, to any) {
 
 var sample = regexp.MustCompile(`(?m)^superstep_(\w+)(?:\{(.*?)\})? (\S+)$`)
 
-// metrics are the sums of what processes have counted: of a master or a run, and of those that have
-// partitions.
+// metrics returns the sums of the metrics of several processes: of a master or a run, and of the
+// processes with partitions.
 func metrics(all ...site) figures {
 	f := figures{}
 	for _, s := range all {
@@ -174,7 +175,7 @@ func (f figures) since(before figures) figures {
 	return f
 }
 
-// api has what the page says of a job in all, superstep by superstep, and partition by partition.
+// api returns a job's numbers in the page's API: in total, per superstep, and per partition.
 func (s site) api(job string) (whole, steps, rows, totals figures) {
 	s.t.Helper()
 	var j struct {
@@ -237,7 +238,7 @@ func (s site) api(job string) (whole, steps, rows, totals figures) {
 	return whole, steps, rows, totals
 }
 
-// collector takes spans.
+// collector receives spans.
 type collector struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -272,7 +273,7 @@ func cmpErr(err error, next func() error) error {
 	return next()
 }
 
-// of has the figures of a job's spans, of all of its attempts. Supersteps follow each other.
+// of returns the numbers in a job's spans, over all its attempts. Supersteps must be consecutive.
 func (c *collector) of(t *testing.T, job string) figures {
 	c.mu.Lock()
 	defer c.mu.Unlock()

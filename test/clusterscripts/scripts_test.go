@@ -1,4 +1,5 @@
-// Package clusterscripts runs the command line against masters and workers that are processes.
+// Package clusterscripts runs the command line against masters and workers in separate processes.
+// The scripts are in testdata/cluster.
 package clusterscripts
 
 import (
@@ -9,5 +10,4 @@ import (
 
 func TestMain(m *testing.M) { scripts.Main(m, nil) }
 
-// TestClusterScripts runs them all.
 func TestClusterScripts(t *testing.T) { scripts.Run(t, "../..", "testdata/cluster") }

@@ -26,8 +26,8 @@ func project(t *testing.T) *types.Project {
 	return p
 }
 
-// TestCompose loads the compose file as docker compose does, with its schema, and looks at what it
-// starts.
+// TestCompose loads the compose file with its schema, as docker compose does, and checks the
+// services in it.
 func TestCompose(t *testing.T) {
 	p := project(t)
 	names := p.ServiceNames()
@@ -89,7 +89,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// TestSecrets makes the secrets that the compose file names.
+// TestSecrets creates the secrets that the compose file names.
 func TestSecrets(t *testing.T) {
 	dir := t.TempDir()
 	script := read(t, deployed+"/compose/secrets.sh")
@@ -112,8 +112,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestLocal runs the topology of the compose file as processes of this host, and has Prometheus
-// look at all of them.
+// TestLocal runs the services of the compose file as processes of this host. Prometheus scrapes all
+// of them.
 func TestLocal(t *testing.T) {
 	needs(t, "prometheus", "prometheus")
 	needs(t, "curl", "curl")

@@ -13,12 +13,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// series are names of metrics with the labels they have, each with one value.
+// series maps metric names to labels, and labels to their values.
 type series map[string]map[string]map[string]bool
 
 var sampleLine = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? \S+$`)
 
-// add takes a page of metrics in, with the labels that Prometheus adds to it.
+// add adds a page of metrics, with the labels that Prometheus adds.
 func (s series) add(t testing.TB, text string, target map[string]string) {
 	t.Helper()
 	lines := bufio.NewScanner(strings.NewReader(text))
@@ -54,8 +54,8 @@ func (s series) label(name, label, value string) {
 	s[name][label][value] = true
 }
 
-// exported is what a master, a worker and a run here export after some work, with the labels
-// Prometheus adds.
+// exported returns the metrics of a master, a worker and a local run after some work, with the
+// labels that Prometheus adds.
 func exported(t *testing.T) series {
 	t.Helper()
 	c := startCluster(t, 1)
@@ -80,7 +80,7 @@ func exported(t *testing.T) series {
 	return all
 }
 
-// rule is one of Prometheus's.
+// rule is a rule of Prometheus.
 type rule struct {
 	Record, Alert, Expr, For string
 	Labels, Annotations      map[string]string
@@ -100,7 +100,7 @@ func rules(t testing.TB, name string) ruleFile {
 	return f
 }
 
-// addRecorded adds what recording rules make.
+// addRecorded adds the results of recording rules.
 func (s series) addRecorded(t *testing.T) {
 	t.Helper()
 	for _, g := range rules(t, "recording.yml").Groups {
@@ -108,7 +108,7 @@ func (s series) addRecorded(t *testing.T) {
 			s.check(t, r.Record, r.Expr)
 			s[r.Record] = map[string]map[string]bool{}
 			for _, l := range resultLabels(t, r.Expr) {
-				s[r.Record][l] = nil // of any value
+				s[r.Record][l] = nil // any value
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func (s series) addRecorded(t *testing.T) {
 
 var promql = parser.NewParser(parser.Options{})
 
-// check fails for metrics, labels and values in an expression that nobody exports.
+// check fails for metrics, labels and values in an expression that no process exports.
 func (s series) check(t *testing.T, where, expression string) {
 	t.Helper()
 	e, err := promql.ParseExpr(expression)
@@ -166,7 +166,7 @@ func (s series) matcher(t *testing.T, where, name string, m *labels.Matcher) {
 		return
 	}
 	if values == nil || strings.HasPrefix(m.Value, "$") {
-		return // any, or a variable of the dashboard
+		return // any value, or a variable of the dashboard
 	}
 	some := false
 	for v := range values {
@@ -177,7 +177,8 @@ func (s series) matcher(t *testing.T, where, name string, m *labels.Matcher) {
 	}
 }
 
-// resultLabels are those that an expression's result has by its outermost aggregation.
+// resultLabels returns the labels of an expression's result, according to its outermost
+// aggregation.
 func resultLabels(t *testing.T, expression string) []string {
 	t.Helper()
 	e, err := promql.ParseExpr(expression)
@@ -192,7 +193,8 @@ func resultLabels(t *testing.T, expression string) []string {
 	return found
 }
 
-// TestRulesAskForWhatThereIs holds rules to what the programs export, and alerts to their pages.
+// TestRulesAskForWhatThereIs compares rules with the exported metrics, and alerts with their pages
+// in the manual.
 func TestRulesAskForWhatThereIs(t *testing.T) {
 	all := exported(t)
 	all.addRecorded(t)

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// dashboard is what is looked at of Grafana's form.
+// dashboard has the checked fields of Grafana's format.
 type dashboard struct {
 	UID           string
 	Title         string
@@ -42,8 +42,7 @@ type panel struct {
 
 var panelTypes = []string{"row", "timeseries", "stat", "bargauge", "table"}
 
-// TestDashboards holds the dashboards to what the programs export, and to saying what bad looks
-// like.
+// TestDashboards: dashboards use only exported metrics, and describe bad values.
 func TestDashboards(t *testing.T) {
 	all := exported(t)
 	all.addRecorded(t)
@@ -131,8 +130,8 @@ func checkPanel(t *testing.T, all series, where string, p *panel, variables map[
 	}
 }
 
-// hasLabel reports whether the result of an expression can have a label: by its aggregation or,
-// without one, its metric.
+// hasLabel reports whether an expression's result can have a label, according to its aggregation or
+// its metric.
 func hasLabel(t *testing.T, all series, expression, label string) bool {
 	t.Helper()
 	if by := resultLabels(t, expression); by != nil {
@@ -148,7 +147,8 @@ func hasLabel(t *testing.T, all series, expression, label string) bool {
 	return false
 }
 
-// TestProvisioning holds Grafana's start to what the dashboards and the compose file name.
+// TestProvisioning compares Grafana's provisioning with the names in the dashboards and the compose
+// file.
 func TestProvisioning(t *testing.T) {
 	var sources struct {
 		APIVersion  int `json:"apiVersion"`

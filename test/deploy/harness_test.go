@@ -1,7 +1,6 @@
-// Package deploy checks what is in deploy/ against what it is for: Prometheus's rules and Grafana's
-// dashboards against what the programs export, the compose file, the Kubernetes manifests, the
-// systemd units and the Containerfile against the schemas of those who read them and the flags of
-// the programs they start.
+// Package deploy checks the files in deploy/. Prometheus' rules and Grafana's dashboards must match
+// the exported metrics. The compose file, the Kubernetes manifests, the systemd units and the
+// Containerfile must match their schemas, and the flags of superstep. Start with harness_test.go.
 package deploy
 
 import (
@@ -23,7 +22,7 @@ import (
 	"time"
 )
 
-// root is the main module's, and deployed what is checked.
+// root is the main module's directory. deployed has the files to check.
 const (
 	root     = "../.."
 	deployed = root + "/deploy"
@@ -43,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// needs skips a test whose tool is missing, or fails it where CI has promised the tool.
+// needs skips a test whose tool is missing. It fails the test if CI requires the tool.
 func needs(t testing.TB, tool, pkg string) string {
 	t.Helper()
 	path, err := exec.LookPath(tool)
@@ -58,7 +57,7 @@ func needs(t testing.TB, tool, pkg string) string {
 	return ""
 }
 
-// binary is superstep, built as the image builds it.
+// binary is superstep, built as in the image.
 var binary = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(work, "superstep")
 	args, err := buildCommand()
@@ -121,7 +120,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// launch starts a program, and ends it with the test as what runs services does.
+// launch starts a program. At the end of the test it stops the program as a service manager does.
 func launch(t testing.TB, change func(*exec.Cmd), name string, args ...string) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command(name, args...), t: t, ended: make(chan struct{})}
@@ -159,7 +158,7 @@ type cluster struct {
 	t       testing.TB
 	master  string
 	secrets []string // flags
-	token   string   // file
+	token   string   // file name
 }
 
 func startCluster(t testing.TB, workers int) *cluster {
@@ -196,7 +195,7 @@ func startCluster(t testing.TB, workers int) *cluster {
 	return c
 }
 
-// run runs a job and returns what it says.
+// run runs a job and returns its output.
 func (c *cluster) run(args ...string) string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -210,7 +209,7 @@ func (c *cluster) run(args ...string) string {
 	return string(out)
 }
 
-// startRun starts a run here that stays to be looked at, and returns where.
+// startRun starts a local run that keeps serving its page. It returns its address.
 func startRun(t testing.TB) string {
 	t.Helper()
 	at, token := freePort(t), filepath.Join(t.TempDir(), "token")
@@ -226,7 +225,7 @@ func startRun(t testing.TB) string {
 	return at
 }
 
-// page gets a page, with the token for metrics.
+// page requests a page with the token for metrics.
 func page(t testing.TB, url string) (int, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -244,7 +243,7 @@ func page(t testing.TB, url string) (int, string) {
 	return a.StatusCode, string(text)
 }
 
-// until waits for something to be so.
+// until waits until a condition holds.
 func until(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -268,7 +267,7 @@ func freePort(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// flagsOf are the flags that a command has.
+// flagsOf returns the flags of a command.
 func flagsOf(t testing.TB, command string) map[string]bool {
 	t.Helper()
 	out, err := exec.Command(superstep(t), command, "--help-all").Output()
@@ -281,7 +280,7 @@ func flagsOf(t testing.TB, command string) map[string]bool {
 	return all
 }
 
-// checkArguments fails for a command or a flag that superstep does not have.
+// checkArguments fails for a command or flag that superstep does not have.
 func checkArguments(t testing.TB, where string, args []string) {
 	t.Helper()
 	if len(args) == 0 {
@@ -295,7 +294,7 @@ func checkArguments(t testing.TB, where string, args []string) {
 	for _, a := range args[1:] {
 		name, ok := strings.CutPrefix(a, "--")
 		if !ok {
-			continue // a value
+			continue // the value of a flag
 		}
 		name, _, _ = strings.Cut(name, "=")
 		if !known[name] {

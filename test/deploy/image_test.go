@@ -17,7 +17,7 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// containerfile is its stages, as the builders of images read them.
+// containerfile returns the stages of the Containerfile, parsed as image builders do.
 func containerfile() ([]instructions.Stage, error) {
 	text, err := os.ReadFile(deployed + "/Containerfile")
 	if err != nil {
@@ -31,7 +31,7 @@ func containerfile() ([]instructions.Stage, error) {
 	return stages, err
 }
 
-// buildCommand is the go command that the Containerfile builds with, without what follows -o.
+// buildCommand returns the go command in the Containerfile, without the argument of -o.
 func buildCommand() ([]string, error) {
 	stages, err := containerfile()
 	if err != nil {
@@ -52,8 +52,8 @@ func buildCommand() ([]string, error) {
 	return nil, errors.New("the Containerfile does not build superstep without cgo")
 }
 
-// TestNoSecretsInTheContext: what the composition makes and git ignores is not sent to who builds
-// the image.
+// TestNoSecretsInTheContext: files that the compose setup creates and git ignores are not in the
+// build context of the image.
 func TestNoSecretsInTheContext(t *testing.T) {
 	made, err := os.ReadFile(deployed + "/compose/.gitignore")
 	must(t, err)
@@ -67,7 +67,7 @@ func TestNoSecretsInTheContext(t *testing.T) {
 	}
 }
 
-// TestContainerfile: the image is from scratch, and nobody runs in it.
+// TestContainerfile: the image is from scratch and does not run as root.
 func TestContainerfile(t *testing.T) {
 	stages, err := containerfile()
 	must(t, err)
@@ -104,7 +104,7 @@ func TestContainerfile(t *testing.T) {
 	}
 }
 
-// TestStatic: the binary needs no library, and no loader of libraries.
+// TestStatic: the binary is statically linked.
 func TestStatic(t *testing.T) {
 	f, err := elf.Open(superstep(t))
 	must(t, err)
@@ -119,7 +119,8 @@ func TestStatic(t *testing.T) {
 	t.Logf("%d bytes", info.Size())
 }
 
-// TestImageRuns starts a master and a worker where there is only what the image has, as its user.
+// TestImageRuns starts a master and a worker in a root directory with only the image's files, as
+// the image's user.
 func TestImageRuns(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can change its root directory")
@@ -158,7 +159,7 @@ func TestImageRuns(t *testing.T) {
 		return ask("run", "bfs", "--master", at, "--graph", "star:vertices=10", "-p",
 			"source=0") == nil
 	})
-	// Nothing but /data and /tmp can be written to.
+	// Only /data and /tmp are writable.
 	if err := ask("generate", "star:vertices=10", "--output", "/star.el"); err == nil {
 		t.Error("the image's root can be written to")
 	}

@@ -27,8 +27,8 @@ import (
 
 var update = flag.Bool("update", false, "write deploy/kubernetes/monitoring/rules.yaml")
 
-// manifests builds a folder as kubectl apply --kustomize does, and decodes what comes out strictly:
-// a field that Kubernetes does not know is an error.
+// manifests builds a folder as kubectl apply --kustomize does, and decodes the result strictly: an
+// unknown field is an error.
 func manifests(t *testing.T, folder string) []runtime.Object {
 	t.Helper()
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(),
@@ -62,7 +62,7 @@ func of[T runtime.Object](all []runtime.Object) []T {
 	return some
 }
 
-// TestStrictness: what the decoder is for.
+// TestStrictness: the decoder refuses unknown fields.
 func TestStrictness(t *testing.T) {
 	scheme := runtime.NewScheme()
 	must(t, core.AddToScheme(scheme))
@@ -102,8 +102,7 @@ func selects(t *testing.T, s *v1.LabelSelector, of map[string]string) bool {
 	return selector.Matches(labels.Set(of))
 }
 
-// checkSet looks at a set's one container: its flags, its ports and probes, what it may do and what
-// it gets.
+// checkSet checks the container of a set: its flags, ports, probes, permissions and resources.
 func checkSet(t *testing.T, s *apps.StatefulSet, all []runtime.Object) {
 	t.Helper()
 	pod := s.Spec.Template.Spec
@@ -173,7 +172,7 @@ func checkSet(t *testing.T, s *apps.StatefulSet, all []runtime.Object) {
 	checkService(t, s, ports, of[*core.Service](all))
 }
 
-// checkService finds the set's service and whether it leads to its pods.
+// checkService checks that the set has a service that leads to its pods.
 func checkService(t *testing.T, s *apps.StatefulSet, ports map[string]int32, services []*core.Service) {
 	t.Helper()
 	i := slices.IndexFunc(services, func(v *core.Service) bool { return v.Name == s.Spec.ServiceName })
@@ -196,7 +195,7 @@ func checkService(t *testing.T, s *apps.StatefulSet, ports map[string]int32, ser
 	}
 }
 
-// checkPolicies: every port of a pod is open to someone, and none to everyone.
+// checkPolicies: every port of a pod is open to some peers, and none to all.
 func checkPolicies(t *testing.T, sets []*apps.StatefulSet, policies []*networking.NetworkPolicy) {
 	t.Helper()
 	for _, s := range sets {
@@ -234,8 +233,8 @@ func checkPolicies(t *testing.T, sets []*apps.StatefulSet, policies []*networkin
 	}
 }
 
-// TestMonitoring: the operator's monitors lead to the services, under the names that rules ask for,
-// and the rules are those of deploy/prometheus.
+// TestMonitoring: the operator's monitors select the services under the names that the rules use.
+// The rules equal those in deploy/prometheus.
 func TestMonitoring(t *testing.T) {
 	var groups struct {
 		Groups []monitoring.RuleGroup `json:"groups"`

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestRules has promtool check the configuration and the rules, and play the rules' own tests.
+// TestRules runs promtool on the configuration and the rules, and runs the rules' own tests.
 func TestRules(t *testing.T) {
 	promtool := needs(t, "promtool", "prometheus")
 	dir := t.TempDir()
@@ -27,8 +27,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// prometheus is a server that scrapes a cluster and a run here, with the configuration that is
-// deployed.
+// prometheus is a server with the deployed configuration. It scrapes a cluster and a local run.
 type prometheus struct {
 	t  *testing.T
 	at string
@@ -61,7 +60,7 @@ func startPrometheus(t *testing.T, c *cluster, run string) *prometheus {
 	return p
 }
 
-// get asks the API; what is not there yet is no error.
+// get calls the API. It returns false while the data do not exist yet.
 func (p *prometheus) get(path string, into any) bool {
 	p.t.Helper()
 	status, text := page(p.t, "http://"+p.at+"/api/v1/"+path)
@@ -73,7 +72,7 @@ func (p *prometheus) get(path string, into any) bool {
 	return true
 }
 
-// sample is a value of a query.
+// sample is a value in the result of a query.
 type sample struct {
 	Metric map[string]string
 	Value  [2]any
@@ -91,8 +90,8 @@ func (p *prometheus) query(expression string) []sample {
 	return data.Result
 }
 
-// TestPrometheus lets a real server scrape a master, two workers and a run here while they work,
-// and asks it.
+// TestPrometheus: a real server scrapes a master, two workers and a local run while they work. The
+// test queries it.
 func TestPrometheus(t *testing.T) {
 	needs(t, "prometheus", "prometheus")
 	c := startCluster(t, 2)

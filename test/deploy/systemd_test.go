@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestUnits has systemd check the units, and starts nothing.
+// TestUnits runs systemd's check of the units, and starts nothing.
 func TestUnits(t *testing.T) {
 	files, err := filepath.Glob(deployed + "/systemd/*.service")
 	must(t, err)

@@ -1,6 +1,6 @@
-// Package hosts gives a test hosts of its own on one machine: network namespaces with an address
-// each, joined by a switch. A host hangs on it by a cable (veth), or by a wire, a program of ours
-// between two TAP devices that is slow, or loses frames.
+// Package hosts simulates hosts on one machine for tests. A host is a network namespace with an
+// address. Hosts are connected by a switch. A host is attached by a cable (veth), or by a wire: a
+// program between two TAP devices that delays or drops frames. Start with hosts_linux.go.
 //
 //	host 0           host 1                   host 2
 //	10.99.0.1        10.99.0.2                10.99.0.3
@@ -22,18 +22,17 @@ import (
 	"github.com/superstep-go/superstep/test/hosts/netns"
 )
 
-// Required is the environment variable that turns the skip of tests that cannot have hosts into a
-// failure.
+// Required is the environment variable that makes tests fail instead of skip if hosts cannot be
+// created.
 const Required = "SUPERSTEP_HOSTS_REQUIRED"
 
-// mtu is that of jumbo frames: a Wire takes frames one by one, on the processors that also do the
-// rest.
+// mtu is that of jumbo frames: a Wire handles each frame on the processors that also run the test.
 const mtu = "9000"
 
-// Network is some hosts and the switch between them.
+// Network is a set of hosts and the switch between them.
 type Network struct {
 	t     testing.TB
-	name  string // what its namespaces' names begin with
+	name  string // prefix of the names of its namespaces
 	hosts []*Host
 }
 
@@ -47,14 +46,15 @@ type Host struct {
 	wire    *netns.Line
 }
 
-// Wire says how a wire is worse than a cable.
+// Wire has the properties of a wire.
 type Wire = netns.Wire
 
-// networks tells those of one process apart.
+// networks numbers the networks of this process.
 var networks atomic.Int32
 
-// New makes n hosts, which are gone with the test. wires says which of them hang on a wire. The
-// test is skipped where namespaces cannot be made, for want of root or of Linux's ip.
+// New makes n hosts, which are removed at the end of the test. wires has the hosts that are
+// attached by a wire. The test is skipped if namespaces cannot be made: without root, or without
+// Linux's ip.
 func New(t testing.TB, n int, wires map[int]Wire) *Network {
 	t.Helper()
 	if err := possible(); err != nil {
@@ -96,7 +96,7 @@ func New(t testing.TB, n int, wires map[int]Wire) *Network {
 	return w
 }
 
-// devices tells TAP devices apart until they are in their namespaces.
+// devices numbers TAP devices until they are in their namespaces.
 var devices atomic.Int32
 
 func (w *Network) unique(kind string) string {
@@ -127,8 +127,8 @@ func (w *Network) ip(args ...string) {
 // Host returns the i-th host.
 func (w *Network) Host(i int) *Host { return w.hosts[i] }
 
-// Carried returns how many bytes the host's wire has carried, both ways, Ethernet's headers
-// included; 0 of a cable.
+// Carried returns the number of bytes that the host's wire has carried in both directions,
+// including Ethernet headers. For a cable it returns 0.
 func (h *Host) Carried() int64 {
 	if h.wire == nil {
 		return 0
@@ -136,27 +136,27 @@ func (h *Host) Carried() int64 {
 	return h.wire.Carried()
 }
 
-// Command is a program that runs on the host. It is killed with the test process, and when the host
-// vanishes.
+// Command returns a command that runs on the host. It is killed with the test process, and when the
+// host vanishes.
 func (h *Host) Command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command("ip", append([]string{"netns", "exec", h.space, name}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
 }
 
-// Cut pulls the host's cable out at the switch: nothing arrives any more, and nobody is told.
+// Cut disconnects the host's cable at the switch. No process is notified.
 func (h *Host) Cut() {
 	h.network.t.Helper()
 	h.network.ip("-n", h.network.name+"-hub", "link", "set", h.port, "nomaster")
 }
 
-// Mend puts it back.
+// Mend connects it again.
 func (h *Host) Mend() {
 	h.network.t.Helper()
 	h.network.ip("-n", h.network.name+"-hub", "link", "set", h.port, "master", "bridge")
 }
 
-// Vanish takes the host away as a power cut does: first the cable, then whatever runs there.
+// Vanish removes the host like a power failure: first the cable, then all its processes.
 func (h *Host) Vanish() {
 	h.network.t.Helper()
 	h.Cut()
@@ -166,7 +166,7 @@ func (h *Host) Vanish() {
 func (h *Host) kill() {
 	out, err := exec.Command("ip", "netns", "pids", h.space).Output()
 	if err != nil {
-		return // it was not made
+		return // it was not created
 	}
 	for _, pid := range strings.Fields(string(out)) {
 		_ = exec.Command("kill", "-9", pid).Run() // it may have ended
@@ -187,7 +187,7 @@ func (w *Network) close() {
 func (w *Network) remove(space string) {
 	var out []byte
 	var err error
-	for range 20 { // what was killed may take a moment to go
+	for range 20 { // killed processes may take a moment to end
 		if out, err = exec.Command("ip", "netns", "del", space).CombinedOutput(); err == nil ||
 			strings.Contains(string(out), "No such file") {
 			return

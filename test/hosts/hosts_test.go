@@ -16,8 +16,8 @@ import (
 	"github.com/superstep-go/superstep/test/hosts"
 )
 
-// role is what this binary does on a host, if it runs there: echo what comes at an address, or
-// measure a round trip and a megabyte.
+// role is what this binary does on a host: echo data at an address, or measure a round trip and a
+// megabyte.
 const role = "SUPERSTEP_HOSTS_ROLE"
 
 func TestMain(m *testing.M) {
@@ -50,10 +50,10 @@ func echo(address string) {
 	}
 }
 
-// How long to wait for a connection.
+// Time limits of a connection.
 const (
-	byALossyWire = 15 * time.Second // what is lost is sent again after 1, 2, 4 and 8 s
-	ofNobody     = 2 * time.Second  // where there is no way
+	byALossyWire = 15 * time.Second // lost frames are sent again after 1, 2, 4 and 8 s
+	ofNobody     = 2 * time.Second  // without a connection
 )
 
 func measure(address string, patience time.Duration) {
@@ -81,7 +81,7 @@ func on(h *hosts.Host, what string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// serve starts an echo on a host.
+// serve starts an echo server on a host.
 func serve(t *testing.T, h *hosts.Host) (address string) {
 	t.Helper()
 	address = h.Addr + ":7000"
@@ -101,7 +101,7 @@ func serve(t *testing.T, h *hosts.Host) (address string) {
 	return address
 }
 
-// from measures from a host: the round trip of a byte and of a megabyte.
+// from measures from a host the round trip of a byte and of a megabyte.
 func from(t *testing.T, h *hosts.Host, address string, patience time.Duration) (small, large time.Duration, reached bool) {
 	t.Helper()
 	out, err := on(h, "measure", address, patience.String()).Output()

@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// tally has aggregators of many kinds. Vertices run in supersteps 0 to their label mod 4;
-// Coordinate may end the run before.
+// tally has aggregators of many kinds. A vertex runs until superstep label mod 4. Coordinate may
+// end the run earlier.
 type tally struct {
 	Until int `param:"until" default:"100"`
 }
@@ -60,7 +60,7 @@ func (p tally) Coordinate(c *pregel.Coordinator) {
 
 func (tally) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	if v.Superstep() == 0 {
-		nobody.Add(v, 1) // in no later superstep
+		nobody.Add(v, 1) // and in no later superstep
 		long.Add(v, strings.Repeat("x", trace.MaxAggregate))
 	}
 	if v.Superstep() == int(v.Label()%4) {
@@ -76,8 +76,8 @@ func (tally) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	long.Add(v, "y")
 }
 
-// TestFinalAggregators compares the aggregators after a run with those that a loop over all
-// vertices gives.
+// TestFinalAggregators compares the aggregators after a run with the results of a loop over all
+// vertices.
 func TestFinalAggregators(t *testing.T) {
 	c, conn := connected(t)
 	for _, options := range []superstep.LoadOptions{{}, {Partitions: 4}, {Grid: superstep.Grid{Rows: 2, Columns: 2}}} {
@@ -102,7 +102,7 @@ func testTally(t *testing.T, g *superstep.Graph, p tally, o superstep.Options) {
 	var out bytes.Buffer
 	var lines []string
 	o.Trace = &out
-	// Coordinate alone logs, and it does so on one goroutine
+	// only Coordinate logs, from one goroutine
 	o.Log = func(line string) { lines = append(lines, line) }
 	res, err := superstep.Run(t.Context(), g, p, o)
 	if err != nil {
@@ -163,8 +163,8 @@ func testTally(t *testing.T, g *superstep.Graph, p tally, o superstep.Options) {
 	}
 }
 
-// TestLargeAggregators: what is too large for reports is left out of them, and what is too large to
-// travel of the result as well; the log says so.
+// TestLargeAggregators: aggregators too large for reports are left out of them. Those too large for
+// a message are left out of the result, too. The log has a line about each.
 func TestLargeAggregators(t *testing.T) {
 	_, conn := connected(t)
 	for size, want := range map[int][]string{
@@ -207,7 +207,7 @@ func TestLargeAggregators(t *testing.T) {
 	}
 }
 
-// lengthy has an aggregate of so many bytes.
+// lengthy has an aggregate with this number of bytes.
 type lengthy struct {
 	Size int `param:"size"`
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestGraphsSharingLists: a graph that was changed and the one it came from share the lists that
-// stay. What a job makes of them for the one must not go away with the other, nor may two jobs get
-// into each other's way.
+// TestGraphsSharingLists: a changed graph shares unchanged lists with the original. Data that a job
+// derives from them for one graph must survive the end of the other, and two jobs must not
+// interfere.
 func TestGraphsSharingLists(t *testing.T) {
 	var edges []superstep.Edge
 	rng := rand.New(rand.NewPCG(1, 2))

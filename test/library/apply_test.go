@@ -21,12 +21,12 @@ type list struct {
 	directed bool
 }
 
-// same reports whether two edges join the same ends.
+// same reports whether two edges have the same ends.
 func (l *list) same(a, b superstep.Edge) bool {
 	return a.From == b.From && a.To == b.To || !l.directed && a.From == b.To && a.To == b.From
 }
 
-// apply changes the list, the obvious way.
+// apply applies a delta in the simplest way.
 func (l *list) apply(d pregel.Delta) {
 	for _, id := range d.RemoveVertices {
 		delete(l.vertices, id)
@@ -66,8 +66,7 @@ func (l *list) ids() (ids []uint64) {
 	return ids
 }
 
-// delta is a random change of the list. Weights are multiples of 1/8, so that sums of them are
-// exact.
+// delta returns a random delta. Weights are multiples of 1/8, so sums are exact.
 func (l *list) delta(rng *rand.Rand, removeVertices bool) (d pregel.Delta) {
 	ids := l.ids()
 	for _, e := range l.edges {
@@ -77,7 +76,7 @@ func (l *list) delta(rng *rand.Rand, removeVertices bool) (d pregel.Delta) {
 	}
 	pick := func() uint64 {
 		if rng.IntN(8) == 0 {
-			return uint64(rng.IntN(2000)) // often a new one
+			return uint64(rng.IntN(2000)) // often a new vertex
 		}
 		return ids[rng.IntN(len(ids))]
 	}
@@ -88,7 +87,7 @@ func (l *list) delta(rng *rand.Rand, removeVertices bool) (d pregel.Delta) {
 	d.AddVertices = []uint64{pick(), uint64(rng.IntN(3000)), 1 << 40, ids[0]}
 	if removeVertices {
 		for _, id := range ids {
-			if id != ids[0] && rng.IntN(10) == 0 { // the first is where searches begin
+			if id != ids[0] && rng.IntN(10) == 0 { // the first vertex is the source of searches
 				d.RemoveVertices = append(d.RemoveVertices, id)
 			}
 		}
@@ -97,8 +96,8 @@ func (l *list) delta(rng *rand.Rand, removeVertices bool) (d pregel.Delta) {
 	return d
 }
 
-// TestApplyIsLoadingTheMergedGraph: programs end with the same values on a graph with a delta, and
-// on the merged graph loaded from scratch.
+// TestApplyIsLoadingTheMergedGraph: programs have the same results on a graph with applied deltas
+// and on the merged graph loaded from scratch.
 func TestApplyIsLoadingTheMergedGraph(t *testing.T) {
 	seed := uint64(0)
 	for _, grid := range []superstep.Grid{{Rows: 1, Columns: 1}, {Rows: 3, Columns: 1}, {Rows: 2, Columns: 2}} {
@@ -139,7 +138,7 @@ func applyIsLoading(t *testing.T, rng *rand.Rand, o superstep.LoadOptions, direc
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.Close() // what the next one needs of it stays
+		g.Close() // the next graph keeps what it shares
 		t.Cleanup(next.Close)
 		g = next
 		want := l.load(t, o)
@@ -177,7 +176,7 @@ func comparePrograms(t *testing.T, g, want *superstep.Graph, from uint64) {
 		values(t, want, algorithms.SSSP[float64]{Source: source(want)}), equal)
 	ranks := algorithms.PageRank{Iterations: 20}
 	compareRuns(t, "pagerank", values(t, g, ranks), values(t, want, ranks), func(a, b float64) bool { return math.Abs(a-b) <= 1e-12 })
-	components := func(g *superstep.Graph) map[uint64]uint64 { // by the least id of each
+	components := func(g *superstep.Graph) map[uint64]uint64 { // by the lowest input id of each
 		of, least := values(t, g, algorithms.WCC{}), map[pregel.VertexID]uint64{}
 		for label, c := range of {
 			if l, ok := least[c]; !ok || label < l {

@@ -10,9 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// strong finds strongly connected components by colours (Orzan 2004): forward, each vertex takes
-// the least id from which it is reached; backward, those that reach the vertex their colour names
-// are its component, and done.
+// strong finds strongly connected components by coloring (Orzan 2004). Forward, each vertex gets
+// the lowest id from which it can be reached. Backward, the vertices that can reach the vertex of
+// their color are its component, and finish.
 type strong struct{}
 
 var (
@@ -20,7 +20,8 @@ var (
 	strongMoved  = pregel.AnyOf("moved")
 )
 
-// Phases: paint ids, spread colours, then begin the search backward, and search.
+// Phases: paint sets ids, spread propagates colors, turn begins the backward search, and then it
+// searches.
 const (
 	paint = iota
 	spread
@@ -63,8 +64,8 @@ func (strong) Compute(v *pregel.Vertex[pregel.VertexID, pregel.VertexID], m preg
 			strongFound(v)
 		}
 	case search:
-		// A colour behind an edge is no greater, and the greatest is wanted: so the least
-		// complement.
+		// Behind an edge the color is not greater. The greatest color wins, so the search sends the
+		// complement and takes the minimum.
 		if v.HasMessage() && ^m == strongColour.Of(v) {
 			strongFound(v)
 			strongMoved.Add(v, true)
@@ -78,7 +79,7 @@ func strongFound(v *pregel.Vertex[pregel.VertexID, pregel.VertexID]) {
 	v.Finish()
 }
 
-// TestStrongComponents compares the components with those of reachability.
+// TestStrongComponents compares the components with reachability.
 func TestStrongComponents(t *testing.T) {
 	for seed := range uint64(6) {
 		dice := rand.New(rand.NewPCG(seed, 3))
@@ -113,7 +114,7 @@ func TestStrongComponents(t *testing.T) {
 	}
 }
 
-// reachable says which vertices each reaches, itself included, by Warshall's algorithm.
+// reachable returns which vertices each vertex reaches, including itself, by Warshall's algorithm.
 func reachable(g *superstep.Graph, list []superstep.Edge) [][]bool {
 	reach := make([][]bool, g.NumVertices())
 	for v := range reach {

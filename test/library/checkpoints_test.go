@@ -32,8 +32,8 @@ func checkpointsIn(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// TestResume interrupts a run and goes on with it, with other partitions and threads: the result is
-// that of a run that nobody interrupts. Then all checkpoints are gone.
+// TestResume interrupts a run and resumes it with other partitions and threads. The result is that
+// of an uninterrupted run. In the end all checkpoints are removed.
 func TestResume(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	load := func(partitions int) *superstep.Graph {
@@ -93,7 +93,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("forked, %s: %v, the log has %q", want, err, said)
 		}
 	}
-	// it is damaged, and stops nobody
+	// a damaged file does not prevent the run
 	if err := os.WriteFile(filepath.Join(dir, "owner.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -154,8 +154,8 @@ func TestCheckpointsAreRefused(t *testing.T) {
 	}
 }
 
-// TestCheckpointsOfAConnection: a job takes checkpoints when its options say so, where the master
-// keeps them.
+// TestCheckpointsOfAConnection: a job takes checkpoints according to its options, in the master's
+// place.
 func TestCheckpointsOfAConnection(t *testing.T) {
 	programs, _ := builtin.With(own())
 	c := testcluster.Start(t, 2, master.Config{Options: master.Options{Checkpoints: t.TempDir()}},
@@ -167,7 +167,7 @@ func TestCheckpointsOfAConnection(t *testing.T) {
 	defer conn.Close()
 	g, err := conn.Load(t.Context(), "path:vertices=9", superstep.LoadOptions{})
 	g = open(t, g, err)
-	// the first takes them as often as pays: perhaps none
+	// the first takes them only if they pay: perhaps none
 	for _, o := range []superstep.Options{{}, {Checkpoints: superstep.CheckpointOptions{Every: 7, Strict: true}}} {
 		o.MaxSupersteps = 400
 		if err := run(t, g, endless{}, o); err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// closing closes its graph in superstep 1, at vertex 0, and reads all its edges before and after.
+// closing closes its graph at vertex 0 in superstep 1, and reads all its edges before and
+// afterwards.
 type closing struct{ close func() }
 
 func (closing) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
@@ -27,9 +28,8 @@ func (p closing) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
 	v.VoteToHalt()
 }
 
-// TestCloseDuringRun closes a graph while a program runs on it: the run goes on to its end, and
-// nobody else gets the graph. Built with -tags invariants, a look at memory that was freed ends the
-// process.
+// TestCloseDuringRun closes a graph during a run. The run continues to its end, and no other run
+// can use the graph. Built with -tags invariants, access to freed memory ends the process.
 func TestCloseDuringRun(t *testing.T) {
 	for _, partitions := range []int{1, 3} {
 		run := func(close bool) (superstep.Result[uint64], []uint64) {

@@ -22,7 +22,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// mixed has values of many kinds, some of which no text would keep.
+// mixed has values of many kinds, including some without an exact text form.
 type mixed struct {
 	Times int `param:"times" default:"3"`
 	scale float64
@@ -53,7 +53,7 @@ func (p mixed) Compute(v *pregel.Vertex[mixture, float64], sum float64) {
 	v.VoteToHalt()
 }
 
-// words are values with pointers.
+// words has values with pointers.
 type words struct{}
 
 func (words) Compute(v *pregel.Vertex[[]string, string], messages []string) {
@@ -82,16 +82,16 @@ func (endless) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	v.Set(v.Value() + 1)
 }
 
-// absent is registered here, and nowhere else.
+// absent is registered only here.
 type absent struct{ endless }
 
-// hidden has values that cannot travel.
+// hidden has values that cannot be sent.
 type hidden struct{}
 
 func (hidden) Combiner() pregel.Combiner[int64]                   { return combiners.Sum[int64]() }
 func (hidden) Compute(v *pregel.Vertex[chan int, int64], _ int64) { v.VoteToHalt() }
 
-// chatty logs a line for each vertex and superstep.
+// chatty logs a line per vertex and superstep.
 type chatty struct{}
 
 func (chatty) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -114,7 +114,7 @@ func own() []pregel.Registered {
 	}
 }
 
-// start starts a cluster that has the same programs.
+// start starts a cluster with the same programs.
 func start(t *testing.T, workers int) *testcluster.Cluster {
 	t.Helper()
 	programs, _ := builtin.With(own())
@@ -134,7 +134,7 @@ func connected(t *testing.T) (*testcluster.Cluster, *cluster.Connection) {
 	return c, conn
 }
 
-// twins runs a program in this process and on a cluster, and wants the same.
+// twins runs a program in this process and on a cluster, and compares the results.
 func twins[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Program[V, M]) {
 	t.Helper()
 	run := func(g *superstep.Graph) (text string) {
@@ -216,7 +216,8 @@ func TestRunOnACluster(t *testing.T) {
 		}
 		twins(t, here, there, nothing{})
 		if !here.Grid().Flat() {
-			continue // which parent is found, and how sums are rounded, is not determined there
+			// the parent that is found, and the rounding of sums, are not deterministic there
+			continue
 		}
 		twins(t, here, there, algorithms.BFS{Source: source})
 		twins(t, here, there, algorithms.PageRank{Iterations: 6})
@@ -226,7 +227,7 @@ func TestRunOnACluster(t *testing.T) {
 	}
 }
 
-// TestClusterRefuses what cannot be run there, before it runs.
+// TestClusterRefuses has programs and options that a cluster refuses before the run.
 func TestClusterRefuses(t *testing.T) {
 	_, conn := connected(t)
 	g, err := conn.Load(t.Context(), "path:vertices=9")
@@ -283,7 +284,7 @@ func run[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V,
 	return err
 }
 
-// jobs returns how the master's jobs are.
+// jobs returns the states of the master's jobs.
 func jobs(t *testing.T, c *testcluster.Cluster) (states []string) {
 	t.Helper()
 	r, err := c.Client.ListJobs(t.Context(),
@@ -309,14 +310,14 @@ func graphs(t *testing.T, c *testcluster.Cluster) (names []string) {
 	return names
 }
 
-// TestCancelOnACluster ends a run's context, and then the connection of another: both jobs are
-// cancelled, and the graphs are dropped in the end.
+// TestCancelOnACluster ends the context of a run, and the connection of another. Both jobs are
+// cancelled, and the graphs are dropped.
 func TestCancelOnACluster(t *testing.T) {
 	c, conn := connected(t)
 	loading, done := context.WithCancel(t.Context())
 	g, err := conn.Load(loading, "path:vertices=9")
 	g = open(t, g, err)
-	done() // the graph does not mind
+	done() // the graph stays loaded
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	_, err = superstep.Run(ctx, g, endless{}, superstep.Options{Progress: func(superstep.Progress) { cancel(why) }})
@@ -353,11 +354,11 @@ func TestCancelOnACluster(t *testing.T) {
 	}
 }
 
-// TestGraphOfTheCatalog uses a graph that somebody else has loaded, and leaves it there.
+// TestGraphOfTheCatalog uses a graph that another client has loaded, and does not drop it.
 func TestGraphOfTheCatalog(t *testing.T) {
 	c, conn := connected(t)
 	_, err := c.Client.LoadGraph(t.Context(), &control.LoadGraphRequest{
-		// more than are listed, or sent, at once
+		// more vertices than a list or message contains
 		Name: "web", SourceJson: job.Text(&job.Source{Input: "star:vertices=70000"}),
 	})
 	if err != nil {
@@ -379,7 +380,7 @@ func TestGraphOfTheCatalog(t *testing.T) {
 	}
 }
 
-// TestPanicOnACluster is the program's error there, too.
+// TestPanicOnACluster: a panic is the program's error there, too.
 func TestPanicOnACluster(t *testing.T) {
 	_, conn := connected(t)
 	g, err := conn.Load(t.Context(), "path:vertices=9")
@@ -394,7 +395,7 @@ func TestPanicOnACluster(t *testing.T) {
 	}
 }
 
-// TestLogOnACluster: however much a program logs, each superstep is told of.
+// TestLogOnACluster: however many lines a program logs, each superstep is reported.
 func TestLogOnACluster(t *testing.T) {
 	_, conn := connected(t)
 	g, err := conn.Load(t.Context(), "path:vertices=200")
@@ -417,8 +418,8 @@ func TestLogOnACluster(t *testing.T) {
 	}
 }
 
-// TestOtherVersion refuses a program that the cluster has under the same name, with other values of
-// what is no parameter.
+// TestOtherVersion: a program is refused if the cluster has one of the same name with other
+// unexported fields.
 func TestOtherVersion(t *testing.T) {
 	c, _ := connected(t)
 	conn, err := cluster.Connect(t.Context(), c.Address,
@@ -436,7 +437,7 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// TestLostMaster ends a run whose master is gone.
+// TestLostMaster ends a run whose master is lost.
 func TestLostMaster(t *testing.T) {
 	c := start(t, 1)
 	conn, err := cluster.Connect(t.Context(), c.Address,

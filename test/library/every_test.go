@@ -33,8 +33,8 @@ func checkpointsAt(t *testing.T, dir string) []string {
 
 func named(superstep int) string { return fmt.Sprintf("checkpoint-%09d.json", superstep) }
 
-// TestCheckpointEveryIsKept: a run takes each checkpoint that was asked for, though its supersteps
-// are quicker than the disk.
+// TestCheckpointEveryIsKept: a run takes every requested checkpoint, even if its supersteps are
+// faster than the disk.
 func TestCheckpointEveryIsKept(t *testing.T) {
 	for _, every := range []int{1, 3} {
 		dir := t.TempDir()
@@ -50,7 +50,7 @@ func TestCheckpointEveryIsKept(t *testing.T) {
 		}
 		last := (r.Supersteps - 1) / every * every
 		got, want := checkpointsAt(t, dir), []string{named(last - every), named(last)}
-		// older ones may stay when the run ends
+		// older ones may remain when the run ends
 		if len(got) < 2 || !slices.Equal(got[len(got)-2:], want) {
 			t.Errorf("every %d of %d supersteps: found %v, expected %v", every, r.Supersteps, got,
 				want)
@@ -58,8 +58,8 @@ func TestCheckpointEveryIsKept(t *testing.T) {
 	}
 }
 
-// TestCancelLeavesACheckpoint cancels a run that asked for checkpoints and has taken none: it
-// leaves one of where it was.
+// TestCancelLeavesACheckpoint cancels a run with checkpoints before the first one. It leaves a
+// checkpoint of its last superstep.
 func TestCancelLeavesACheckpoint(t *testing.T) {
 	dir := t.TempDir()
 	g, err := superstep.Load(t.Context(), "kronecker:scale=6", superstep.LoadOptions{Partitions: 2})

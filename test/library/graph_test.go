@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// open makes a graph that lives as long as the test.
+// open returns a graph that is closed at the end of the test.
 func open(t *testing.T, g *superstep.Graph, err error) *superstep.Graph {
 	t.Helper()
 	if err != nil {
@@ -34,7 +34,7 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// refused checks that there is an error of one line with the text given.
+// refused checks that there is an error of one line with this text.
 func refused(t *testing.T, err error, text string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), text) {

@@ -13,7 +13,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// reader tells of each vertex what its columns had when the run began, and after they were changed.
+// reader returns, for each vertex, the initial values of its columns, and their values after a
+// change.
 type reader struct{}
 
 var (
@@ -23,7 +24,7 @@ var (
 	edgeSums    = pregel.NewEdgeColumn[int64]("edge sums")
 )
 
-// reading is what a reader found in superstep 0.
+// reading has the values that a reader found in superstep 0.
 type reading struct {
 	Rank  float64
 	Words []string
@@ -38,13 +39,13 @@ func (reader) Traits() pregel.Traits {
 func (reader) Compute(v *pregel.Vertex[reading, int64], _ int64) {
 	if v.Superstep() == 0 {
 		v.Set(reading{rankBefore.Of(v), wordsBefore.Of(v), sumBefore.Of(v)})
-		rankBefore.Set(v, 0) // no other run sees it
+		rankBefore.Set(v, 0) // no other run sees this change
 		return
 	}
 	v.VoteToHalt()
 }
 
-// summing adds what its column has of a vertex to what it had before: superstep 0 alone.
+// summing adds the input id of a vertex to the initial value of its column, in superstep 0 only.
 type summing struct{}
 
 func (summing) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -55,7 +56,7 @@ func (summing) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	v.VoteToHalt()
 }
 
-// parents has the parent of every vertex in the tree of an earlier run.
+// parents returns the parent of every vertex in the tree of an earlier run.
 type parents struct{}
 
 var parentBefore = pregel.NewVertexColumn[pregel.VertexID]("parent")
@@ -81,7 +82,7 @@ func must[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V,
 	return res
 }
 
-// TestInput reads in a run what others have left, and that it is zero where nothing is given.
+// TestInput: columns begin with the results of earlier runs, or with zero.
 func TestInput(t *testing.T) {
 	everywhere(t, "uniform:vertices=500,degree=3", func(g *superstep.Graph) {
 		ranks, texts := must(t, g, algorithms.PageRank{Iterations: 3}),
@@ -123,7 +124,7 @@ func TestInput(t *testing.T) {
 	})
 }
 
-// TestInputOfManyValues fills columns by many blocks and messages.
+// TestInputOfManyValues fills columns with many blocks and messages.
 func TestInputOfManyValues(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some 100,000 vertices")
@@ -139,7 +140,7 @@ func TestInputOfManyValues(t *testing.T) {
 	}
 }
 
-// TestInputOfAnotherGraph: vertices are the same by their input ids.
+// TestInputOfAnotherGraph: vertices are matched by their input ids.
 func TestInputOfAnotherGraph(t *testing.T) {
 	small, err := superstep.FromEdges(t.Context(),
 		[]superstep.Edge{{From: 9, To: 3}, {From: 3, To: 7}, {From: 70, To: 3}})
@@ -188,7 +189,7 @@ func refusedWith(t *testing.T, err error, want string) {
 	}
 }
 
-// TestInputRefuses what is not there, or does not fit.
+// TestInputRefuses has inputs that do not exist or do not fit.
 func TestInputRefuses(t *testing.T) {
 	c, conn := connected(t)
 	here := grid(t)

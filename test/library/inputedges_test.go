@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// carrier writes down what the edges of each vertex had when the run began, by its direction.
+// carrier collects the initial values of each vertex's edges, in the direction of messages.
 type carrier struct {
 	Way int `param:"way" help:"the direction of messages: 0 out, 1 in, 2 both, 3 either"`
 }
@@ -32,7 +32,7 @@ func (p carrier) Traits() pregel.Traits {
 	}
 }
 
-// carried is an edge of a vertex, by the handle of the other end.
+// carried has the values of an edge of a vertex. To is the other end.
 type carried struct {
 	To     pregel.VertexID
 	Number int64
@@ -55,7 +55,7 @@ func (p carrier) Compute(v *pregel.Vertex[[]carried, int64], _ int64) {
 	v.VoteToHalt()
 }
 
-// carriedBy returns what the vertices of a graph have, by input id: an entry for each edge, sorted.
+// carriedBy returns the values of a graph's vertices by input id: a sorted entry for each edge.
 func carriedBy(t *testing.T, g *superstep.Graph, way pregel.Direction, columns ...superstep.Input) map[uint64][]string {
 	t.Helper()
 	all := map[uint64][]string{}
@@ -70,13 +70,14 @@ func carriedBy(t *testing.T, g *superstep.Graph, way pregel.Direction, columns .
 	return all
 }
 
-// line is a line of a list of edges with columns.
+// line is a line of an edge list with columns.
 type line struct {
 	from, to, number, named uint64
 	word                    string
 }
 
-// twin returns what carriedBy should, by maps: edges are what the graph has stored.
+// twin returns what carriedBy should return, computed with maps. edges are the stored edges of the
+// graph.
 func twin(edges []line, directed bool, way pregel.Direction) map[uint64][]string {
 	all := map[uint64][]string{}
 	add := func(at, to uint64, e line) { all[at] = append(all[at], fmt.Sprint(to, e.number, e.word, e.named)) }
@@ -91,7 +92,7 @@ func twin(edges []line, directed bool, way pregel.Direction) map[uint64][]string
 		}
 	}
 	for at, list := range all {
-		if !directed && way == pregel.Either { // edges both out and in are the same ones
+		if !directed && way == pregel.Either { // out-edges and in-edges are the same
 			list = append(list, list...)
 		}
 		slices.Sort(list)
@@ -111,8 +112,8 @@ func text(edges []line, weighted bool) string {
 	return b.String()
 }
 
-// TestInputOfEdges reads edge columns of random graphs of all kinds from further columns of the
-// file that the graph was loaded from, and compares with maps.
+// TestInputOfEdges reads edge columns of random graphs of all kinds from additional columns of the
+// graph's file, and compares with maps.
 func TestInputOfEdges(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
 	_, conn := connected(t)
@@ -174,7 +175,7 @@ func TestInputOfEdges(t *testing.T) {
 	}
 }
 
-// TestInputOfEdgesRefuses says the file, the line, what it found and what was expected.
+// TestInputOfEdgesRefuses: errors have the file, the line, what was found and what was expected.
 func TestInputOfEdgesRefuses(t *testing.T) {
 	_, conn := connected(t)
 	for _, test := range []struct {

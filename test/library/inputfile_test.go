@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// typed has a column of every kind that a file can hold.
+// typed has a column of every kind that files support.
 type typed struct{}
 
 type kinds struct {
@@ -50,7 +50,7 @@ func (typed) Compute(v *pregel.Vertex[kinds, int64], _ int64) {
 	v.VoteToHalt()
 }
 
-// TestInputFromFunction: every vertex begins with what the function says of its id.
+// TestInputFromFunction: every vertex begins with the function's value for its input id.
 func TestInputFromFunction(t *testing.T) {
 	everywhere(t, "uniform:vertices=500,degree=3", func(g *superstep.Graph) {
 		asked := map[uint64]int{}
@@ -76,7 +76,7 @@ func TestInputFromFunction(t *testing.T) {
 	})
 }
 
-// TestInputFromFile reads every kind of value; vertices that a file does not have begin with zero.
+// TestInputFromFile reads every kind of value. Vertices that are not in the file begin with zero.
 func TestInputFromFile(t *testing.T) {
 	everywhere(t, "path:vertices=9", func(g *superstep.Graph) {
 		res := must(
@@ -108,8 +108,8 @@ func TestInputFromFile(t *testing.T) {
 	})
 }
 
-// TestInputFromFunctionThatPanics fails the run with the column and the vertex; so does one that
-// ends its goroutine.
+// TestInputFromFunctionThatPanics: the run fails with the name of the column and the vertex, also
+// if the function ends its goroutine.
 func TestInputFromFunctionThatPanics(t *testing.T) {
 	everywhere(t, "path:vertices=9", func(g *superstep.Graph) {
 		for want, fail := range map[string]func(){"boom": func() { panic("boom") }, "Goexit": runtime.Goexit} {
@@ -135,7 +135,7 @@ func inf32() float32 {
 	return 1 / zero
 }
 
-// TestInputFromFileRefuses says the file, the line, what it found and what was expected.
+// TestInputFromFileRefuses: errors have the file, the line, what was found and what was expected.
 func TestInputFromFileRefuses(t *testing.T) {
 	path := func(text string) string { return file(t, "values.txt", text) }
 	_, conn := connected(t)
@@ -170,8 +170,8 @@ func TestInputFromFileRefuses(t *testing.T) {
 	}
 }
 
-// TestInputFromLargeFile fills columns from a file and a function of more than a message holds, and
-// finds what is wrong at the end of one.
+// TestInputFromLargeFile fills columns from a file and a function with more data than a message
+// contains. It finds an error at the end of a file.
 func TestInputFromLargeFile(t *testing.T) {
 	const n = 30_000
 	var text strings.Builder

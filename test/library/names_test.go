@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestNamesOfAConnection: a graph on a cluster finds names and tells them as one in this process,
-// also with an input id in a parameter.
+// TestNamesOfAConnection: a graph on a cluster finds and returns names like a graph in this
+// process. A parameter may also be an input id.
 func TestNamesOfAConnection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "streets.csv")
 	table := "from,to\n\"Rue de Rivoli\",Châtelet\nChâtelet,\"Quai, 7e\"\n東京,Bastille\nBastille,Châtelet\n"

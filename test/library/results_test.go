@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// scored has values that are structs, with many ties.
+// scored has structs as values, with many ties.
 type scored struct{}
 
 type score struct {
@@ -59,7 +59,7 @@ type pair[V any] struct {
 	Value V
 }
 
-// TestTop compares the first of a result with those of all of it, sorted.
+// TestTop compares the top values of a result with all values, sorted.
 func TestTop(t *testing.T) {
 	everywhere(t, "uniform:vertices=100,degree=3", func(g *superstep.Graph) {
 		res, err := superstep.Run(t.Context(), g, scored{})
@@ -92,7 +92,7 @@ func TestTop(t *testing.T) {
 	})
 }
 
-// TestTopOfNumbers needs no function of one's own.
+// TestTopOfNumbers: Top needs no compare function for numbers.
 func TestTopOfNumbers(t *testing.T) {
 	res, err := superstep.Run(t.Context(), grid(t), algorithms.BFSLevels{})
 	if err != nil {
@@ -105,7 +105,7 @@ func TestTopOfNumbers(t *testing.T) {
 	}
 }
 
-// TestColumn compares fields with those of the values.
+// TestColumn compares columns with the fields of the values.
 func TestColumn(t *testing.T) {
 	everywhere(t, "uniform:vertices=100,degree=3", func(g *superstep.Graph) {
 		res, err := superstep.Run(t.Context(), g, scored{})
@@ -168,7 +168,7 @@ func TestColumn(t *testing.T) {
 	}
 }
 
-// TestResultsOfAClosedGraph name no vertices.
+// TestResultsOfAClosedGraph: results of a closed graph have no vertices.
 func TestResultsOfAClosedGraph(t *testing.T) {
 	g := grid(t)
 	res, err := superstep.Run(t.Context(), g, scored{})
@@ -201,7 +201,7 @@ func TestResultsOfAClosedGraph(t *testing.T) {
 	}
 }
 
-// TestTopWithoutCompare panics where Top is called, and says why.
+// TestTopWithoutCompare: Top panics with an explanation if it needs a compare function.
 func TestTopWithoutCompare(t *testing.T) {
 	res := must(t, grid(t), summing{})
 	defer func() {

@@ -152,12 +152,12 @@ func TestResult(t *testing.T) {
 			break
 		}
 	}
-	if !slices.Equal(labels, []uint64{1, 2}) { // by falling degree, then by rising id
+	if !slices.Equal(labels, []uint64{1, 2}) { // by falling degree, then by rising input id
 		t.Errorf("labels %v", labels)
 	}
 }
 
-// wrong fails in every way a program can be told to.
+// wrong fails in a chosen way.
 type wrong struct {
 	how   string
 	where uint64
@@ -221,7 +221,7 @@ func TestRunFails(t *testing.T) {
 	refused(t, err, "on purpose")
 }
 
-// full is a device that is full.
+// full is a device without room.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errWrong }
@@ -238,7 +238,7 @@ func TestRunLogs(t *testing.T) {
 	}
 }
 
-// TestRunsAtOnce has several runs share a graph.
+// TestRunsAtOnce runs several programs on the same graph concurrently.
 func TestRunsAtOnce(t *testing.T) {
 	g := grid(t, superstep.LoadOptions{Partitions: 2})
 	done := make(chan error)

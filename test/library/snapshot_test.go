@@ -20,7 +20,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// saved saves the graph of a file, and returns where.
+// saved saves the graph of a file. It returns the directory.
 func saved(t *testing.T, name string, r load.Request, o graph.Options) string {
 	t.Helper()
 	r.Name = name
@@ -42,8 +42,7 @@ func saved(t *testing.T, name string, r load.Request, o graph.Options) string {
 	return dir
 }
 
-// edgeFile writes a random list of edges, with duplicates and loops, between ids that are far
-// apart.
+// edgeFile writes a random edge list with sparse ids, duplicates and loops.
 func edgeFile(t *testing.T, seed uint64, vertices, n int) string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 3))
@@ -62,7 +61,7 @@ func edgeFile(t *testing.T, seed uint64, vertices, n int) string {
 	return name
 }
 
-// outcomes are the results of some algorithms on a graph.
+// outcomes returns the results of several algorithms on a graph.
 func outcomes(t *testing.T, g *superstep.Graph, single bool) map[string]map[uint64]float64 {
 	t.Helper()
 	all := map[string]map[uint64]float64{}
@@ -115,8 +114,8 @@ func compareOutcomes(t *testing.T, what string, want, got map[string]map[uint64]
 	}
 }
 
-// TestSnapshotResults: on a snapshot every algorithm has the results that it has on the graph's
-// source, as it was saved and with other partitions and grids.
+// TestSnapshotResults: every algorithm has the same results on a snapshot as on the graph's source,
+// with the saved and with other partitions and grids.
 func TestSnapshotResults(t *testing.T) {
 	layouts := []superstep.LoadOptions{{}, {Partitions: 1}, {Partitions: 5}, {Grid: superstep.Grid{Rows: 2, Columns: 2}}, {Grid: superstep.Grid{Rows: 1, Columns: 3}}, {Weights: superstep.Float64}}
 	seed := uint64(0)

@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// choosy runs on the graph that its parameter describes, and says of another what it is.
+// choosy runs only on the graph that its parameter describes. Its error describes any other graph.
 type choosy struct {
 	Wants string `param:"wants"`
 }
@@ -33,8 +33,8 @@ func (c choosy) Validate(g *pregel.GraphInfo) error {
 
 func (choosy) Compute(v *pregel.Vertex[int64, int64], _ int64) { v.VoteToHalt() }
 
-// TestValidateGraph: a program sees what the graph is, and refuses it before the run; on a cluster
-// before there is a job.
+// TestValidateGraph: Validate gets information about the graph and refuses it before the run. On a
+// cluster it refuses before there is a job.
 func TestValidateGraph(t *testing.T) {
 	c, conn := connected(t)
 	jobsBefore := len(jobs(t, c))

@@ -1,4 +1,4 @@
-// Package memory runs jobs in less memory than they would take.
+// Package memory runs jobs with less memory than they would normally use.
 package memory
 
 import (
@@ -19,9 +19,9 @@ import (
 
 func TestMain(m *testing.M) { scripts.Main(m, nil) }
 
-// memoryGroup makes a control group with a limit of so many bytes, and returns a command that runs
-// another one in it. kills returns how many processes the kernel has killed there. Where none can
-// be made the test is skipped.
+// memoryGroup makes a control group with a memory limit, and returns a function that makes commands
+// run in it. kills returns the number of processes that the kernel has killed there. The test is
+// skipped if control groups cannot be made.
 func memoryGroup(t *testing.T, bytes int64) (run func(words ...string) *exec.Cmd, kills func() int) {
 	t.Helper()
 	for _, k := range []struct{ root, limit, events string }{
@@ -51,7 +51,7 @@ func memoryGroup(t *testing.T, bytes int64) (run func(words ...string) *exec.Cmd
 			scripts.Must(t, err)
 			_, rest, _ := strings.Cut(string(data), "oom_kill ")
 			n := -1
-			_, _ = fmt.Sscan(rest, &n) // -1 is no such line
+			_, _ = fmt.Sscan(rest, &n) // -1 if there is no such line
 			return n
 		}
 	}
@@ -59,11 +59,11 @@ func memoryGroup(t *testing.T, bytes int64) (run func(words ...string) *exec.Cmd
 	return nil, nil
 }
 
-// starving is what is said of a hub whose program takes memory without an end.
+// starving matches the error of a hub whose program allocates without end.
 var starving = regexp.MustCompile(`Hungry: vertex 0, of degree 199999: not enough memory: [0-9.]+ MiB are (taken|requested): [0-9.]+ MiB of the limit of 192\.0 MiB are held \(.*Go's heap [0-9.]+ MiB\)`)
 
-// TestMemoryOfAHub ends a run whose program takes more than the limit: the hub is named, and the
-// kernel kills nothing.
+// TestMemoryOfAHub: a run whose program exceeds the limit ends with an error that names the hub.
+// The kernel kills nothing.
 func TestMemoryOfAHub(t *testing.T) {
 	words := []string{"own", "run", "hungry", "-q", "--graph", "star:vertices=200000"}
 	check := func(t *testing.T, cmd *exec.Cmd) {
@@ -86,7 +86,7 @@ func TestMemoryOfAHub(t *testing.T) {
 	})
 }
 
-// TestMemoryOfAStar computes in a control group what takes some times its limit.
+// TestMemoryOfAStar computes in a control group although the data exceed its limit several times.
 func TestMemoryOfAStar(t *testing.T) {
 	if mem.SpillDir(os.TempDir()) != nil {
 		t.Skip("the directory for temporary files is in memory")
@@ -109,8 +109,8 @@ func TestMemoryOfAStar(t *testing.T) {
 	}
 }
 
-// TestMemoryOfAWorker has a worker end for want of memory: its job says why, and the next job has
-// its result.
+// TestMemoryOfAWorker: a worker exits because it needs too much memory. Its job has this reason,
+// and the next job succeeds.
 func TestMemoryOfAWorker(t *testing.T) {
 	_, address, _ := scripts.StartUp(t, "own", "--memory", "192MiB")
 	out, err := exec.Command("own", "run", "hungry", "-q", "--graph", "star:vertices=200000",
@@ -125,8 +125,8 @@ func TestMemoryOfAWorker(t *testing.T) {
 	}
 }
 
-// TestMemoryOfNames reads a table whose names take more than the limit: they are refused with the
-// numbers, in one process and on a cluster.
+// TestMemoryOfNames: a table whose names exceed the limit is refused with the sizes, in one process
+// and on a cluster.
 func TestMemoryOfNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "names.csv")
 	f, err := os.Create(path)
@@ -140,8 +140,7 @@ func TestMemoryOfNames(t *testing.T) {
 	scripts.Must(t, w.Flush())
 	scripts.Must(t, f.Close())
 	words := []string{"run", "wcc", "-q", "--graph", path}
-	// The names have taken the memory: what more is needed for them, or for the next edges, is
-	// refused.
+	// The names have taken the memory. More memory for them, or for the next edges, is refused.
 	refused := regexp.MustCompile(`not enough memory: [0-9.]+ MiB are requested for [a-z ]*names[a-z ]*: [0-9.]+ MiB of the limit of 80\.0 MiB are held|reading .*names.csv: .* needs [0-9.]+ MiB of memory and .* to spare, .* are available`)
 	out, err := exec.Command("superstep", append(words, "--memory", "80MiB", "--spill",
 		"off")...).CombinedOutput()
@@ -161,20 +160,20 @@ func TestMemoryOfNames(t *testing.T) {
 	}
 }
 
-// groupedWorkers is a cluster of two workers, each in a control group of its own.
+// groupedWorkers is a cluster of two workers in separate control groups.
 type groupedWorkers struct {
 	address string
 	workers []*exec.Cmd
 	kills   []func() int
 }
 
-// workersInGroups starts a cluster of a binary whose workers may take so many bytes each.
+// workersInGroups starts a cluster of a binary. Each worker has a memory limit.
 func workersInGroups(t *testing.T, binary string, limit int64) *groupedWorkers {
 	t.Helper()
 	if mem.SpillDir(os.TempDir()) != nil {
 		t.Skip("the directory for temporary files is in memory")
 	}
-	// Who waits for the disk of a busy machine may be silent for some seconds.
+	// On a busy machine, a worker that waits for the disk may be silent for some seconds.
 	m := exec.Command(binary, "master", "--listen", "127.0.0.1:0", "--gossip-listen", "off",
 		"--lease", "30s")
 	out, err := m.StdoutPipe()
@@ -213,7 +212,7 @@ func (g *groupedWorkers) run(words ...string) (string, error) {
 	return string(out), err
 }
 
-// anonymous returns the most that one of the processes has now that no file has, in bytes.
+// anonymous returns the largest anonymous memory of a worker process, in bytes.
 func (g *groupedWorkers) anonymous(t *testing.T) (most int64) {
 	t.Helper()
 	for _, w := range g.workers {
@@ -227,22 +226,22 @@ func (g *groupedWorkers) anonymous(t *testing.T) (most int64) {
 	return most
 }
 
-// end ends the workers. None has been killed, and each is the process that was started.
+// end stops the workers. It checks that none was killed or replaced.
 func (g *groupedWorkers) end(t *testing.T) {
 	t.Helper()
 	for i, w := range g.workers {
 		if err := w.Process.Signal(os.Interrupt); err != nil {
 			t.Errorf("w%d: %v", i+1, err)
 		}
-		_ = w.Wait() // the status is its own matter
+		_ = w.Wait() // the status is not checked
 		if n := g.kills[i](); n != 0 {
 			t.Errorf("the kernel killed %d processes of w%d", n, i+1)
 		}
 	}
 }
 
-// TestMemoryOfAStarInACluster computes on two workers in a control group each what takes some times
-// their limits: frames and the messages of the hub lie in files.
+// TestMemoryOfAStarInACluster computes on two workers in control groups although the data exceed
+// their limits several times. Frames and the hub's messages are in files.
 func TestMemoryOfAStarInACluster(t *testing.T) {
 	g := workersInGroups(t, "superstep", 112<<20)
 	out, err := g.run("superstep", "run", "cdlp", "--graph", "star:vertices=2000000")
@@ -254,9 +253,8 @@ func TestMemoryOfAStarInACluster(t *testing.T) {
 	g.end(t)
 }
 
-// TestMemoryOfBuilding builds a graph whose ids are far apart on two workers in a control group
-// each, in which what they send each other of the ids has no room: tables, ids and messages are in
-// files.
+// TestMemoryOfBuilding builds a graph with sparse ids on two workers in control groups. The data
+// that they exchange do not fit, so tables, ids and messages are in files.
 func TestMemoryOfBuilding(t *testing.T) {
 	const n = 750_000
 	file := filepath.Join(t.TempDir(), "sparse.el")
@@ -275,9 +273,9 @@ func TestMemoryOfBuilding(t *testing.T) {
 	g.end(t)
 }
 
-// TestMemoryOfAllToAll has every vertex send all over the graph, on two workers with 64 MiB each,
-// again and again for as long as SUPERSTEP_MEMORY_SOAK says, once without: the values are those of
-// a run with memory enough, no process takes more than its budget, and none is lost.
+// TestMemoryOfAllToAll: every vertex sends all over the graph, on two workers with 64 MiB each.
+// SUPERSTEP_MEMORY_SOAK is the time to repeat this, without it once. The values equal those of a
+// run with enough memory, no process exceeds its budget, and no worker is lost.
 func TestMemoryOfAllToAll(t *testing.T) {
 	const limit = 64 << 20
 	words := []string{"own", "run", "everywhere", "-q", "--graph", "path:vertices=100000", "-p", "rounds=2"}
@@ -289,7 +287,7 @@ func TestMemoryOfAllToAll(t *testing.T) {
 	}
 	expected, err := os.ReadFile(want)
 	scripts.Must(t, err)
-	long, _ := time.ParseDuration(os.Getenv("SUPERSTEP_MEMORY_SOAK")) // none is once
+	long, _ := time.ParseDuration(os.Getenv("SUPERSTEP_MEMORY_SOAK")) // once if it is not set
 	g := workersInGroups(t, "own", limit)
 	began, runs, most := time.Now(), 0, int64(0)
 	for runs == 0 || time.Since(began) < long {

@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Prune is the k-core, too: vertices of fewer than K edges are removed, until all have as many. The
-// value of one that is left is how many.
+// Prune computes the k-core: it removes vertices with fewer than K edges until none is left. The
+// value of a remaining vertex is its number of edges.
 type Prune struct {
 	K int64 `param:"k" default:"2" help:"edges that everyone has"`
 }
@@ -33,9 +33,9 @@ func (p Prune) Compute(v *pregel.Vertex[int64, bool], _ bool) {
 	v.VoteToHalt()
 }
 
-// Shadow gives each vertex of an even input id a new vertex that is joined to it, and removes those
-// whose id is divisible by 3. The value of a new vertex names the one it was made for. Ids between
-// those of new vertices have none.
+// Shadow adds a new neighbour to each vertex with an even input id, and removes vertices whose id
+// is divisible by 3. The value of a new vertex names its neighbour. Some ids between new vertices
+// have no vertex.
 type Shadow struct{}
 
 func (Shadow) Combiner() pregel.Combiner[bool] { return combiners.Or() }
@@ -57,8 +57,8 @@ func (Shadow) Compute(v *pregel.Vertex[string, bool], _ bool) {
 	}
 }
 
-// TestChangingOnACluster: typed results from a cluster have the vertices that a program has left
-// there, and their values.
+// TestChangingOnACluster: typed results from a cluster contain the vertices that the program has
+// left, and their values.
 func TestChangingOnACluster(t *testing.T) {
 	conn := connect(t)
 	here, there := programtest.Load(t, conn, "kronecker:scale=8",
@@ -76,7 +76,7 @@ func TestChangingOnACluster(t *testing.T) {
 		len(left) == 0 {
 		t.Errorf("%d vertices are left of a core of %d", len(left), len(core))
 	}
-	programtest.Same(t, here, there, Prune{K: 1 << 20}, superstep.Options{}) // nothing is left
+	programtest.Same(t, here, there, Prune{K: 1 << 20}, superstep.Options{}) // nothing remains
 	programtest.Same(t, here, there, Prune{K: 0}, superstep.Options{})       // nothing is removed
 
 	res := programtest.Same(t, here, there, Shadow{}, superstep.Options{})
@@ -96,8 +96,8 @@ func TestChangingOnACluster(t *testing.T) {
 	}
 }
 
-// TestChangedGraphsAreFreed: runs that change the graph in several supersteps leave no arrays
-// behind, when their graphs are closed.
+// TestChangedGraphsAreFreed: runs that change the graph in several supersteps free all arrays when
+// their graphs are closed.
 func TestChangedGraphsAreFreed(t *testing.T) {
 	mem.SetProcess(mem.NewBudget(1<<40, ""))
 	defer mem.SetProcess(nil)
@@ -130,8 +130,8 @@ func TestChangedGraphsAreFreed(t *testing.T) {
 	}
 }
 
-// A result from a cluster of a program that changes the graph has no graph, and no job there begins
-// with it; one here does.
+// After a program has changed the graph on a cluster, the result has no graph, and no job there can
+// begin with it. A local run can.
 func TestResultWithoutItsGraph(t *testing.T) {
 	here, there := programtest.Load(t, connect(t), "kronecker:scale=6",
 		superstep.LoadOptions{Undirected: true})
@@ -186,7 +186,7 @@ func TestResultWithoutItsGraph(t *testing.T) {
 	}
 }
 
-// Degrees has the values of a column.
+// Degrees returns the initial values of a column.
 type Degrees struct{}
 
 var before = pregel.NewVertexColumn[int64]("before")
@@ -199,7 +199,7 @@ func (Degrees) Compute(v *pregel.Vertex[int64, bool], _ bool) {
 	v.VoteToHalt()
 }
 
-// values are those of a run here.
+// values returns the values of a local run.
 func values[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V, M]) map[uint64]V {
 	t.Helper()
 	res, err := superstep.Run(t.Context(), g, p)

@@ -12,9 +12,9 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// Contract finds the minimum spanning forest of an undirected graph by Boruvka's algorithm (1926)
-// as it is told: each vertex takes its lightest edge, and what is joined so becomes one vertex,
-// until no edge is left. One vertex of each component remains, whose value has the weights of its
+// Contract finds the minimum spanning forest of an undirected graph by Boruvka's algorithm (1926).
+// Each vertex takes its lightest edge, and the connected vertices are contracted into one, until no
+// edge is left. One vertex of each component remains. Its value has the weights of the component's
 // tree.
 type Contract struct{}
 
@@ -24,7 +24,7 @@ type piece struct {
 	Tree   []float64
 }
 
-// note tells who sends it, or a root, or the weights of a tree.
+// note contains the sender's id, a root, or the weights of a tree.
 type note struct {
 	From, Root id
 	Tree       []float64
@@ -39,7 +39,7 @@ const (
 	contract
 )
 
-// candidate is an edge, by weight; of equals by the ids, so that there are no circles.
+// candidate is an edge, ordered by weight and then by the ids, which prevents cycles.
 type candidate struct {
 	Weight    float64
 	Low, High id // its ends
@@ -87,7 +87,7 @@ func (Contract) Compute(v *pregel.Vertex[piece, note], notes []note) {
 			return
 		}
 		v.Send(x.Picked.To, note{From: v.ID()})
-	case join: // of two that took each other the first is the root
+	case join: // of two vertices that took each other, the first is the root
 		if v.ID() > x.Picked.To || !slices.ContainsFunc(notes, func(n note) bool { return n.From == x.Picked.To }) {
 			x.Root, x.Tree = x.Picked.To, append(x.Tree, x.Picked.Weight)
 			v.Send(x.Root, note{From: v.ID()})
@@ -118,7 +118,7 @@ func (Contract) Compute(v *pregel.Vertex[piece, note], notes []note) {
 			v.Send(x.Root, note{Tree: x.Tree})
 			v.Change().RemoveVertex(v.ID())
 		}
-		for _, e := range edges { // either end knows both roots
+		for _, e := range edges { // both ends know both roots
 			if v.ID() < e.To && roots[e.To] != x.Root {
 				v.Change().AddEdge(x.Root, roots[e.To], e.Weight)
 			}
@@ -138,7 +138,7 @@ func TestContract(t *testing.T) {
 					append(twin.Weights, e.Weight)
 			}
 		}
-		want := map[id][]float64{} // by the least id of a component
+		want := map[id][]float64{} // by the lowest id of a component
 		components := map[id]id{}
 		for u := range g.NumVertices() {
 			components[id(u)] = id(u)

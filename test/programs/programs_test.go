@@ -1,5 +1,5 @@
-// Package programs_test has vertex programs as users write them, each against a plain computation
-// of the same, in every way that a program can be run, and on a cluster.
+// Package programs_test has vertex programs as users write them. Each is compared with a simple
+// computation, in every way that a program can be run, and on a cluster.
 package programs_test
 
 import (
@@ -14,7 +14,7 @@ import (
 
 type id = pregel.VertexID
 
-// all are the programs.
+// all returns the programs.
 func all() []pregel.Registered {
 	return []pregel.Registered{
 		pregel.Register("walk", Walk{}),
@@ -25,7 +25,7 @@ func all() []pregel.Registered {
 	}
 }
 
-// cluster returns a connection to a cluster of two workers that has the programs.
+// connect returns a connection to a cluster of two workers with the programs.
 func connect(t *testing.T) *cluster.Connection { return programtest.Cluster(t, 2, all()...) }
 
 // edges is a program whose values are the vertices' out-edges.
@@ -43,7 +43,7 @@ func (edges) Compute(v *pregel.Vertex[[]edge, bool], _ []bool) {
 	v.VoteToHalt()
 }
 
-// edgesOf returns the out-edges of each vertex of a graph, parallel ones each.
+// edgesOf returns the out-edges of each vertex, including parallel ones.
 func edgesOf(t *testing.T, g *superstep.Graph) [][]edge {
 	t.Helper()
 	res, err := superstep.Run(t.Context(), g, pregel.List(edges{}))

@@ -12,9 +12,8 @@ import (
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// Walk sends a walker from every vertex, which goes to a neighbour at random in each of so many
-// steps. The value of a vertex is how many walkers are there at the end. At a vertex without edges
-// they stay.
+// Walk sends a walker from every vertex. In each step it moves to a random neighbour. A vertex's
+// value is the number of walkers at the end. A walker at a vertex without edges stays.
 type Walk struct {
 	Steps int `param:"steps" default:"10" help:"steps of each walker"`
 }
@@ -60,10 +59,10 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestWalkersSpreadByDegree: in the long run the share of walkers at a vertex is its share of the
+// TestWalkersSpreadByDegree: after many steps, the share of walkers at a vertex is its share of the
 // edges.
 func TestWalkersSpreadByDegree(t *testing.T) {
-	// vertices 0..19, each joined to all, loops too, and leaves joined to one of them
+	// vertices 0..19 are joined to each other and to themselves; each leaf is joined to one of them
 	const hub, leaves = 20, 200
 	var list []superstep.Edge
 	for u := range uint64(hub) {
@@ -104,8 +103,8 @@ func TestWalkersSpreadByDegree(t *testing.T) {
 	}
 }
 
-// BenchmarkWalk walks from every vertex of a Kronecker graph of SCALE 18 on two threads, and
-// reports the time of a step of a walker.
+// BenchmarkWalk walks from every vertex of a Kronecker graph of scale 18 on two threads. It reports
+// the time per step of a walker.
 func BenchmarkWalk(b *testing.B) {
 	for _, partitions := range []int{1, 2} {
 		b.Run(fmt.Sprintf("partitions=%d", partitions), func(b *testing.B) {

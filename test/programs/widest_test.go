@@ -15,9 +15,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Widest finds, for every vertex, the path from a source whose narrowest edge is the widest, by a
-// column of capacities: weights may be something else. Its value is that capacity, 0 where there is
-// no path. Edges that open late are closed before.
+// Widest finds, for every vertex, the path from a source whose smallest capacity is largest.
+// Capacities are in a column. A vertex's value is that capacity, or 0 without a path. Edges that
+// open after At are closed.
 type Widest struct {
 	Source id    `param:"source" help:"where the paths begin"`
 	At     int64 `param:"at" default:"0" help:"the time of the paths: edges that open later are closed"`
@@ -51,8 +51,8 @@ func (p Widest) Compute(v *pregel.Vertex[float64, float64], width float64) {
 	v.VoteToHalt()
 }
 
-// TestWidest runs it on roads whose list has a capacity and a time beside the length, here and on a
-// cluster, and compares with the widest paths that Bellman and Ford would find.
+// TestWidest runs Widest on roads with a length, a capacity and a time, locally and on a cluster.
+// It compares with widest paths by the Bellman-Ford algorithm.
 func TestWidest(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
 	conn := connect(t)

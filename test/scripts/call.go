@@ -17,35 +17,36 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// serving is the environment variable that makes a program serve the calls of a script.
+// serving is the environment variable that makes a program execute calls of a script.
 const serving = "SUPERSTEP_SERVE_CALLS"
 
-// variables are the environment variables of the program that scripts change.
+// variables are the environment variables that scripts change.
 var variables = []string{
 	"SUPERSTEP_MASTER", "SUPERSTEP_TOKEN_FILE", "SUPERSTEP_TLS_CA", "SUPERSTEP_TLS_CERT",
 	"SUPERSTEP_TLS_KEY", "XDG_STATE_HOME",
 }
 
-// Server is a process that runs superstep, or a user's own binary, for one call after the other.
+// Server is a process of superstep, or of a user's binary, that executes calls one after the other.
 type Server struct {
 	*Member
 	calls   *json.Encoder
 	answers *json.Decoder
 }
 
-// Request is a call: the arguments, the directory, and the values of the variables, if they change.
+// Request is a call: the arguments, the directory, and the values of the variables if they have
+// changed.
 type Request struct {
 	Args, Values []string
 	Dir          string
 }
 
-// Answer is the exit status of a call, and what it wrote.
+// Answer is the exit status and output of a call.
 type Answer struct {
 	Status         int
 	Stdout, Stderr []byte
 }
 
-// program is the main function of superstep, and of a user's own binary.
+// program is the main function of superstep and of a user's binary.
 func program(programs ...pregel.Registered) {
 	if os.Getenv(serving) == "" {
 		command.Main(programs...)
@@ -66,7 +67,7 @@ func serve(programs []pregel.Registered) error {
 	if err != nil {
 		return err
 	}
-	os.Stdin, os.Stdout = nothing, os.Stderr // a command that uses them disturbs no answer
+	os.Stdin, os.Stdout = nothing, os.Stderr // a command that uses them does not disturb answers
 	for requests.More() {
 		var r Request
 		if err := requests.Decode(&r); err != nil {
@@ -75,7 +76,7 @@ func serve(programs []pregel.Registered) error {
 		if err := r.prepare(); err != nil {
 			return err
 		}
-		runtime.GOMAXPROCS(threads) // --threads of the call before may have raised it
+		runtime.GOMAXPROCS(threads) // --threads of the previous call may have changed it
 		var stdout, stderr Output
 		status := cli.Run(filepath.Base(os.Args[0]), r.Args, programs, &stdout, &stderr)
 		err := answers.Encode(Answer{status, []byte(stdout.String()), []byte(stderr.String())})
@@ -86,7 +87,7 @@ func serve(programs []pregel.Registered) error {
 	return nil
 }
 
-// prepare sets the directory and the environment of this process to those of the call.
+// prepare sets this process's directory and environment to those of the call.
 func (r *Request) prepare() error {
 	if err := os.Chdir(r.Dir); err != nil {
 		return err
@@ -102,7 +103,7 @@ func (r *Request) prepare() error {
 	return nil
 }
 
-// Serve starts a server. cmd is the program, without arguments.
+// Serve starts a server. cmd is the program without arguments.
 func Serve(cmd *exec.Cmd) (*Server, error) {
 	s := &Server{Member: &Member{Cmd: cmd, Said: &Output{}, Ended: make(chan struct{})}}
 	s.Env, s.Stderr = append(s.Environ(), serving+"=1"), s.Said
@@ -118,7 +119,8 @@ func Serve(cmd *exec.Cmd) (*Server, error) {
 	return s, s.Start()
 }
 
-// Do has the server run a command. A server that does not answer in time ends, with its stacks.
+// Do executes a command in the server. A server that does not answer in time is stopped with its
+// stacks.
 func (s *Server) Do(r Request) (a Answer, err error) {
 	late := time.AfterFunc(2*Patience, func() { _ = s.Process.Signal(syscall.SIGQUIT) })
 	defer late.Stop()
@@ -126,7 +128,7 @@ func (s *Server) Do(r Request) (a Answer, err error) {
 		err = s.answers.Decode(&a)
 	}
 	if err != nil {
-		s.Stop() // all that it said is then here
+		s.Stop() // afterwards its output is complete
 		err = fmt.Errorf("the process of the calls: %w: %s", err, s.Said)
 	}
 	return a, err
@@ -138,7 +140,7 @@ func (s *Server) Stop() {
 	_ = s.Wait() // it was killed
 }
 
-// server returns the server of a program, and starts it for the first call.
+// server returns the server of a program. The first call starts it.
 func (c *Processes) server(name string) (*Server, error) {
 	if s := c.servers[name]; s != nil {
 		return s, nil
@@ -156,7 +158,7 @@ func (c *Processes) server(name string) (*Server, error) {
 	return s, err
 }
 
-// perform runs superstep or own in the process of the script's calls.
+// perform runs superstep or own in the script's server.
 func perform(ts *testscript.TestScript, args []string) Answer {
 	s, err := ts.Value(clusterKey{}).(*Processes).server(args[0])
 	ts.Check(err)
@@ -173,8 +175,8 @@ func perform(ts *testscript.TestScript, args []string) Answer {
 	return a
 }
 
-// call is call PROGRAM ARG...: it runs superstep or own as exec does, but in one process for all
-// calls of the script, since the start of a process takes ten times as long as most commands.
+// call is call PROGRAM ARG...: it runs superstep or own like exec, but in one process for all calls
+// of the script. Starting a process takes ten times as long as most commands.
 func call(ts *testscript.TestScript, neg bool, args []string) {
 	if a := perform(ts, args); (a.Status != 0) != neg {
 		ts.Fatalf("exit status %d: %s", a.Status, a.Stderr)

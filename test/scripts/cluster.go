@@ -29,20 +29,20 @@ type Processes struct {
 	Env     []string
 	Dir     string
 	Binary  string
-	Flags   []string // of the master
+	Flags   []string // the master's flags
 	Address string
 	Running map[string]*Member
-	servers map[string]*Server // of calls, by the program
+	servers map[string]*Server // servers of calls, by program
 }
 
-// Member is a process that runs.
+// Member is a running process.
 type Member struct {
 	*exec.Cmd
 	Said  *Output
 	Ended chan struct{}
 }
 
-// Output is what a process says.
+// Output is a process's output.
 type Output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -60,10 +60,10 @@ func (s *Output) String() string {
 	return s.text.String()
 }
 
-// Patience bounds every wait of a script: machines are slow.
+// Patience limits every wait of a script, as machines may be slow.
 const Patience = 60 * time.Second
 
-// Soon waits for something to be so.
+// Soon waits until a condition holds.
 func Soon(so func() bool) bool {
 	t := time.NewTicker(25 * time.Millisecond)
 	defer t.Stop()
@@ -86,7 +86,7 @@ func (c *Processes) Start(name string, args ...string) error {
 		return err
 	}
 	go func() {
-		_ = p.Wait() // those that are killed end with an error
+		_ = p.Wait() // killed processes end with an error
 		close(p.Ended)
 	}()
 	c.Running[name] = p
@@ -124,7 +124,7 @@ func (c *Processes) StartWorker(name string, flags ...string) error {
 	}
 	root := ".." // clients have directories beside this one
 	if slices.ContainsFunc(args, func(a string) bool { return a == "--token-file" || a == "--tls-key" }) {
-		root = "graphs" // apart from the secret
+		root = "graphs" // separate from the secret
 	}
 	if _, err := os.Stat(filepath.Join(c.Dir, root)); err == nil &&
 		!slices.Contains(args, "--data-root") {
@@ -133,7 +133,7 @@ func (c *Processes) StartWorker(name string, flags ...string) error {
 	return c.Start(name, args...)
 }
 
-// Signal sends a process a signal and waits for its end.
+// Signal sends a signal to a process and waits for its end.
 func (c *Processes) Signal(name string, s os.Signal) error {
 	p := c.Running[name]
 	if p == nil {
@@ -151,7 +151,7 @@ func (c *Processes) Signal(name string, s os.Signal) error {
 	}
 }
 
-// end ends all processes, and shows what they said if the test failed.
+// end ends all processes. It shows their output if the test failed.
 func (c *Processes) end(t *testing.T) {
 	for name, p := range c.Running {
 		_ = p.Process.Kill()
@@ -165,10 +165,10 @@ func (c *Processes) end(t *testing.T) {
 	}
 }
 
-// stateVariable says where a script's processes have their state.
+// stateVariable sets the state directory of a script's processes.
 const stateVariable = "XDG_STATE_HOME="
 
-// connect calls the master.
+// connect connects to the master and calls do.
 func (c *Processes) connect(do func(context.Context, control.ClusterClient) error) error {
 	file := func(flag string) string {
 		i := slices.Index(c.Flags, flag)
@@ -189,7 +189,7 @@ func (c *Processes) connect(do func(context.Context, control.ClusterClient) erro
 	if err != nil {
 		return err
 	}
-	for _, address := range control.Addresses(c.Address) { // of which one leads
+	for _, address := range control.Addresses(c.Address) { // one of them leads
 		var conn *control.Connection
 		if i := slices.IndexFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, stateVariable) }); i >= 0 && !token.Given() && files == nil {
 			_, port, _ := net.SplitHostPort(address)
@@ -213,7 +213,7 @@ func (c *Processes) connect(do func(context.Context, control.ClusterClient) erro
 	return err
 }
 
-// workers are how many there are.
+// workers returns the number of workers.
 func (c *Processes) workers() (n int) {
 	for _, p := range c.Running {
 		if p.Args[1] == "worker" {
@@ -223,7 +223,7 @@ func (c *Processes) workers() (n int) {
 	return n
 }
 
-// StartStandby starts another master with the same flags, which stands by.
+// StartStandby starts a standby master with the same flags.
 func (c *Processes) StartStandby(name string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -268,8 +268,8 @@ func (c *Processes) Await(n int) error {
 	return nil
 }
 
-// startCluster is cluster BINARY N FLAG...: a master with these flags and workers w1 to wN.
-// SUPERSTEP_MASTER says where.
+// startCluster is cluster BINARY N FLAG...: it starts a master with these flags and workers w1 to
+// wN. SUPERSTEP_MASTER is set to its address.
 func startCluster(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*Processes)
 	binary, err := exec.LookPath(args[0])
@@ -288,7 +288,7 @@ func startCluster(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(c.Await(n))
 }
 
-// freePort is freeport: SUPERSTEP_MASTER says where nobody listens yet.
+// freePort is freeport: SUPERSTEP_MASTER is set to an address where no process listens yet.
 func freePort(ts *testscript.TestScript, _ bool, _ []string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
@@ -296,19 +296,19 @@ func freePort(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(l.Close())
 }
 
-// StartWorker is worker NAME FLAG...
+// startWorker is worker NAME FLAG...: it starts a worker.
 func startWorker(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*Processes)
 	ts.Check(c.StartWorker(args[0], args[1:]...))
 	ts.Check(c.Await(c.workers()))
 }
 
-// stopProcess is stop NAME: with SIGTERM.
+// stopProcess is stop NAME: it sends SIGTERM.
 func stopProcess(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Value(clusterKey{}).(*Processes).Signal(args[0], syscall.SIGTERM))
 }
 
-// endedProcess is ended NAME: waits for a process to end by itself, with status 0.
+// endedProcess is ended NAME: it waits until a process ends by itself with status 0.
 func endedProcess(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*Processes)
 	p := c.Running[args[0]]
@@ -323,13 +323,13 @@ func endedProcess(ts *testscript.TestScript, _ bool, args []string) {
 	delete(c.Running, args[0])
 }
 
-// crashProcess is crash NAME: with SIGKILL.
+// crashProcess is crash NAME: it sends SIGKILL.
 func crashProcess(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Value(clusterKey{}).(*Processes).Signal(args[0], os.Kill))
 }
 
-// restartMaster is restart [WORKER...]: the master is killed, then these workers, and another
-// begins at its address; the other workers come back.
+// restartMaster is restart [WORKER...]: it kills the master, then these workers, and starts another
+// master at the same address. The other workers connect again.
 func restartMaster(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*Processes)
 	for _, name := range append([]string{"master"}, args...) {
@@ -339,15 +339,16 @@ func restartMaster(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(c.Await(c.workers()))
 }
 
-// standsBy is standby NAME: another master with the flags of the first. SUPERSTEP_MASTER says where
-// all are.
+// standsBy is standby NAME: it starts another master with the flags of the first. SUPERSTEP_MASTER
+// is set to the addresses of all.
 func standsBy(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*Processes)
 	ts.Check(c.StartStandby(args[0]))
 	ts.Setenv("SUPERSTEP_MASTER", c.Address)
 }
 
-// appears GLOB waits for a file of such a name, and ! appears for there to be none.
+// appears is appears GLOB: it waits for a file with a matching name. With ! it waits until there is
+// none.
 func appears(ts *testscript.TestScript, neg bool, args []string) {
 	so := func() bool {
 		names, err := filepath.Glob(ts.MkAbs(args[0]))
@@ -359,8 +360,8 @@ func appears(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// untilJob is until STATE [SUPERSTEP]: waits for a job in a state, and then for a superstep. JOB is
-// its name.
+// untilJob is until STATE [SUPERSTEP]: it waits for a job in a state, and then for a superstep. JOB
+// is set to its id.
 func untilJob(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*Processes)
 	superstep := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Forever never halts, and says so. It leaves the processor to others.
+// Forever never halts, and logs that. It yields the processor to others.
 type Forever struct{}
 
 func (Forever) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
@@ -25,7 +25,7 @@ func (Forever) Compute(v *vertex, _ int64) {
 	v.SendToAllNeighbors(1)
 }
 
-// Stuck never comes back from a vertex.
+// Stuck never returns from Compute of one vertex.
 type Stuck struct{}
 
 func (Stuck) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
@@ -69,8 +69,7 @@ func (Racing) Compute(*vertex, int64) {
 	select {}
 }
 
-// Hungry has a hub take memory without an end, but not so fast that a busy machine ends it before
-// it was looked at.
+// Hungry allocates memory without end at a hub, but slowly enough to be observed on a busy machine.
 type Hungry struct{}
 
 func (Hungry) Compute(v *vertex, came []int64) {
@@ -86,7 +85,7 @@ func (Hungry) Compute(v *vertex, came []int64) {
 	v.VoteToHalt()
 }
 
-// Everywhere has each vertex send to many others, all over the graph, several times over.
+// Everywhere makes each vertex send to many others all over the graph, in several rounds.
 type Everywhere struct {
 	Fan    int64 `param:"fan" default:"32" help:"to how many others"`
 	Rounds int64 `param:"rounds" default:"4" help:"how often"`
@@ -105,7 +104,7 @@ func (p Everywhere) Compute(v *vertex, came []int64) {
 	v.VoteToHalt()
 }
 
-// Broken panics at a vertex, or ends the goroutine.
+// Broken panics at a vertex, or ends its goroutine.
 type Broken struct {
 	At   pregel.VertexID `param:"at" help:"where to panic"`
 	Exit bool            `param:"exit" default:"false" help:"call runtime.Goexit instead"`
@@ -122,7 +121,7 @@ func (p Broken) Compute(v *vertex, _ int64) {
 	}
 }
 
-// Misled is a breadth-first search whose vertices take themselves for their parents.
+// Misled is a breadth-first search in which every vertex is its own parent.
 type Misled struct {
 	Source pregel.VertexID `param:"source" help:"root of the search"`
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Clusters, Paths and Circles have values of nested lists, of lists, and with lists in fields.
+// Clusters, Paths and Circles have values that are nested lists, lists, and structs with lists.
 type (
 	Clusters struct{}
 	Paths    struct{}
@@ -23,7 +23,7 @@ type cluster struct {
 func (Clusters) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 
 func (Clusters) Compute(v *pregel.Vertex[[]cluster, int64], _ int64) {
-	next := ^pregel.VertexID(0) // none
+	next := ^pregel.VertexID(0) // no vertex
 	for e := range v.Edges() {
 		next = e.To
 	}
@@ -56,7 +56,7 @@ func (Circles) Compute(v *pregel.Vertex[circle, int64], _ int64) {
 	v.VoteToHalt()
 }
 
-// Leads has the leader of each vertex, as a file calls it.
+// Leads returns the leader of each vertex, as given in a file.
 type Leads struct{}
 
 var leader = pregel.NewVertexColumn[pregel.VertexID]("leader")

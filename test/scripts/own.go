@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// own are the programs of a user's binary.
+// own returns the programs of a user's binary.
 func own() []pregel.Registered {
 	return []pregel.Registered{
 		pregel.Register("hops", Hops{}), pregel.Register("forever", Forever{}),
@@ -69,7 +69,7 @@ func (p Hops) Compute(v *vertex, hops int64) {
 	v.VoteToHalt()
 }
 
-// Prune removes vertices of fewer than K edges until all have as many.
+// Prune removes vertices with fewer than K edges until none is left.
 type Prune struct {
 	K int `param:"k" help:"least degree"`
 }
@@ -85,14 +85,15 @@ func (p Prune) Compute(v *vertex, _ int64) {
 	v.VoteToHalt()
 }
 
-// Churn changes the graph here and there in each of so many rounds, and its values depend on all
-// that it saw.
+// Churn changes the graph in each of several rounds. Its values depend on everything that a vertex
+// saw.
 type Churn struct {
 	Rounds int    `param:"rounds" default:"10" help:"supersteps"`
 	While  string `param:"while" default:"" help:"file that makes supersteps slow"`
 }
 
-// slow makes a superstep take a while if a file is there: a script removes it when the run may end.
+// slow makes a superstep take longer while a file exists. A script removes the file when the run
+// may end.
 func slow(v *vertex, file string) {
 	if v.ID() != 0 || file == "" {
 		return
@@ -126,7 +127,7 @@ func (p Churn) Compute(v *vertex, sum int64) {
 	v.SendToAllNeighbors(v.Value())
 }
 
-// Mixes has values that depend on all that vertices were sent in each of so many rounds.
+// Mixes has values that depend on all messages to a vertex in several rounds.
 type Mixes Churn
 
 func (Mixes) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -141,8 +142,8 @@ func (p Mixes) Compute(v *vertex, sum int64) {
 	v.SendToAllNeighbors(v.Value())
 }
 
-// Ages has Churn run three times, each on the graph that the one before has left and with what it
-// has found, and then once more.
+// Ages runs Churn three times as phases, each on the graph and values that the previous one left,
+// and then once more.
 type Ages Churn
 
 // ageOf is a phase of Ages.
@@ -181,7 +182,7 @@ func (Received) Compute(v *vertex, messages []int64) {
 	v.VoteToHalt()
 }
 
-// Dice throws dice.
+// Dice has random values.
 type Dice struct{}
 
 func (Dice) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -193,7 +194,7 @@ func (Dice) Compute(v *vertex, _ int64) {
 	}
 }
 
-// Adds adds up what its columns begin with.
+// Adds adds the initial values of its columns.
 type Adds struct{}
 
 var (
@@ -211,7 +212,7 @@ func (Adds) Compute(v *vertex, _ int64) {
 	v.VoteToHalt()
 }
 
-// Tolls adds up what the edges of a vertex begin with.
+// Tolls adds the initial values of a vertex's edges.
 type Tolls struct{}
 
 var toll = pregel.NewEdgeColumn[int64]("toll")
@@ -226,7 +227,7 @@ func (Tolls) Compute(v *vertex, _ int64) {
 	v.VoteToHalt()
 }
 
-// Marks has parameters that are lists. A vertex's value is how many of them are its own.
+// Marks has list parameters. A vertex's value counts the elements that name it.
 type Marks struct {
 	Sources []pregel.VertexID `param:"sources" help:"vertices to count"`
 	Names   []string          `param:"names" default:"a,b" help:"each counts 100 times"`
@@ -249,7 +250,7 @@ func (p Marks) Compute(v *vertex, _ int64) {
 	v.VoteToHalt()
 }
 
-// Ends has the neighbours of a vertex, which it writes in the order of their names.
+// Ends returns the neighbours of a vertex, and writes them sorted by name.
 type Ends struct {
 	Wrong bool `param:"wrong" help:"asks for the label of no vertex"`
 }

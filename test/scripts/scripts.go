@@ -1,4 +1,5 @@
-// Package scripts runs the command line in tests as users do: scripts, and clusters of processes.
+// Package scripts runs the command line in tests as users do, by scripts and with clusters of
+// processes. Start with scripts.go and cluster.go.
 package scripts
 
 import (
@@ -21,7 +22,8 @@ import (
 	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 )
 
-// Main lets the scripts run the test binary as superstep, as a user's own binary, and as others.
+// Main makes the test binary available to scripts as superstep, as a user's own binary, and under
+// other names.
 func Main(m *testing.M, others map[string]func()) {
 	commands := map[string]func(){
 		"superstep": func() { program() },
@@ -31,7 +33,7 @@ func Main(m *testing.M, others map[string]func()) {
 	testscript.Main(m, commands)
 }
 
-// Run runs the scripts of a directory with the commands of this package. root is the module's
+// Run runs the scripts in a directory with the commands of this package. root is the module's
 // directory.
 func Run(t *testing.T, root, dir string) {
 	examples, err := filepath.Abs(filepath.Join(root, "internal/graphio/testdata/graphalytics"))
@@ -43,7 +45,8 @@ func Run(t *testing.T, root, dir string) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
-			e.Setenv("GOGC", "1600") // most processes live a moment: they collect no garbage
+			// most processes live only a moment and need no garbage collection
+			e.Setenv("GOGC", "1600")
 			c := &Processes{Env: e.Vars, Dir: e.WorkDir, Running: map[string]*Member{}, servers: map[string]*Server{}}
 			e.Values[clusterKey{}] = c
 			e.Defer(func() { c.end(t) })
@@ -66,8 +69,8 @@ func Run(t *testing.T, root, dir string) {
 	})
 }
 
-// exits STATUS PROGRAM ARG... runs a program and checks its exit status. superstep and own run as
-// call runs them.
+// exits is exits STATUS PROGRAM ARG...: it runs a program and checks its exit status. It runs
+// superstep and own like call.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -85,8 +88,8 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// fails STATUS TEXT ARG... calls superstep, which must say just one line, and print nothing else. A
-// text that ends in ... is the beginning of the line.
+// fails is fails STATUS TEXT ARG...: it runs superstep, which must print exactly the one line TEXT
+// to standard error. If TEXT ends with ..., it is the beginning of the line.
 func fails(ts *testscript.TestScript, _ bool, args []string) {
 	a := perform(ts, append([]string{"superstep"}, args[2:]...))
 	want, got := "superstep: "+args[1], string(a.Stderr)
@@ -99,7 +102,8 @@ func fails(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// match exact|epsilon|equivalence EXPECTED ACTUAL compares results as Graphalytics does.
+// match is match exact|epsilon|equivalence EXPECTED ACTUAL: it compares results as Graphalytics
+// does.
 func match(ts *testscript.TestScript, _ bool, args []string) {
 	want, got := values(ts, args[1]), values(ts, args[2])
 	if len(want) != len(got) {
@@ -145,7 +149,8 @@ func near(ts *testscript.TestScript, want, got string) bool {
 	return w == g || math.Abs(w-g) <= 1e-4*math.Abs(w)
 }
 
-// jsonKeys FILE KEYS checks that an object has just the keys of a file, in that order.
+// jsonKeys is jsonKeys FILE KEYS: it checks that an object has exactly the keys in a file, in this
+// order.
 func jsonKeys(ts *testscript.TestScript, _ bool, args []string) {
 	want := strings.Fields(ts.ReadFile(args[1]))
 	d := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
@@ -167,8 +172,8 @@ func jsonKeys(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// jsonValue FILE KEY VALUE checks a value of an object; #N stands for an array of N elements, > for
-// a positive number.
+// jsonValue is jsonValue FILE KEY VALUE: it checks a value of an object. #N means an array of N
+// elements, > a positive number.
 func jsonValue(ts *testscript.TestScript, _ bool, args []string) {
 	var object map[string]any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &object))
@@ -195,7 +200,7 @@ func jsonValue(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// same FILE FILE KEY... checks that two objects have the same values.
+// same is same FILE FILE KEY...: it checks that two objects have the same values.
 func same(ts *testscript.TestScript, _ bool, args []string) {
 	var a, b map[string]any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &a))
@@ -207,8 +212,8 @@ func same(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// jsonLines FILE KIND KEY... checks that every line of a kind is an object that has the keys; of a
-// list its first element is looked at.
+// jsonLines is jsonLines FILE KIND KEY...: it checks that every line of a kind is an object with
+// these keys. For lists it checks the first element.
 func jsonLines(ts *testscript.TestScript, _ bool, args []string) {
 	lines := 0
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
@@ -238,7 +243,7 @@ func jsonLines(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// fields FILE NAMES checks the labels of an output block, in order.
+// fields is fields FILE NAMES: it checks the labels of a report, in order.
 func fields(ts *testscript.TestScript, _ bool, args []string) {
 	var got []string
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
@@ -251,7 +256,8 @@ func fields(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// writeBytes FILE TEXT [TIMES] writes a file: TEXT in the syntax of a Go string, so many times.
+// writeBytes is writeBytes FILE TEXT [TIMES]: it writes TEXT, in the syntax of a Go string, this
+// many times.
 func writeBytes(ts *testscript.TestScript, _ bool, args []string) {
 	text, err := strconv.Unquote(`"` + args[1] + `"`)
 	ts.Check(err)
@@ -263,7 +269,7 @@ func writeBytes(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(text, times)), 0o644))
 }
 
-// cut FROM TO N copies the first N bytes of a file.
+// cut is cut FROM TO N: it copies the first N bytes of a file.
 func cut(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[2])
 	ts.Check(err)
@@ -274,7 +280,7 @@ func cut(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(data[:n]), 0o644))
 }
 
-// only DIR NAME... checks that a directory has just these files.
+// only is only DIR NAME...: it checks that a directory has exactly these files.
 func only(ts *testscript.TestScript, _ bool, args []string) {
 	entries, err := os.ReadDir(ts.MkAbs(args[0]))
 	ts.Check(err)

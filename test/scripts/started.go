@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Must ends a test that has an error.
+// Must fails the test if there is an error.
 func Must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -21,7 +21,7 @@ func Must(t *testing.T, err error) {
 	}
 }
 
-// NewCluster starts a master with some flags, and workers, w1 to wN, of a binary.
+// NewCluster starts a master of a binary with flags, and workers w1 to wN.
 func NewCluster(t *testing.T, binary string, n int, flags ...string) *Processes {
 	t.Helper()
 	path, err := exec.LookPath(binary)
@@ -36,7 +36,7 @@ func NewCluster(t *testing.T, binary string, n int, flags ...string) *Processes 
 	return c
 }
 
-// States returns the jobs' states.
+// States returns the states of the jobs.
 func (c *Processes) States(t *testing.T) string {
 	t.Helper()
 	var words []string
@@ -61,8 +61,7 @@ func (c *Processes) States(t *testing.T) string {
 	return strings.Join(words, " ")
 }
 
-// Runs waits for a job that runs. What it logged may be forgotten by then: its supersteps are
-// short.
+// Runs waits until a job runs. It checks the state, because early log lines may already be removed.
 func (c *Processes) Runs(t *testing.T) {
 	t.Helper()
 	if !Soon(func() bool { return c.States(t) == "running" }) {
@@ -76,7 +75,7 @@ func ChildrenOf(t *testing.T, parent int) []string {
 	all, err := filepath.Glob("/proc/[0-9]*")
 	Must(t, err)
 	return slices.DeleteFunc(all, func(dir string) bool {
-		stat, _ := os.ReadFile(dir + "/stat") // one that has ended meanwhile has none
+		stat, _ := os.ReadFile(dir + "/stat") // missing if the process has ended
 		_, rest, _ := strings.Cut(string(stat), ") ")
 		fields := strings.Fields(rest) // state, parent, ...
 		return len(fields) < 2 || fields[1] != fmt.Sprint(parent)

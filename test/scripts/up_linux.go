@@ -10,15 +10,14 @@ import (
 	"testing"
 )
 
-// ProcessesOf returns the processes whose parent is a process, by the name of their --name flag;
-// the master's is empty.
+// ProcessesOf returns the children of a process by their --name flag. The master's name is "".
 func ProcessesOf(t *testing.T, parent int) map[string]int {
 	t.Helper()
 	all := map[string]int{}
 	for _, dir := range ChildrenOf(t, parent) {
 		pid, err := strconv.Atoi(filepath.Base(dir))
 		Must(t, err)
-		// one that has ended meanwhile has none
+		// missing if the process has ended
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		name := ""
 		args := strings.Split(string(line), "\x00")
@@ -32,7 +31,7 @@ func ProcessesOf(t *testing.T, parent int) map[string]int {
 	return all
 }
 
-// BeginUp begins to start a cluster of two workers by the up of a binary.
+// BeginUp begins to start a cluster of two workers with the command up of a binary.
 func BeginUp(t *testing.T, binary string, flags ...string) *Member {
 	t.Helper()
 	p := &Member{Cmd: exec.Command(binary,
@@ -41,7 +40,7 @@ func BeginUp(t *testing.T, binary string, flags ...string) *Member {
 	p.Stdout, p.Stderr = p.Said, p.Said
 	Must(t, p.Start())
 	go func() {
-		_ = p.Wait() // the status is looked at
+		_ = p.Wait() // the status is checked elsewhere
 		close(p.Ended)
 	}()
 	t.Cleanup(func() {
@@ -51,7 +50,8 @@ func BeginUp(t *testing.T, binary string, flags ...string) *Member {
 	return p
 }
 
-// StartUp starts a cluster of two workers by the up of a binary, and returns it and its processes.
+// StartUp starts a cluster of two workers with the command up of a binary. It returns the process,
+// the address and the processes of the cluster.
 func StartUp(t *testing.T, binary string, flags ...string) (*Member, string, map[string]int) {
 	t.Helper()
 	p := BeginUp(t, binary, flags...)

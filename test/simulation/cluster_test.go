@@ -25,16 +25,16 @@ import (
 	"github.com/superstep-go/superstep/worker"
 )
 
-// cluster is a master, workers and a client, each on a host of a simulated network.
+// cluster is a master, workers and a client. Each is on a host of a simulated network.
 type cluster struct {
 	t       testing.TB
 	random  *rand.Rand
 	net     *network
 	objects *objects
 	disk    *disk
-	dir     string // of the master's data; another one after each kill
-	lost    bool   // the master began without what was there
-	starts  int    // of masters
+	dir     string // of the master's data; a copy after each kill
+	lost    bool   // the master has started without its earlier data
+	starts  int    // number of started masters
 	master  *process
 	workers []*process
 	client  *client.Client
@@ -42,22 +42,22 @@ type cluster struct {
 	began   time.Time
 	setting setting
 	points  points
-	all     sync.WaitGroup // processes, also those that were killed
+	all     sync.WaitGroup // processes, including killed ones
 
-	file, otherFile []byte // of the job's graph; another one that a fault puts in its place
+	file, otherFile []byte // the job's graph; another file that a fault puts in its place
 }
 
-// process is a goroutine that stands for a process.
+// process is a goroutine that simulates a process.
 type process struct {
 	name  string
 	host  *host
 	stop  context.CancelFunc
 	ended chan struct{}
 	err   error
-	clock time.Duration // what its clock is ahead
+	clock time.Duration // how far its clock is ahead
 }
 
-// journal has what happened, for who looks into a seed that failed.
+// journal records events, for the analysis of a failed seed.
 type journal struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -73,7 +73,7 @@ func (c *cluster) event(format string, args ...any) {
 	fmt.Fprintf(c.journal, "%.3f %s\n", time.Since(c.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// logger returns what a process logs to.
+// logger returns a process's logger.
 func (c *cluster) logger(name string) *slog.Logger {
 	began := c.began
 	h := slog.NewTextHandler(c.journal,
@@ -88,7 +88,7 @@ func (c *cluster) logger(name string) *slog.Logger {
 
 const masterPort = 7700
 
-// stacks notes what all goroutines do.
+// stacks records the stacks of all goroutines.
 func (c *cluster) stacks() {
 	buf := make([]byte, 16<<20)
 	c.event("%s", buf[:runtime.Stack(buf, true)])
@@ -97,7 +97,7 @@ func (c *cluster) stacks() {
 // secret is the token of all clusters.
 var secret = control.RandomToken()
 
-// newCluster starts a master and workers, and a client.
+// newCluster starts a master, workers and a client.
 func newCluster(t testing.TB, random *rand.Rand, disk *disk, s setting) *cluster {
 	c := &cluster{
 		t: t, random: random, net: newNetwork(random, s.delay, s.delay), objects: &objects{},
@@ -147,12 +147,12 @@ func (c *cluster) start(h *host, clock time.Duration, run func(ctx context.Conte
 	return p
 }
 
-// now is a process's clock.
+// now returns a process's clock.
 func now(ahead time.Duration) func() time.Time {
 	return func() time.Time { return time.Now().Add(ahead) }
 }
 
-// randomness is a random source of a process.
+// randomness returns a process's random source.
 func (c *cluster) randomness() io.Reader {
 	var seed [32]byte
 	for i := range seed {
@@ -172,7 +172,7 @@ func (l *locked) Read(p []byte) (int, error) {
 	return l.from.Read(p)
 }
 
-// startMaster starts a master with the data of the one before.
+// startMaster starts a master with the data of the previous one.
 func (c *cluster) startMaster(clock time.Duration) {
 	h := c.net.host("master")
 	c.starts++
@@ -197,8 +197,8 @@ func (c *cluster) startMaster(clock time.Duration) {
 	c.master = c.start(h, clock, func(ctx context.Context) error { return s.Serve(ctx, l) })
 }
 
-// killMaster ends the master at once: what it does from then on nobody sees, and its data stay as
-// they are.
+// killMaster ends the master at once. Later actions of its goroutines have no effect, and its data
+// stay as they are.
 func (c *cluster) killMaster(loud bool) {
 	if !c.master.running() {
 		return
@@ -233,7 +233,7 @@ func (c *cluster) startWorker(i int, clock time.Duration) {
 	c.workers = append(c.workers, p)
 }
 
-// running reports whether a process has not ended.
+// running reports whether the process is running.
 func (p *process) running() bool {
 	select {
 	case <-p.ended:
@@ -249,10 +249,10 @@ func (h *host) isDown() bool {
 	return h.down
 }
 
-// endWithin is how long processes may take to end that are told to.
+// endWithin is the time that processes have to end after they were asked to.
 const endWithin = 5 * time.Minute
 
-// close ends everything.
+// close ends all processes.
 func (c *cluster) close() {
 	c.client.Close()
 	for _, p := range c.workers {
@@ -265,7 +265,7 @@ func (c *cluster) close() {
 		}
 		c.master.stop()
 		c.all.Wait()
-		for _, name := range c.names() { // with what nobody has accepted
+		for _, name := range c.names() { // including connections that were not accepted
 			c.net.hosts[name].kill(true)
 		}
 		close(ended)
@@ -277,7 +277,7 @@ func (c *cluster) close() {
 	}
 }
 
-// run runs a job, and returns its result and how it ended.
+// run runs a job. It returns its result and its final state.
 func (c *cluster) run(ctx context.Context, spec *jobspec.Spec) (string, *control.Job, error) {
 	j, err := c.client.Run(ctx, spec, func(e *control.JobEvent) error {
 		switch {

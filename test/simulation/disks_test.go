@@ -16,19 +16,19 @@ import (
 	"time"
 )
 
-// disk has the directories of all masters of a cluster. It is a small file system of its own where
-// the test may mount one; else only results notice that it is full.
+// disk has the directories of all masters of a cluster. It is a small separate file system if the
+// test may mount one. Otherwise only results notice that it is full.
 type disk struct {
 	dir     string
 	mounted bool
-	removed int // directories
+	removed int // number of removed directories
 
 	mu      sync.Mutex
 	full    bool
-	damages int // the bit that is turned of all that is written of results; 0: none
+	damages int // the bit that is flipped in all written results; 0 means none
 }
 
-// turned changes one bit of some bytes.
+// turned flips one bit.
 func turned(data []byte, bit int) []byte {
 	if len(data) == 0 {
 		return data
@@ -86,7 +86,7 @@ func (d *disk) fill(full bool) error {
 	return nil
 }
 
-// copy copies a directory of the disk, for which there is room. One that was removed is not there.
+// copy copies a directory of the disk, after making room. A removed directory is not copied.
 func (d *disk) copy(to, from string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,7 +97,7 @@ func (d *disk) copy(to, from string) error {
 	return errors.Join(err, d.fill(d.full))
 }
 
-// damage turns a bit of each file below a directory.
+// damage flips a bit in each file below a directory.
 func damage(dir string, bit int) error {
 	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -122,14 +122,14 @@ func damage(dir string, bit int) error {
 	})
 }
 
-// must notes what the test itself could not do.
+// must reports an error of the test itself.
 func (c *cluster) must(err error) {
 	if err != nil {
 		c.t.Error(err)
 	}
 }
 
-// damagingResults turns a bit of each part of a result that there is, and of what is written then.
+// damagingResults flips a bit in each existing part of a result, and in newly written ones.
 func (c *cluster) damagingResults(hold time.Duration, bit int) *fault {
 	set := func(bit int) {
 		c.disk.mu.Lock()
@@ -142,7 +142,7 @@ func (c *cluster) damagingResults(hold time.Duration, bit int) *fault {
 	}, undo: func() { set(0) }}
 }
 
-// damagingCheckpoints does that to the objects of checkpoints, wherever they are kept.
+// damagingCheckpoints does the same with the objects of checkpoints.
 func (c *cluster) damagingCheckpoints(hold time.Duration, bit int) *fault {
 	name := fmt.Sprintf("damage bit %d of checkpoints", bit)
 	f := c.troubling(name, hold, func(t *trouble, on bool) {
@@ -159,7 +159,7 @@ func (c *cluster) damagingCheckpoints(hold time.Duration, bit int) *fault {
 	return f
 }
 
-// filling lets the master's disk be full.
+// filling makes the master's disk full.
 func (c *cluster) filling(hold time.Duration) *fault {
 	return &fault{
 		name: "full disk of the master", hold: hold,
@@ -168,8 +168,8 @@ func (c *cluster) filling(hold time.Duration) *fault {
 	}
 }
 
-// removing takes the master's data away under it, and brings them back unless it has other ones by
-// then.
+// removing removes the data of a running master. It restores them later, unless the master has new
+// data.
 func (c *cluster) removing(hold time.Duration) *fault {
 	var dir, gone string
 	return &fault{name: "remove the master's data", hold: hold, do: func() {
@@ -187,7 +187,7 @@ func (c *cluster) removing(hold time.Duration) *fault {
 	}}
 }
 
-// losing kills the master, and its data are lost.
+// losing kills the master and removes its data.
 func (c *cluster) losing(hold, jump time.Duration) *fault {
 	return &fault{name: "lose the master's disk", hold: hold, do: func() {
 		c.killMaster(true)
@@ -196,7 +196,7 @@ func (c *cluster) losing(hold, jump time.Duration) *fault {
 	}, undo: func() { c.reviveMaster(jump) }}
 }
 
-// differing lets a worker see another file than the others by the name of the job's graph.
+// differing replaces a worker's graph file by another one.
 func (c *cluster) differing(worker string, hold time.Duration) *fault {
 	return &fault{
 		name: "another file at " + worker, hold: max(hold, 2*time.Second), early: true,
@@ -205,10 +205,10 @@ func (c *cluster) differing(worker string, hold time.Duration) *fault {
 	}
 }
 
-// fileName is what jobs call the file of their graph.
+// fileName is the name of the graph file in jobs.
 const fileName = "graph.el"
 
-// root is below which directory a worker's jobs name files.
+// root returns the data root of a worker.
 func (c *cluster) root(worker string) string { return filepath.Join(filepath.Dir(c.disk.dir), worker) }
 
 // putFile replaces a worker's file.
@@ -220,7 +220,7 @@ func (c *cluster) putFile(worker string, text []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-// seesAnother reports whether one of the faults is that a worker of these sees another file.
+// seesAnother reports whether a fault replaces the file of one of these workers.
 func seesAnother(all []*fault, names string) bool {
 	for _, f := range all {
 		if w, ok := strings.CutPrefix(f.name, "another file at "); ok &&
@@ -231,7 +231,7 @@ func seesAnother(all []*fault, names string) bool {
 	return false
 }
 
-// allSeeAnother reports whether there are faults by which all of these workers see another file.
+// allSeeAnother reports whether faults replace the files of all these workers.
 func allSeeAnother(faults []*fault, workers []string) bool {
 	for _, w := range workers {
 		if !slices.ContainsFunc(faults, func(f *fault) bool { return f.name == "another file at "+w }) {
@@ -241,8 +241,8 @@ func allSeeAnother(faults []*fault, workers []string) bool {
 	return len(workers) > 0
 }
 
-// TestAnotherMasterCountsAnew loses the disk of the master when the others know a worker's second
-// incarnation: it is no stranger to them under the lower one that the next master gives it.
+// TestAnotherMasterCountsAnew: the master's disk is lost when other workers know a worker's second
+// incarnation. They must accept the lower incarnation that the next master assigns.
 func TestAnotherMasterCountsAnew(t *testing.T) {
 	s := setting{job: jobs[3], workers: 3, delay: 2 * time.Millisecond, every: 1}
 	want, _ := usual(t, s)

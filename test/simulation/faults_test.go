@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// fault is something that goes wrong at a time, for a while.
+// fault is a disturbance at a time, for a duration.
 type fault struct {
 	at, hold time.Duration
 	name     string
-	early    bool // it may be there from the beginning on
+	early    bool // may exist from the beginning
 	do, undo func()
 }
 
@@ -22,20 +22,20 @@ func (f *fault) String() string {
 	return fmt.Sprintf("%s @%v for %v", f.name, f.at.Round(time.Millisecond), f.hold)
 }
 
-// holds are how long faults last: less than a lease, some leases, and longer than who waits for the
-// master.
+// holds are the durations of faults: shorter than a lease, several leases, and longer than clients
+// wait for the master.
 var holds = []time.Duration{50 * time.Millisecond, 400 * time.Millisecond, 2 * time.Second, 4 * time.Second, 12 * time.Second, 75 * time.Second}
 
-// jumps are by how much the clock of a process that is started again is ahead of what it was.
+// jumps are the clock changes of restarted processes.
 var jumps = []time.Duration{0, 0, time.Hour, -time.Hour, 10 * 365 * 24 * time.Hour, -10 * 365 * 24 * time.Hour}
 
-// schedule decides on faults of a seed, within the time that a run without faults takes, and a bit
-// after.
+// schedule chooses the faults of a seed. They begin within the time of a run without faults, or a
+// little later.
 func (c *cluster) schedule(random *rand.Rand, within time.Duration) (all []*fault) {
 	for range 1 + random.IntN(4) {
 		f := c.pick(random)
 		f.at = time.Duration(random.Int64N(int64(within * 5 / 4)))
-		if len(all) > 0 && random.IntN(3) == 0 { // while the job begins again
+		if len(all) > 0 && random.IntN(3) == 0 { // while the job starts again
 			f.at += time.Duration(random.Int64N(int64(4 * time.Second)))
 		}
 		if f.early && random.IntN(2) == 0 {
@@ -47,20 +47,20 @@ func (c *cluster) schedule(random *rand.Rand, within time.Duration) (all []*faul
 	return all
 }
 
-// Numbers of kinds of faults: all, and those before disks had any.
+// Numbers of kinds of faults: all, and those before faults of disks were added.
 const (
 	allKinds   = 28
 	firstKinds = 21
 )
 
-// pick decides on a fault.
+// pick chooses a fault.
 func (c *cluster) pick(random *rand.Rand) *fault {
 	i := random.IntN(len(c.workers))
 	w, other := fmt.Sprintf("w%d", i),
 		fmt.Sprintf("w%d", (i+1+random.IntN(len(c.workers)-1))%len(c.workers))
 	hold := holds[random.IntN(len(holds))]
 	jump := jumps[random.IntN(len(jumps))]
-	ofMaster := min(jump, time.Hour) // results are removed by their age
+	ofMaster := min(jump, time.Hour) // results are removed by age
 	loud := random.IntN(3) > 0
 	how := map[bool]string{true: "kill ", false: "lose "}[loud]
 	ofFiles := 0
@@ -116,7 +116,7 @@ func (c *cluster) pick(random *rand.Rand) *fault {
 		{1, func() *fault { return c.troubling("full store", hold, func(t *trouble, on bool) { t.full = on }) }},
 		{1, func() *fault { return c.troubling("store away", hold, func(t *trouble, on bool) { t.away = on }) }},
 		{1, func() *fault { return c.troubling("lost answers", hold, func(t *trouble, on bool) { t.loses = on }) }},
-		// Those of disks came when some seeds had been kept.
+		// Faults of disks were added when seeds were already recorded.
 		{2, func() *fault { return c.damagingResults(hold, 1+random.IntN(1<<16)) }},
 		{1, func() *fault { return c.damagingCheckpoints(hold, 1+random.IntN(1<<16)) }},
 		{2, func() *fault { return c.filling(hold) }},
@@ -183,7 +183,7 @@ func (c *cluster) troubling(name string, hold time.Duration, set func(t *trouble
 	return &fault{name: name, hold: hold, do: change(true), undo: change(false)}
 }
 
-// revive starts a worker again that is not there; reviveMaster does so with the master.
+// revive restarts a worker that is not running. reviveMaster restarts the master.
 func (c *cluster) revive(i int, jump time.Duration) {
 	if w := c.workers[i]; !w.running() {
 		c.startWorker(i, w.clock+jump)
@@ -196,7 +196,7 @@ func (c *cluster) reviveMaster(jump time.Duration) {
 	}
 }
 
-// stopMaster has the master end, and waits for it a little.
+// stopMaster asks the master to end, and waits a little for it.
 func (c *cluster) stopMaster() {
 	if !c.master.running() {
 		return
@@ -210,7 +210,7 @@ func (c *cluster) stopMaster() {
 	}
 }
 
-// disturb lets faults happen, and returns when all are over and everybody is there again.
+// disturb performs faults. It returns when all are over and all processes run again.
 func (c *cluster) disturb(all []*fault) {
 	type moment struct {
 		at   time.Duration
@@ -233,7 +233,7 @@ func (c *cluster) disturb(all []*fault) {
 	c.heal()
 }
 
-// heal starts who has ended.
+// heal restarts ended processes.
 func (c *cluster) heal() {
 	c.reviveMaster(0)
 	for i := range c.workers {

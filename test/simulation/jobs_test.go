@@ -22,7 +22,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// registry has the programs of master and workers.
+// registry has the programs of the master and the workers.
 var registry = func() engine.Registry {
 	all, problems := builtin.With(nil)
 	if len(problems) > 0 {
@@ -32,8 +32,8 @@ var registry = func() engine.Registry {
 		engine.Register("ages", pregel.Erase(ages{})))
 }()
 
-// mixing has vertices send, sleep and wake as their numbers say: a program of no sense, whose
-// result depends on each message.
+// mixing makes vertices send, sleep and wake depending on their values. Its result depends on each
+// message.
 type mixing struct{}
 
 func (mixing) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -54,7 +54,8 @@ type job struct {
 	program, params, input string
 }
 
-// jobs are small, and of each kind: a monotone program, float sums, many supersteps, few.
+// jobs are small jobs of each kind: a monotone program, sums of floats, many supersteps, few
+// supersteps.
 var jobs = []job{
 	{"wcc", "", "grid:rows=16,columns=16"},
 	{"sssp", "source=3", "kronecker:scale=7"},
@@ -85,8 +86,8 @@ func (j job) spec() *jobspec.Spec {
 	return &jobspec.Spec{Program: j.program, Parameters: j.parameters(), Source: &jobspec.Source{Input: input}, KeepResult: true}
 }
 
-// What begins the inputs of jobs whose graph is a generator's with a cycle, in a file; of another
-// file of the same size.
+// Prefixes of inputs: the graph is a generator's graph with an additional cycle, in a file; or
+// another file of the same size.
 const (
 	ofFile    = "file of "
 	otherFile = "other file of "
@@ -94,13 +95,13 @@ const (
 
 func (j job) ofFile() bool { return strings.Contains(j.input, ofFile) }
 
-// inFile is the same job, but that its graph is in a file.
+// inFile returns the same job with its graph in a file.
 func (j job) inFile() job {
 	j.input = ofFile + j.input
 	return j
 }
 
-// other is the same job on another file.
+// other returns the same job with the other file.
 func (j job) other() job {
 	j.input = strings.Replace(j.input, ofFile, otherFile, 1)
 	return j
@@ -108,7 +109,7 @@ func (j job) other() job {
 
 func (j job) weighted() bool { return j.program == "sssp" || j.program == "msf" }
 
-// text is what is in the file of the graph.
+// text returns the content of the graph's file.
 func (j job) text(t testing.TB) []byte {
 	other, generator := strings.HasPrefix(j.input, otherFile),
 		j.input[strings.Index(j.input, ofFile)+len(ofFile):]
@@ -133,7 +134,7 @@ func (j job) text(t testing.TB) []byte {
 			line(k, b.U[k], b.V[k], b.W[k])
 		}
 	}
-	for v := range uint64(in.Vertices) { // which none of them is without
+	for v := range uint64(in.Vertices) { // so that every vertex has an edge
 		line(1, v, (v+1)%uint64(in.Vertices), 0.5)
 	}
 	return text.Bytes()
@@ -144,7 +145,7 @@ var results = struct {
 	all map[job]map[uint64]string
 }{all: map[job]map[uint64]string{}}
 
-// result is a job's result in one process, which it has once.
+// result returns the job's result in one process, computed once.
 func (j job) result(t testing.TB) map[uint64]string {
 	t.Helper()
 	results.mu.Lock()
@@ -196,7 +197,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// compare says where a result differs from what is expected, or "".
+// compare describes a difference between a result and the expected values, or returns "".
 func compare(text string, want map[uint64]string) string {
 	left := maps.Clone(want)
 	for line := range strings.Lines(text) {
@@ -214,7 +215,7 @@ func compare(text string, want map[uint64]string) string {
 	return ""
 }
 
-// near reports whether two values are the same but for the order in which floats were added.
+// near reports whether two values differ at most by the order of float additions.
 func near(a, b string) bool {
 	x, err1 := strconv.ParseFloat(a, 64)
 	y, err2 := strconv.ParseFloat(b, 64)

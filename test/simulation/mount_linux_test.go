@@ -2,7 +2,8 @@ package simulation
 
 import "syscall"
 
-// mountSmall mounts a file system of a few MiB, and says how to give it up; not every user may.
+// mountSmall mounts a file system of a few MiB, and returns the function that unmounts it. Not
+// every user may mount.
 func mountSmall(dir string) (unmount func(), mounted bool) {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=12m"); err != nil {
 		return func() {}, false

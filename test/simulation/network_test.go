@@ -13,27 +13,27 @@ import (
 	"time"
 )
 
-// network connects hosts by streams in memory, in the time of package time. Each direction between
-// two hosts has a delay, and may be cut: what is sent meanwhile comes when the cut is mended, as
-// TCP sends it again. Streams have room for everything, so that no goroutine waits for the network
-// with a mutex held that another one wants: time would stand still.
+// network connects hosts by streams in memory, in virtual time. Each direction between two hosts
+// has a delay and may be cut. Data sent during a cut arrive after it, because TCP retransmits.
+// Streams have unlimited buffers: otherwise a goroutine could wait for the network while it holds a
+// mutex, and virtual time would stop.
 type network struct {
 	mu     sync.Mutex
 	random *rand.Rand
-	delay  time.Duration // from one host to another, at least
-	jitter time.Duration // at most so much more
+	delay  time.Duration // minimum delay between two hosts
+	jitter time.Duration // maximum additional delay
 	hosts  map[string]*host
-	cuts   map[[2]string]int // from, to: how often it is cut
-	sent   int               // segments
+	cuts   map[[2]string]int // from, to: number of active cuts
+	sent   int               // number of sent segments
 }
 
-// host is a process's place in the network: it has an address of its own.
+// host is a process's end of the network, with its own address.
 type host struct {
 	net   *network
 	name  string
 	ip    net.IP
 	down  bool
-	mute  bool // and says nothing, as a machine without power
+	mute  bool // down without a reset, as after a power failure
 	ports int
 	heard map[int]*listener
 	conns map[*stream]bool
@@ -43,8 +43,8 @@ func newNetwork(random *rand.Rand, delay, jitter time.Duration) *network {
 	return &network{random: random, delay: delay, jitter: jitter, hosts: map[string]*host{}, cuts: map[[2]string]int{}}
 }
 
-// host returns a new host, in place of the one of that name before, if there was one: what others
-// send to that one is answered by a reset.
+// host returns a new host. It replaces an earlier host of this name, and data sent to that one is
+// answered by a reset.
 func (n *network) host(name string) *host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -58,7 +58,7 @@ func (n *network) host(name string) *host {
 	return h
 }
 
-// at finds the host of an address. The lock is held.
+// at returns the host of an address. The caller holds the lock.
 func (n *network) at(ip net.IP) *host {
 	for _, h := range n.hosts {
 		if h.ip.Equal(ip) {
@@ -68,7 +68,7 @@ func (n *network) at(ip net.IP) *host {
 	return nil
 }
 
-// cut cuts the direction from one host to another; mend undoes one cut.
+// cut cuts the direction from one host to another. mend undoes one cut.
 func (n *network) cut(from, to string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,7 +83,8 @@ func (n *network) mend(from, to string) {
 		return
 	}
 	delete(n.cuts, way)
-	again := n.delay + time.Duration(n.random.Int64N(int64(500*time.Millisecond))) // TCP's next try
+	// TCP's next retransmission
+	again := n.delay + time.Duration(n.random.Int64N(int64(500*time.Millisecond)))
 	for c := range n.hosts[from].conns {
 		if c.far == to {
 			c.release(time.Now().Add(again))
@@ -91,7 +92,7 @@ func (n *network) mend(from, to string) {
 	}
 }
 
-// reset breaks the connections of a host that match, at both ends.
+// reset breaks a host's matching connections at both ends.
 func (n *network) reset(h *host, match func(*stream) bool) (broken int) {
 	for c := range h.conns {
 		if match(c) {
@@ -107,15 +108,16 @@ func (n *network) reset(h *host, match func(*stream) bool) (broken int) {
 	return broken
 }
 
-// breakAll resets the connections between two hosts, or, without the second, all of the first.
+// breakAll resets the connections between two hosts. If other is "", it resets all connections of
+// the first.
 func (n *network) breakAll(name, other string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.reset(n.hosts[name], func(c *stream) bool { return other == "" || c.far == other })
 }
 
-// kill ends a host. Where it is loud, as when a process ends, others see their connections broken;
-// else, as when a machine loses its power, they hear nothing more.
+// kill ends a host. If loud, its connections are reset, as when a process ends. Otherwise other
+// hosts receive nothing more, as after a power failure.
 func (h *host) kill(loud bool) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -128,11 +130,11 @@ func (h *host) kill(loud bool) {
 		return
 	}
 	for c := range h.conns {
-		c.breaks(syscall.ENETDOWN) // to its own process
+		c.breaks(syscall.ENETDOWN) // for its own process
 	}
 }
 
-// listen listens at a port, 0 for any.
+// listen listens at a port. 0 means any port.
 func (h *host) listen(port int) *listener {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -177,7 +179,7 @@ func (h *host) dial(ctx context.Context, _, address string) (net.Conn, error) {
 			wait = 500 * time.Millisecond // the next SYN
 		}
 		select {
-		case <-time.After(2 * wait): // there and back
+		case <-time.After(2 * wait): // a round trip
 		case <-ctx.Done():
 			return failed(ctx.Err())
 		}
@@ -192,7 +194,7 @@ func (h *host) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	}
 }
 
-// join makes a connection, nil where nobody answers.
+// join makes a connection. It returns nil if no host answers.
 func (n *network) join(from, to *host, port int) (net.Conn, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -220,7 +222,7 @@ func (n *network) join(from, to *host, port int) (net.Conn, error) {
 	}
 }
 
-// wait is what the next segment takes. The lock is held.
+// wait returns the delay of the next segment. The caller holds the lock.
 func (n *network) wait() time.Duration {
 	n.sent++
 	d := n.delay
@@ -230,7 +232,7 @@ func (n *network) wait() time.Duration {
 	return d
 }
 
-// listener takes connections to a port.
+// listener accepts connections at a port.
 type listener struct {
 	host    *host
 	at      *net.TCPAddr
@@ -240,7 +242,7 @@ type listener struct {
 
 	mu       sync.Mutex
 	deadline time.Time
-	poked    chan struct{} // closed and renewed when the deadline changes
+	poked    chan struct{} // closed and replaced when the deadline changes
 }
 
 func (l *listener) Addr() net.Addr { return l.at }
@@ -291,8 +293,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// timeout returns what is ready when a deadline has passed, which no deadline never is, and what
-// stops it.
+// timeout returns a channel that receives at the deadline, and a function that stops it. Without a
+// deadline the channel is nil.
 func timeout(deadline time.Time) (<-chan time.Time, func()) {
 	if deadline.IsZero() {
 		return nil, func() {}

@@ -13,8 +13,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// ages is a plan of phases of which each changes the graph and a column, as it and they have seen
-// them.
+// ages is a plan of phases. Each phase changes the graph and a column, depending on both.
 type (
 	ages struct{ age }
 	age  struct{}
@@ -62,8 +61,8 @@ var planned = []job{
 	{"ages", "", "kronecker:scale=6"},
 }
 
-// TestKilledInAPhase kills a worker in a superstep of any phase, or the first of one: the job goes
-// on from the checkpoint before, in the phase that it is of, with the same result.
+// TestKilledInAPhase kills a worker in some superstep of a plan. The job resumes from the previous
+// checkpoint, in the right phase, with the same result.
 func TestKilledInAPhase(t *testing.T) {
 	for _, j := range planned {
 		_, supersteps := j.expected(t)
@@ -95,11 +94,11 @@ func TestSimulationOfPlans(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			s := settingOf(random, allKinds)
 			file := s.job.ofFile()
-			// The text of edges does not say that they are undirected, which msf wants.
+			// A file of edges does not declare them as undirected, which msf requires.
 			if s.job = planned[random.IntN(len(planned))]; file && s.job.program != "msf" {
 				s.job = s.job.inFile()
 			}
-			s.grid = s.grid && s.job.program != "msf" // which looks at edges
+			s.grid = s.grid && s.job.program != "msf" // it reads edges
 			want, within := usual(t, s)
 			o := simulate(t, seed, s, want, within)
 			if t.Log(o); o.bad != "" {

@@ -12,20 +12,21 @@ import (
 	"github.com/superstep-go/superstep/internal/faults"
 )
 
-// points are where a process may be killed: between two steps that must not be parted.
+// points are places in the code where a process can be killed: between two steps that must be
+// atomic.
 type points struct {
 	mu    sync.Mutex
 	armed []*trap
 }
 
-// trap kills who comes to a point for the so-many-th time.
+// trap kills a process when it reaches a point for the given time.
 type trap struct {
 	point, who string
 	times      int
 	spring     func()
 }
 
-// at is what all points ask. Who is killed goes no further: the call fails, as all later ones do.
+// at is called at every point. For a killed process this call and all later ones fail.
 func (p *points) at(point, who string) error {
 	p.mu.Lock()
 	var sprung *trap
@@ -46,8 +47,8 @@ func (p *points) at(point, who string) error {
 	return syscall.EHOSTDOWN
 }
 
-// killAt makes a fault that is not at a time: a worker, or the master, is killed at a point, and
-// started again.
+// killAt returns a fault that does not depend on time: a worker or the master is killed at a point
+// and restarted.
 func (c *cluster) killAt(random *rand.Rand, worker int, hold, jump time.Duration) *fault {
 	ofWorkers := []string{faults.StoringPart, faults.StoringManifest, faults.StoredManifest, faults.Commanded, faults.Computing, faults.Sending, faults.ReachedTheBarrier}
 	t := &trap{who: fmt.Sprintf("w%d", worker), times: 1 + random.IntN(12)}
@@ -62,7 +63,7 @@ func (c *cluster) killAt(random *rand.Rand, worker int, hold, jump time.Duration
 	return c.trapping(t, hold, kill, revive)
 }
 
-// trapping makes the fault that a trap is.
+// trapping returns the fault of a trap.
 func (c *cluster) trapping(t *trap, hold time.Duration, kill, revive func()) *fault {
 	f := &fault{name: fmt.Sprintf("kill %s at %s %d", t.who, t.point, t.times), hold: hold}
 	f.do = func() {
@@ -88,8 +89,8 @@ func (c *cluster) trapping(t *trap, hold time.Duration, kill, revive func()) *fa
 	return f
 }
 
-// TestKilledInASuperstep kills a worker in one of the first supersteps: the job goes on from the
-// checkpoint before, whichever that is, with the same result.
+// TestKilledInASuperstep kills a worker in one of the first supersteps. The job resumes from the
+// previous checkpoint, with the same result.
 func TestKilledInASuperstep(t *testing.T) {
 	for _, j := range jobs {
 		_, supersteps := j.expected(t)
@@ -113,8 +114,8 @@ func TestKilledInASuperstep(t *testing.T) {
 	}
 }
 
-// TestCutOneWay cuts the way from the master to a worker, or that back: the master takes the worker
-// for lost, and the job begins again on the others, long before the way is mended.
+// TestCutOneWay cuts one direction between the master and a worker. The master considers the worker
+// lost, and the job starts again on the other workers long before the cut ends.
 func TestCutOneWay(t *testing.T) {
 	for _, way := range [][2]string{{"master", "w1"}, {"w1", "master"}} {
 		for _, at := range []time.Duration{4 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond} {
@@ -132,16 +133,16 @@ func TestCutOneWay(t *testing.T) {
 	}
 }
 
-// TestMasterKilledBetweenCommands kills the master when one worker has got a command that others
-// have begun with, the last of which is for the results, which they find together: the next master
-// takes the run up, or the job begins again.
+// TestMasterKilledBetweenCommands kills the master after one worker has received a command that
+// others have begun. The last such command is to find the results together. The next master takes
+// over the run, or the job starts again.
 func TestMasterKilledBetweenCommands(t *testing.T) {
 	s := setting{job: jobs[0], workers: 4, delay: 2 * time.Millisecond, every: 2}
 	want, _ := usual(t, s)
 	for command := 1; command <= 6; command++ {
 		o := disturbed(t, uint64(command), s, want, func(c *cluster) []*fault {
 			at := &trap{point: faults.Commanded, who: "w1", times: command}
-			soon := func() { // when all others wait: a master's files are copied whole
+			soon := func() { // when all others wait, because a master's files are copied as a whole
 				time.AfterFunc(50*time.Microsecond, func() { c.killMaster(true) })
 			}
 			return []*fault{c.trapping(at, 2*time.Second, soon, func() { c.reviveMaster(0) })}

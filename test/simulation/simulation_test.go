@@ -1,7 +1,7 @@
-// Package simulation runs a master, workers and a client, which are the real ones, in virtual time
-// (testing/synctest) on a network and a store in memory, while faults come that a seed decides on.
-// The result is that of a run without faults, or the job fails with a cause that has a name, within
-// a bounded time.
+// Package simulation runs the real master, workers and client in virtual time (testing/synctest),
+// with a network and a store in memory. A seed determines faults. A job must have the result of a
+// run without faults, or fail with a known reason, within a limited time. Start with
+// simulation_test.go.
 package simulation
 
 import (
@@ -33,14 +33,14 @@ var (
 	show  = flag.Bool("show", false, "print what happened in each")
 )
 
-// Bounds, in virtual time: what takes longer never ends.
+// Limits in virtual time, after which a job is considered to hang.
 const (
 	jobWithin = 15 * time.Minute
-	// of a seed, in real time: a goroutine waits for what time does not bring
+	// of a seed, in real time: some goroutine waits for something that virtual time does not bring
 	realWithin = 2 * time.Minute
 )
 
-// causes are what may be said of a job that failed.
+// causes are the allowed errors of failed jobs.
 var causes = []struct {
 	name string
 	is   *regexp.Regexp
@@ -53,7 +53,7 @@ var causes = []struct {
 	{"no data", regexp.MustCompile(`the master (takes no job|loads no graph): data: `)},
 	{"full disk", regexp.MustCompile(`(result|the master.s state cannot be written): .*no space left on device`)},
 	{differingFiles, differs},
-	// A job that begins again on the workers with another file than before.
+	// A job starts again on workers with another file than before.
 	{ofAnotherFile, regexp.MustCompile(`the checkpoint before superstep \d+ is of another run|the graph is another than the checkpoint was made on`)},
 	{"no such job", regexp.MustCompile(`there is no job "`)},
 	{"workers cut from each other", regexp.MustCompile(`worker \S+: .*(connection|worker) .*`)},
@@ -77,13 +77,13 @@ func cause(text string) string {
 
 func quiet() { synctest.Wait() }
 
-// outcome is how a seed went.
+// outcome is the outcome of a seed.
 type outcome struct {
 	seed     uint64
 	setting  string
 	faults   []*fault
-	result   string // same, or the cause of the failure
-	bad      string // what must not be
+	result   string // same, or the name of the error
+	bad      string // a finding
 	took     time.Duration
 	attempts uint32
 	journal  string
@@ -102,23 +102,23 @@ func (o *outcome) String() string {
 	return text
 }
 
-// expectations are the times that settings take without faults.
+// expectations are the times of settings without faults.
 var expectations struct {
 	mu   sync.Mutex
 	took map[string]time.Duration
 }
 
-// setting is what a seed's job runs on.
+// setting describes a seed's job and cluster.
 type setting struct {
 	job     job
 	workers int
 	delay   time.Duration
-	every   int    // supersteps from one checkpoint to the next; 0: by the cost
-	catalog bool   // its graph is one of the catalog
-	grid    bool   // on four workers, two by two
-	beside  [2]job // that run at the same time; those without a program are none
-	kept    bool   // the master keeps the checkpoints
-	kinds   int    // of faults that there may be
+	every   int    // supersteps between checkpoints; 0: by the cost
+	catalog bool   // its graph is in the catalog
+	grid    bool   // a 2x2 grid on four workers
+	beside  [2]job // concurrent jobs; those without a program do not exist
+	kept    bool   // the master stores the checkpoints
+	kinds   int    // number of possible kinds of faults
 }
 
 func (s setting) String() string {
@@ -161,7 +161,7 @@ func settingOf(random *rand.Rand, kinds int) setting {
 	return s
 }
 
-// spec is what is asked of the cluster.
+// spec returns the description of the job.
 func (s setting) spec() *jobspec.Spec {
 	spec := s.job.spec()
 	switch {
@@ -176,7 +176,7 @@ func (s setting) spec() *jobspec.Spec {
 // catalogued is the name of the catalog's graph.
 const catalogued = "web"
 
-// load puts the graph of a setting into the catalog, if it is to be there.
+// load loads a setting's graph into the catalog if the setting uses one.
 func (c *cluster) load(s setting) error {
 	if !s.catalog {
 		return nil
@@ -193,7 +193,7 @@ func (c *cluster) load(s setting) error {
 	return err
 }
 
-// loadAgain does so if the graph was lost with the master's disk, or its files differed.
+// loadAgain loads the graph again if it was lost with the master's disk, or its files differed.
 func (c *cluster) loadAgain(s setting) {
 	name := &control.InspectGraphRequest{Name: catalogued}
 	g, err := c.client.Cluster().InspectGraph(context.Background(), name)
@@ -208,7 +208,7 @@ func (c *cluster) loadAgain(s setting) {
 	c.event("the graph is loaded again: %v, %v", err, c.load(s))
 }
 
-// usual returns a setting's result without faults, and the virtual time that it takes.
+// usual returns a setting's result and virtual time without faults.
 func usual(t *testing.T, s setting) (map[uint64]string, time.Duration) {
 	expectations.mu.Lock()
 	defer expectations.mu.Unlock()
@@ -228,7 +228,7 @@ func usual(t *testing.T, s setting) (map[uint64]string, time.Duration) {
 
 const same = "same"
 
-// simulate runs a job in a setting, with the faults of a seed, or none within no time.
+// simulate runs a job in a setting with the faults of a seed. If within is 0, there are no faults.
 func simulate(t *testing.T, seed uint64, s setting, want map[uint64]string, within time.Duration) *outcome {
 	return disturbed(t, seed, s, want, func(c *cluster) []*fault {
 		if within == 0 {
@@ -238,7 +238,7 @@ func simulate(t *testing.T, seed uint64, s setting, want map[uint64]string, with
 	})
 }
 
-// disturbed runs a job in a setting, with faults.
+// disturbed runs a job in a setting with faults.
 func disturbed(t *testing.T, seed uint64, s setting, want map[uint64]string, faultsOf func(c *cluster) []*fault) *outcome {
 	o := &outcome{seed: seed, setting: s.String()}
 	stuck := time.AfterFunc(realWithin, func() {
@@ -274,7 +274,7 @@ func disturbed(t *testing.T, seed uint64, s setting, want map[uint64]string, fau
 				o.bad = "see above"
 			}
 		}()
-		<-time.After(time.Second) // all are there
+		<-time.After(time.Second) // all workers are registered
 		if err := c.load(s); err != nil {
 			o.bad = fmt.Sprintf("the graph: %v", err)
 			return
@@ -306,7 +306,7 @@ func disturbed(t *testing.T, seed uint64, s setting, want map[uint64]string, fau
 		o.took, o.attempts = time.Since(began), end.GetEpoch()
 		if len(end.GetWorkers()) == 1 && seesAnother(o.faults, end.Workers[0]) &&
 			compare(text, want) != "" {
-			want = s.job.other().result(t) // it is the only one that has looked
+			want = s.job.other().result(t) // only this worker has read its file
 		}
 		o.judge(ctx, text, end, err, want)
 		for i, b := range beside {
@@ -318,7 +318,7 @@ func disturbed(t *testing.T, seed uint64, s setting, want map[uint64]string, fau
 		if o.bad != "" || len(o.faults) == 0 {
 			return
 		}
-		<-time.After(3 * time.Second) // what is lost is known to be
+		<-time.After(3 * time.Second) // lost workers are known
 		c.heal()
 		if want = s.job.result(t); s.catalog {
 			c.loadAgain(s)
@@ -336,7 +336,7 @@ func disturbed(t *testing.T, seed uint64, s setting, want map[uint64]string, fau
 
 var errHangs = fmt.Errorf("it has not ended within %v", jobWithin)
 
-// judge says how a job went.
+// judge determines the outcome of a job.
 func (o *outcome) judge(ctx context.Context, text string, end *control.Job, err error, want map[uint64]string) {
 	reason := end.GetReason()
 	switch {
@@ -349,7 +349,7 @@ func (o *outcome) judge(ctx context.Context, text string, end *control.Job, err 
 		o.result = same
 		switch wrong := compare(text, want); {
 		case wrong != "" && allSeeAnother(o.faults, end.Workers):
-			o.result = "on another file" // that all its workers saw
+			o.result = "on another file" // all its workers saw the other file
 		case wrong != "":
 			o.result, o.bad = "wrong", wrong
 		}
@@ -364,8 +364,8 @@ func (o *outcome) judge(ctx context.Context, text string, end *control.Job, err 
 	}
 }
 
-// memoryDir is a directory in memory, where there is one: masters wait for the disk after each
-// change.
+// memoryDir returns a directory in memory if there is one, because masters sync each change to
+// disk.
 func memoryDir() string {
 	if _, err := os.Stat("/dev/shm"); err == nil {
 		return "/dev/shm"
@@ -373,13 +373,13 @@ func memoryDir() string {
 	return ""
 }
 
-// keptSeed is one that failed once, when there were so many kinds of faults.
+// keptSeed is a seed that once failed, with the number of kinds of faults at that time.
 type keptSeed struct {
 	seed  uint64
 	kinds int
 }
 
-// kept returns the seeds that failed once.
+// kept returns the seeds that once failed.
 func kept(t *testing.T) (all []keptSeed) {
 	f, err := os.Open("testdata/seeds")
 	check(t, err)
@@ -393,7 +393,7 @@ func kept(t *testing.T) (all []keptSeed) {
 	return all
 }
 
-// TestSimulation runs seeds: those that failed once, and as many as -seeds says.
+// TestSimulation runs the seeds that once failed, and the number of seeds given by -seeds.
 func TestSimulation(t *testing.T) {
 	all := kept(t)
 	for i := range *seeds {

@@ -16,22 +16,22 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// objects are what all hosts reach, in memory: the places where checkpoints are.
+// objects is a store in memory that all hosts can reach. It has the places of checkpoints.
 type objects struct {
 	mu     sync.Mutex
 	places map[string]map[string][]byte
 	trouble
 }
 
-// trouble is what is wrong with the store.
+// trouble is the current trouble of the store.
 type trouble struct {
-	slow  time.Duration // what each call takes
-	full  bool          // nothing can be written
-	away  bool          // nothing can be read or written
-	loses bool          // what is written fails all the same
+	slow  time.Duration // delay of each call
+	full  bool          // writes fail
+	away  bool          // all calls fail
+	loses bool          // writes succeed but return an error
 
-	fullOf  string // a host that can write nothing
-	damages int    // the bit that is turned of what is written; 0: none
+	fullOf  string // a host whose writes fail
+	damages int    // the bit that is flipped in written data; 0 means none
 }
 
 func (o *objects) set(change func(*trouble)) {
@@ -40,7 +40,7 @@ func (o *objects) set(change func(*trouble)) {
 	change(&o.trouble)
 }
 
-// damage turns a bit of each object.
+// damage flips a bit in each object.
 func (o *objects) damage(bit int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,12 +51,13 @@ func (o *objects) damage(bit int) {
 	}
 }
 
-// of returns what opens places for a host. What a host that was killed has under way is not done.
+// of returns a function that opens places for a host. Pending calls of a killed host are not
+// performed.
 func (o *objects) of(h *host) func(place string) (store.Store, error) {
 	return func(place string) (store.Store, error) { return &view{o, place, h}, nil }
 }
 
-// view is a place as a host sees it. It is a store.Store.
+// view is a place as one host sees it. It is a store.Store.
 type view struct {
 	all   *objects
 	place string
@@ -67,7 +68,7 @@ var _ store.Store = (*view)(nil)
 
 func (v *view) String() string { return v.place }
 
-// call waits for the store's turn and does something with the objects of the place.
+// call waits for the store's delay and then performs do on the objects of the place.
 func (v *view) call(ctx context.Context, name string, writes bool, do func(all map[string][]byte) error) error {
 	v.all.mu.Lock()
 	slow := v.all.slow
@@ -107,7 +108,7 @@ func (v *view) call(ctx context.Context, name string, writes bool, do func(all m
 	return nil
 }
 
-// kept is what the store has of what is written. The lock is held.
+// kept returns written data as the store keeps it. The caller holds the lock.
 func (o *objects) kept(data []byte) []byte {
 	if o.damages == 0 {
 		return data

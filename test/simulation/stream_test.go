@@ -12,24 +12,24 @@ import (
 // stream is one end of a connection.
 type stream struct {
 	net         *network
-	near, far   string // hosts
+	near, far   string // names of the hosts
 	local, away *net.TCPAddr
 	peer        *stream
 
 	mu       sync.Mutex
 	in       []segment
-	last     time.Time // when the last segment comes
+	last     time.Time // arrival time of the last segment
 	changed  chan struct{}
-	err      error // it is broken
-	closed   bool  // by its own side
+	err      error // set if it is broken
+	closed   bool  // by this end
 	deadline time.Time
 }
 
-// segment is bytes on their way. No time is one that waits for a cut to be mended.
+// segment is data in flight. A segment without a time waits until a cut ends.
 type segment struct {
 	at   time.Time
 	data []byte
-	end  bool // the other side has closed
+	end  bool // the other end has closed
 }
 
 func newStream(n *network, near, far string, local, away *net.TCPAddr) *stream {
@@ -39,7 +39,7 @@ func newStream(n *network, near, far string, local, away *net.TCPAddr) *stream {
 func (s *stream) LocalAddr() net.Addr  { return s.local }
 func (s *stream) RemoteAddr() net.Addr { return s.away }
 
-// change tells who reads. The lock is held.
+// change wakes readers. The caller holds the lock.
 func (s *stream) change() {
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -116,7 +116,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// send puts a segment on its way.
+// send sends a segment.
 func (s *stream) send(g segment) {
 	s.net.mu.Lock()
 	defer s.net.mu.Unlock()
@@ -139,7 +139,8 @@ func (s *stream) send(g segment) {
 	other.change()
 }
 
-// release lets come at a time what waits on the way from this end. The network's lock is held.
+// release sets the arrival time of all waiting segments from this end. The caller holds the
+// network's lock.
 func (s *stream) release(at time.Time) {
 	other := s.peer
 	other.mu.Lock()
@@ -188,5 +189,5 @@ func (s *stream) SetDeadline(t time.Time) error {
 
 func (s *stream) SetReadDeadline(t time.Time) error { return s.SetDeadline(t) }
 
-// SetWriteDeadline changes nothing: a write never waits.
+// SetWriteDeadline does nothing: a write never waits.
 func (s *stream) SetWriteDeadline(time.Time) error { return nil }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCheckpoints: a run in one process, and a job of a cluster, keep checkpoints in S3, by a
-// server that fails now and then, and go on from them with the same result.
+// TestCheckpoints: a run in one process and a job on a cluster store checkpoints in S3, although
+// the server sometimes fails. They resume with the same result.
 func TestCheckpoints(t *testing.T) {
 	t.Run("faulty", func(t *testing.T) {
 		f := &faulty{random: rand.New(rand.NewPCG(7, 3)), of: 8}
@@ -26,7 +26,7 @@ func TestCheckpoints(t *testing.T) {
 	})
 }
 
-// goOn ends runs before their time, and goes on with them from what they left in S3.
+// goOn stops runs early and resumes them from their checkpoints in S3.
 func goOn(t *testing.T) {
 	program, dir := built(t), t.TempDir()
 	job := strings.Fields("run pagerank --graph kronecker:scale=15 -p iterations=400 --deterministic -q")

@@ -18,8 +18,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// TestSnapshot saves a graph in S3 and opens it again, by a server that fails now and then: it is
-// the same graph.
+// TestSnapshot saves a graph in S3, although the server sometimes fails, and opens it. Both graphs
+// are equal.
 func TestSnapshot(t *testing.T) {
 	f := &faulty{random: rand.New(rand.NewPCG(5, 2)), of: 6}
 	serve(t, func(h http.Handler) http.Handler { f.next = h; return f })
@@ -76,8 +76,8 @@ func TestSnapshot(t *testing.T) {
 }
 
 // TestSnapshotsByTheProgram: the program saves, lists, verifies and opens snapshots in S3, in one
-// process and on a cluster, and writes results there, by a server that fails now and then and by
-// another one.
+// process and on a cluster, and writes results there. The test uses a server that sometimes fails,
+// and another server.
 func TestSnapshotsByTheProgram(t *testing.T) {
 	t.Run("faulty", func(t *testing.T) {
 		f := &faulty{random: rand.New(rand.NewPCG(11, 4)), of: 10}

@@ -1,5 +1,5 @@
-// Package store_test checks the store in S3 against servers: one in this process, also one that
-// fails, and versitygw.
+// Package store_test tests the S3 store against servers: one in this process, which may fail, and
+// versitygw. Start with store_test.go.
 package store_test
 
 import (
@@ -28,8 +28,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store/storetest"
 )
 
-// serve starts a server of S3 in this process, behind a handler, with a bucket, and points the
-// environment at it.
+// serve starts an S3 server with a bucket in this process, behind a handler. It sets the
+// environment for it.
 func serve(t *testing.T, behind func(http.Handler) http.Handler) {
 	t.Helper()
 	backend := s3mem.New()
@@ -49,7 +49,7 @@ func environment(t *testing.T, url string) {
 	t.Setenv("AWS_REGION", "us-east-1")
 }
 
-// free returns an address at which nobody listens.
+// free returns an unused address.
 func free(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,12 +78,12 @@ func TestInProcess(t *testing.T) {
 	})
 }
 
-// faulty answers some requests by errors, breaks some answers off, and loses some answers of
-// requests that it did.
+// faulty is a server that answers some requests with errors, truncates some answers, and loses some
+// answers of performed requests.
 type faulty struct {
 	mu     sync.Mutex
 	random *rand.Rand
-	of     int // one of so many requests
+	of     int // one of how many requests fails
 	next   http.Handler
 	faults int
 }
@@ -97,12 +97,12 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.mu.Unlock()
 	switch fault {
-	case 1: // not now
+	case 1: // refuse the request
 		w.WriteHeader(http.StatusServiceUnavailable)
-	case 2: // done, and the answer lost
+	case 2: // perform it, and lose the answer
 		f.next.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
-	case 3: // broken off in the middle of the answer
+	case 3: // truncate the answer
 		done := httptest.NewRecorder()
 		f.next.ServeHTTP(done, r)
 		for name, values := range done.Header() {
@@ -117,8 +117,8 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestFaulty: with a server that fails one of four requests, all that is put is there, whole, and
-// of those who commit at once one does.
+// TestFaulty: with a server that fails one of four requests, all stored objects are complete, and
+// one of several concurrent commits succeeds.
 func TestFaulty(t *testing.T) {
 	f := &faulty{random: rand.New(rand.NewPCG(1, 2)), of: 4}
 	serve(t, func(h http.Handler) http.Handler { f.next = h; return f })
@@ -151,8 +151,8 @@ func TestFaulty(t *testing.T) {
 	}
 }
 
-// TestGone: a server that always fails, or does not answer, ends in an error, and a caller that has
-// had enough is not kept.
+// TestGone: with a server that always fails or does not answer, calls end with an error, and end
+// when their context does.
 func TestGone(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-release }))
@@ -173,7 +173,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestNoBucket and a wrong key: the error says what to do.
+// TestNoBucket: the errors for a missing bucket and a wrong key tell what to do.
 func TestNoBucket(t *testing.T) {
 	serve(t, func(h http.Handler) http.Handler { return h })
 	_, err := store.Get(t.Context(), open(t, "s3://nothing"), "x", 1)
@@ -182,8 +182,7 @@ func TestNoBucket(t *testing.T) {
 	}
 }
 
-// TestGraphs: the program reads a graph from objects as it does from files, also in a cluster whose
-// workers read parts of it, and writes results to objects. binary is the path of the program.
+// binary is the path of the program.
 type binary string
 
 // built builds the program.
@@ -197,7 +196,7 @@ func built(t *testing.T) binary {
 	return binary(program)
 }
 
-// run runs a command that has to succeed, and returns what it says.
+// run runs a command that must succeed, and returns its output.
 func (b binary) run(t *testing.T, arguments ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), string(b), arguments...).CombinedOutput()
@@ -207,7 +206,7 @@ func (b binary) run(t *testing.T, arguments ...string) string {
 	return string(out)
 }
 
-// up starts a cluster of two workers, and returns its master's address.
+// up starts a cluster of two workers. It returns the master's address.
 func (b binary) up(t *testing.T, more ...string) (address string) {
 	t.Helper()
 	address = free(t)
@@ -219,7 +218,7 @@ func (b binary) up(t *testing.T, more ...string) (address string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// not killed as what has the test's context is: its workers have to end too
+		// not killed with the test's context, because its workers must end, too
 		_ = cmd.Process.Signal(os.Interrupt)
 		if err := cmd.Wait(); err != nil || t.Failed() {
 			t.Logf("the cluster: %v\n%s", err, &said)
@@ -287,8 +286,8 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// versitygw starts another server, in a process of its own, with a bucket, and points the
-// environment at it.
+// versitygw starts another S3 server with a bucket, in a separate process. It sets the environment
+// for it.
 func versitygw(t *testing.T) {
 	t.Helper()
 	path := os.Getenv("VERSITYGW")
@@ -327,7 +326,7 @@ func versitygw(t *testing.T) {
 	}
 }
 
-// TestVersitygw is of another server than TestInProcess.
+// TestVersitygw tests another server than TestInProcess.
 func TestVersitygw(t *testing.T) {
 	versitygw(t)
 	n := 0

@@ -1,8 +1,7 @@
 //go:build unix
 
 // Package tutorial_test runs every block of docs/tutorial.md, docs/concepts.md and docs/programs.md
-// as a reader would, each page in one shell, and compares what the commands print with what the
-// page shows.
+// as a reader would. Each page runs in one shell. The output of the commands must match the page.
 package tutorial_test
 
 import (
@@ -17,19 +16,18 @@ import (
 	"time"
 )
 
-// step is a block of commands, or of a program to be put into a file, and what the page says the
-// commands print.
+// step is a block of commands, or of a program to write to a file, with the expected output.
 type step struct {
 	line     int
 	commands string
 	printed  string
 }
 
-// program matches the text before a block that is a file: the file's name.
+// program matches the text before the block of a file, with the file's name.
 var program = regexp.MustCompile("Put this into `([^`]+)`:$")
 
-// parse returns the steps of a page: a block of sh, and of text after it; a block of go becomes the
-// command that writes it.
+// parse returns the steps of a page: a block of sh with a following block of text. A block of go
+// becomes a command that writes it to a file.
 func parse(page string) ([]step, error) {
 	var steps []step
 	var before string // the last line of text
@@ -73,8 +71,8 @@ func parse(page string) ([]step, error) {
 	return steps, nil
 }
 
-// matches reports whether got is what want says, where a line ... stands for any lines, and ... at
-// the end of a line for its rest.
+// matches reports whether got matches want. In want, a line ... stands for any lines, and ... at
+// the end of a line for the rest of the line.
 func matches(want, got string) bool {
 	pattern := regexp.QuoteMeta(strings.TrimSuffix(want, "\n"))
 	dots := regexp.QuoteMeta("...")
@@ -103,7 +101,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// built is where superstep is once a page has built it, as all pages do.
+// built is the path of superstep after a page has built it, as all pages do.
 var built string
 
 func TestMain(m *testing.M) {
@@ -123,7 +121,7 @@ func TestConcepts(t *testing.T) { run(t, "docs/concepts.md") }
 
 func TestPrograms(t *testing.T) { run(t, "docs/programs.md") }
 
-// run runs a page. Its clone is this tree, and its cluster has a port that is free.
+// run runs a page. Its clone is this tree, and its cluster uses a free port.
 func run(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../..", path))
@@ -160,11 +158,11 @@ func run(t *testing.T, path string) {
 		"up --workers", "up --listen "+address+" --workers",
 		"127.0.0.1:7700", address)
 	var script strings.Builder
-	// -m: the cluster is a group of its own, as at a terminal. It ends with the page, also where a
+	// -m: as at a terminal, the cluster has its own process group. It ends with the page, even if a
 	// block fails.
 	script.WriteString("exec 2>&1\nset -eum\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n")
 	for i, s := range steps {
-		if strings.Contains(s.commands, "up --workers") { // from here on there is a cluster
+		if strings.Contains(s.commands, "up --workers") { // from here there is a cluster
 			fmt.Fprintf(&script, "export SUPERSTEP_MASTER=%s\n", address)
 		}
 		fmt.Fprintf(&script, "echo '=== %d'\n%s", i, page.Replace(s.commands))
@@ -195,8 +193,7 @@ func run(t *testing.T, path string) {
 	}
 }
 
-// goCache returns the build cache, which goes by another variable than the one that the blocks
-// have.
+// goCache returns the directory of the build cache, because the blocks have another HOME.
 func goCache(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOCACHE").Output()

@@ -1,9 +1,9 @@
-// Command protogen compiles .proto files and runs the plugins for Go on them: protoc without
-// protoc, so that go generate needs nothing but the Go proxy.
+// Command protogen compiles .proto files and runs the Go plugins on them. It replaces protoc, so
+// that go generate needs nothing but the Go proxy.
 //
 //	go run -C tools ./protogen DIR FILE...
 //
-// reads the files of a directory, given from the module's root, and writes the generated code
+// reads the files in DIR, a path relative to the module's root, and writes the generated code
 // beside them.
 package main
 
@@ -38,7 +38,7 @@ func main() {
 func run(dir string, files []string) error {
 	compiler := protocompile.Compiler{
 		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{dir}}),
-		SourceInfoMode: protocompile.SourceInfoStandard, // the comments
+		SourceInfoMode: protocompile.SourceInfoStandard, // keeps the comments
 	}
 	compiled, err := compiler.Compile(context.Background(), files...)
 	if err != nil {
@@ -61,7 +61,7 @@ func run(dir string, files []string) error {
 	return nil
 }
 
-// add puts a file into the request, after those it imports.
+// add adds a file to the request after its imports.
 func add(request *pluginpb.CodeGeneratorRequest, f protoreflect.FileDescriptor, seen map[string]bool) {
 	if seen[f.Path()] {
 		return
@@ -80,7 +80,7 @@ func add(request *pluginpb.CodeGeneratorRequest, f protoreflect.FileDescriptor, 
 	request.ProtoFile = append(request.ProtoFile, protodesc.ToFileDescriptorProto(f))
 }
 
-// generate runs a plugin, a tool of this module, and writes what it answers.
+// generate runs a plugin, a tool of this module, and writes the files of its answer.
 func generate(plugin string, request *pluginpb.CodeGeneratorRequest, dir string) error {
 	input, err := proto.Marshal(request)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Typecheck checks the types of packages and of their tests as they are compiled for other systems.
-// It reads all they import from source, and compiles nothing, which takes a tenth of the time.
+// Typecheck checks the types of packages and of their tests for other systems. It reads all imports
+// from source and compiles nothing, which takes a tenth of the time of a build.
 //
 //	go run ./typecheck -C DIRECTORY windows/amd64,darwin/arm64 ./...
 package main

@@ -15,16 +15,16 @@ import (
 // inside is set in processes that Enter has started.
 const inside = "SUPERSTEP_NETNS"
 
-// Inside reports whether this process is in namespaces that Enter has made.
+// Inside reports whether this process is in namespaces made by Enter.
 func Inside() bool { return os.Getenv(inside) != "" }
 
-// endWithin is how long what was entered may take to end when it is told to.
+// endWithin is the time that an entered process has to end after it was asked to.
 const endWithin = 20 * time.Second
 
-// Command makes a process of this program, in namespaces of its own: of the network; of processes,
-// so that all that it starts is gone when it is; and of users, so that this needs no root. When ctx
-// ends it is told so, and killed if it does not end; it is killed with the thread that starts it,
-// too.
+// Command returns a command that runs this program in new namespaces: of the network; of processes,
+// so that all its children end with it; and of users, so that root is not needed. When ctx ends,
+// the process is asked to end, and later killed. It is also killed when the thread that started it
+// ends.
 func Command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -43,9 +43,9 @@ func Command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// Enter runs this program with the same arguments in namespaces, and returns its exit status.
+// Enter runs this program with the same arguments in new namespaces, and returns its exit status.
 func Enter(ctx context.Context) (status int, err error) {
-	runtime.LockOSThread() // whose end would end it
+	runtime.LockOSThread() // its end would end the process
 	defer runtime.UnlockOSThread()
 	cmd, err := Command(ctx, os.Args[1:]...)
 	if err != nil {
@@ -59,8 +59,8 @@ func Enter(ctx context.Context) (status int, err error) {
 	return 0, err
 }
 
-// Refused returns why there can be no namespaces here with such cables, nil if there can. args are
-// those with which this program calls Try of the same cable.
+// Refused returns why such cables cannot be made here, or nil. With args, this program must call
+// Try with the same cable.
 func Refused(ctx context.Context, args ...string) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -80,7 +80,7 @@ func Refused(ctx context.Context, args ...string) error {
 	return err
 }
 
-// Try makes a switch and a cable, of which both ends are here.
+// Try makes a switch and a cable with both ends in this namespace.
 func Try(c Cable) error {
 	h, err := NewHub(c)
 	if err != nil {

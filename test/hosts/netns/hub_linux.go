@@ -13,25 +13,24 @@ import (
 )
 
 const (
-	// device is the interface of a process in a namespace.
+	// device is the name of a process's network interface in its namespace.
 	device = "eth0"
-	// mtu is that of jumbo frames: a Wire takes frames one by one, on the processors that also do
-	// the rest.
+	// mtu is that of jumbo frames: a Wire handles each frame on the processors that also run the
+	// test.
 	mtu = 9000
-	// burst is how much may leave at once at the rate of a cable: more than the kernel hands over
-	// in one piece; and queue how much may wait.
+	// burst is the number of bytes that may be sent at once at a cable's rate: more than the kernel
+	// passes in one piece. queue is the number of bytes that may wait.
 	burst = 128 << 10
 	queue = 4 << 20
 )
 
-// Hub is the switch, and the way of the process that made it to it.
+// Hub is the switch, with the cable of the process that made it.
 type Hub struct {
 	cable Cable
 	lines []*Line
 }
 
-// NewHub makes a switch in the namespace that this process is in, which must be one that [Enter]
-// has made.
+// NewHub makes a switch in this process's namespace, which [Enter] must have made.
 func NewHub(c Cable) (*Hub, error) {
 	h := &Hub{cable: c}
 	return h, errors.Join(
@@ -43,10 +42,10 @@ func NewHub(c Cable) (*Hub, error) {
 	)
 }
 
-// Address is that of the process with the switch.
+// Address returns the address of the process with the switch.
 func (h *Hub) Address() string { return "10.98.0.254" }
 
-// End is that of the i-th process.
+// End returns the end of the i-th process's cable.
 func (h *Hub) End(i int) *End {
 	e := &End{Address: fmt.Sprintf("10.98.0.%d", i+1)}
 	if h.cable.Delay == 0 {
@@ -55,10 +54,10 @@ func (h *Hub) End(i int) *End {
 	return e
 }
 
-// Apart has a process begin in a network namespace of its own.
+// Apart makes a process start in a new network namespace.
 func Apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET} }
 
-// Plug plugs the cable of the i-th process in. The process then calls Up, of its End.
+// Plug connects the cable of the i-th process. Then the process calls Up of its End.
 func (h *Hub) Plug(i, pid int) error {
 	port := fmt.Sprintf("port%d", i)
 	if err := h.lay(port, pid); err != nil {
@@ -89,14 +88,14 @@ func (h *Hub) lay(port string, pid int) error {
 	return ip("link", "set", "far"+port, "netns", strconv.Itoa(pid), "name", device)
 }
 
-// Close removes what has a goroutine.
+// Close stops the goroutines of wires.
 func (h *Hub) Close() {
 	for _, l := range h.lines {
 		l.Close()
 	}
 }
 
-// Carried returns what went through the cables of so many processes so far.
+// Carried returns the traffic of the cables of n processes so far.
 func (h *Hub) Carried(n int) ([]Traffic, error) {
 	f, err := os.Open("/proc/self/net/dev")
 	if err != nil {
@@ -116,7 +115,7 @@ func (h *Hub) Carried(n int) ([]Traffic, error) {
 		if err != nil || i >= n || len(fields) < 9 {
 			return nil, fmt.Errorf("/proc/self/net/dev: found %q", s.Text())
 		}
-		// What the port receives the process has sent.
+		// The port receives what the process has sent.
 		sent, err1 := strconv.ParseInt(fields[0], 10, 64)
 		received, err2 := strconv.ParseInt(fields[8], 10, 64)
 		if err := errors.Join(err1, err2); err != nil {
@@ -127,7 +126,7 @@ func (h *Hub) Carried(n int) ([]Traffic, error) {
 	return all, s.Err()
 }
 
-// Up waits until the process's cable is plugged in, which in says, and sets its end up.
+// Up waits for Plugged on in, and then configures its end of the cable.
 func (e *End) Up(in io.Reader) error {
 	if _, err := io.ReadFull(in, make([]byte, len(Plugged))); err != nil {
 		return fmt.Errorf("no cable: %w", err)
@@ -141,12 +140,12 @@ func (e *End) Up(in io.Reader) error {
 	)
 }
 
-// bound has the kernel bound what leaves by a device.
+// bound makes the kernel limit the rate of a device.
 func bound(device string, rate float64) error {
 	if rate == 0 {
 		return nil
 	}
-	// tc's bps are bytes a second
+	// in tc, bps means bytes per second
 	return run("tc", "qdisc", "add", "dev", device, "root", "tbf", "rate",
 		fmt.Sprintf("%.0fbps", rate),
 		"burst", strconv.Itoa(burst), "limit", strconv.Itoa(queue))

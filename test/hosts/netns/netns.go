@@ -1,6 +1,6 @@
-// Package netns puts processes into network namespaces of their own on one machine, joined by a
-// switch, on cables of a bounded rate, and with a delay. Nothing of it has a name outside: it is
-// all gone when the process that made it is, however that ends.
+// Package netns puts processes into separate network namespaces on one machine. A switch connects
+// them by cables with a limited rate and a delay. Nothing is visible outside, and everything is
+// removed when the process that made it ends, even if it is killed. Start with netns.go.
 //
 //	process 0          process 1                 process that made them
 //	10.98.0.1          10.98.0.2                 10.98.0.254
@@ -10,38 +10,38 @@ package netns
 
 import "time"
 
-// Wire says how a wire is worse than a cable, each way.
+// Wire has the properties of a wire in each direction.
 type Wire struct {
 	Delay time.Duration
-	// Loss is the share of frames that vanish, in [0, 1).
+	// Loss is the fraction of frames that are lost, in [0, 1).
 	Loss float64
-	// Rate is bytes a second, 0 for as many as it can, and Queue how many bytes may wait for their
-	// turn: one more frame and it is dropped. By default 1 MB.
+	// Rate is the rate in bytes per second; 0 means no limit. Queue is the number of bytes that may
+	// wait, by default 1 MB. Further frames are dropped.
 	Rate  int
 	Queue int
-	Seed  uint64 // of what is lost
+	Seed  uint64 // of the lost frames
 }
 
-// Cable is what lies between a process and the switch.
+// Cable connects a process to the switch.
 type Cable struct {
-	// Rate is bytes a second, each way, 0 for as many as it can.
+	// Rate is the rate in bytes per second in each direction; 0 means no limit.
 	Rate float64
-	// Delay is how long frames take. Linux's netem may be missing: with a delay the cable is a
-	// Wire, without one it is a pair of virtual interfaces, whose rate the kernel bounds (tbf).
+	// Delay is the delay of frames. Linux's netem may be missing, so a cable with a delay is a
+	// Wire. Without a delay it is a pair of virtual interfaces whose rate the kernel limits (tbf).
 	Delay time.Duration
 }
 
-// End is what a process in a namespace is told: who it is, and what rate it may send with.
+// End has a process's address and sending rate.
 type End struct {
 	Address string
-	Rate    float64 // that the kernel is to bound, 0: none
+	Rate    float64 // the rate that the kernel shall enforce; 0 means none
 }
 
-// Plugged is what Up waits for.
+// Plugged is the message that Up waits for.
 var Plugged = []byte{'\n'}
 
-// Traffic is what went through a process's cable: frames, Ethernet's headers included, as the
-// kernel counts them.
+// Traffic has the bytes that a process's cable carried, including Ethernet headers, as counted by
+// the kernel.
 type Traffic struct {
 	Sent, Received int64
 }

@@ -11,16 +11,16 @@ import (
 
 var errLinux = errors.New("network namespaces are Linux's")
 
-// Hub is what only Linux has.
+// Hub exists only on Linux.
 type Hub struct{}
 
 // NewHub fails.
 func NewHub(Cable) (*Hub, error) { return nil, errLinux }
 
-// Address is of no host.
+// Address returns "".
 func (*Hub) Address() string { return "" }
 
-// End is of no process.
+// End returns nil.
 func (*Hub) End(int) *End { return nil }
 
 // Plug fails.
@@ -38,13 +38,13 @@ func (*End) Up(io.Reader) error { return errLinux }
 // Apart does nothing.
 func Apart(*exec.Cmd) {}
 
-// Inside is false.
+// Inside returns false.
 func Inside() bool { return false }
 
 // Enter fails.
 func Enter(context.Context) (int, error) { return 0, errLinux }
 
-// Refused says why.
+// Refused returns an error.
 func Refused(context.Context, ...string) error { return errLinux }
 
 // Try fails.

@@ -11,21 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Line takes frames from one TAP device to another, both ways, as a Wire says.
+// Line transfers frames between two TAP devices in both directions, with the properties of a Wire.
 type Line struct {
 	Wire
 	taps  [2]*os.File
 	group sync.WaitGroup
-	bytes atomic.Int64 // that it took, both ways
+	bytes atomic.Int64 // carried in both directions
 }
 
-// sized is a frame on its way and when it arrives.
+// sized is a frame in flight with its arrival time.
 type sized struct {
 	data []byte
 	due  time.Time
 }
 
-// Open makes two TAP devices of these names, with the wire between them.
+// Open makes two TAP devices with these names, and the wire between them.
 func (o Wire) Open(one, other string) (*Line, error) {
 	if o.Queue == 0 {
 		o.Queue = 1 << 20
@@ -65,11 +65,11 @@ func openTAP(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// read puts frames on the line, but for those that are lost or find it full.
+// read puts frames on the line, except those that are lost or exceed the queue.
 func (w *Line) read(tap *os.File, line chan<- sized, random *rand.Rand) {
 	defer close(line)
 	buffer := make([]byte, 64<<10)
-	var free time.Time // when the line has sent all that is on it
+	var free time.Time // when the line has sent everything
 	for {
 		n, err := tap.Read(buffer)
 		if err != nil {
@@ -102,11 +102,12 @@ func (w *Line) write(tap *os.File, line <-chan sized) {
 		if wait := time.Until(f.due); wait > 0 {
 			<-time.After(wait)
 		}
-		_, _ = tap.Write(f.data) // a device that is down takes nothing: lost
+		_, _ = tap.Write(f.data) // lost if the device is down
 	}
 }
 
-// Carried returns how many bytes the wire has taken, both ways, Ethernet's headers included.
+// Carried returns the number of bytes that the wire has carried in both directions, including
+// Ethernet headers.
 func (w *Line) Carried() int64 { return w.bytes.Load() }
 
 // Close removes the devices.
