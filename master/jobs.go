@@ -45,6 +45,7 @@ type job struct {
 	about     *control.Job            // of an earlier run of the master in which it has ended
 	losses    []string                // why the attempts before this one ended: each lost a worker
 	searched  *control.Graph500Result // what the attempts before have of a benchmark, or nil
+	stored    []*control.Sum          // the parts of its result, as long as that is kept
 	// The workers run the attempt by themselves: they can be left to it, and found again.
 	driving bool
 	takenUp bool          // the attempt is an earlier master's
@@ -318,7 +319,7 @@ func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason 
 	remembered := 0
 	for i := len(c.order) - 1; i >= 0; i-- {
 		id := c.order[i]
-		if !c.jobs[id].state.Ended() {
+		if j := c.jobs[id]; !j.state.Ended() || j.stored != nil { // it is known as long as its result
 			continue
 		}
 		if remembered++; remembered > c.ended {

@@ -5,84 +5,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"maps"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/store"
 )
-
-// stored is what a master keeps: the result of a job, or a column that a client sends.
-type stored struct {
-	id      string
-	bytes   int64
-	at      time.Time // when the job ended, or the client sent something
-	readers int       // those who need it: it stays as long
-
-	// Of a result.
-	job    *control.Job // nil if its master ended before it wrote the manifest, or that is damaged
-	damage error        // store.ErrDamaged of that, or nil
-
-	// Of a column.
-	file    sync.Mutex // of who writes it
-	partial bool       // something is still to come
-	gone    bool
-}
-
-// keptTable has what a master keeps, by id.
-type keptTable struct {
-	mu  sync.Mutex
-	all map[string]*stored
-}
-
-// read keeps one from being removed until done is called. It is nil if there is none.
-func (t *keptTable) read(id string) (done func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	k := t.all[id]
-	if k == nil {
-		return nil
-	}
-	k.readers++
-	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		k.readers--
-	}
-}
-
-// readAll keeps all that are whole from being removed until done is called.
-func (t *keptTable) readAll() (ids []string, done func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var all []*stored
-	for _, id := range slices.Sorted(maps.Keys(t.all)) {
-		if k := t.all[id]; !k.partial {
-			k.readers++
-			ids, all = append(ids, id), append(all, k)
-		}
-	}
-	return ids, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		for _, k := range all {
-			k.readers--
-		}
-	}
-}
-
-// total is how many bytes are kept. The lock is held.
-func (t *keptTable) total() (n int64) {
-	for _, k := range t.all {
-		n += k.bytes
-	}
-	return n
-}
 
 // place is where results and columns lie: the master's own directory, or the place that masters
 // share.
@@ -96,11 +25,7 @@ type place struct {
 // Names in a place.
 const (
 	columnsPrefix = columnsName + "/"
-	// The object beside a result's parts that says whose it is: the job, as JSON. It is for later
-	// masters.
-	manifestName = "job.json"
-	maxManifest  = 8 << 20 // JSON is longer than what is in a message
-	partPrefix   = "part-" // begins the names of parts
+	partPrefix    = "part-" // begins the names of parts
 )
 
 // jobName is how jobs are called. Directories with other names are left alone.
@@ -113,40 +38,23 @@ type found struct {
 	objects map[string]store.Object
 }
 
-// results finds the results of all jobs, or of one, of each that of the last term.
-func (p *place) results(ctx context.Context, job string) (map[string]*found, error) {
-	all := map[string]*found{}
-	prefix := p.prefix
-	if job != "" {
-		prefix += job + "/"
-	}
-	for o, err := range p.List(ctx, prefix) {
+// result finds the result of a job, that of the last term. It may have no objects.
+func (p *place) result(ctx context.Context, job string) (*found, error) {
+	f := &found{p, p.prefix + job + "/", map[string]store.Object{}}
+	for o, err := range p.List(ctx, f.dir) {
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		dir, file := path.Split(o.Name)
-		id, _, _ := strings.Cut(strings.TrimPrefix(dir, p.prefix), "/")
-		if strings.Count(dir, "/") != p.depth || !jobName.MatchString(id) ||
-			!strings.HasPrefix(file, partPrefix) && file != manifestName {
+		if strings.Count(dir, "/") != p.depth || !strings.HasPrefix(file, partPrefix) {
 			continue
 		}
-		if all[id] == nil || dir > all[id].dir {
-			all[id] = &found{p, dir, map[string]store.Object{}}
+		if dir > f.dir {
+			f = &found{p, dir, map[string]store.Object{}}
 		}
-		if dir == all[id].dir {
-			all[id].objects[file] = o
-		}
+		f.objects[file] = o
 	}
-	return all, nil
-}
-
-// result finds the result of a job, which may not be there.
-func (p *place) result(ctx context.Context, job string) (*found, error) {
-	all, err := p.results(ctx, job)
-	if f := all[job]; f != nil {
-		return f, err
-	}
-	return &found{place: p, dir: p.prefix + job + "/"}, err
+	return f, nil
 }
 
 // begins reports whether a result's first part is there, which goes first when it is removed.
@@ -165,21 +73,6 @@ func (p *place) column(ctx context.Context, id string) (*found, error) {
 		err = nil
 	}
 	return f, err
-}
-
-// stored counts the bytes of a result.
-func (f *found) stored(id string, now time.Time) *stored {
-	k := &stored{id: id}
-	for _, o := range f.objects {
-		k.bytes += o.Size
-		if o.Modified.After(k.at) {
-			k.at = o.Modified
-		}
-	}
-	if k.at.IsZero() {
-		k.at = now
-	}
-	return k
 }
 
 // A reader asks for so many bytes at once, and those of all parts of a result for so many together.

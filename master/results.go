@@ -28,7 +28,7 @@ import (
 // removes them are goroutines of their own: nothing that goes on in the master waits for the disk.
 // Masters that share their state have them in their place, too:
 //
-//	PLACE/master/results/JOB/TERM/part-00000   and job.json, as in a directory of results
+//	PLACE/master/results/JOB/TERM/part-00000
 //	PLACE/master/columns/ID
 //
 // TERM is the number of the master's run, so that a master that was stopped for long writes beside
@@ -42,8 +42,7 @@ type results struct {
 	lock      *os.File // says that the process lives to which a temporary directory belongs; or nil
 	wrap      func(io.WriteCloser) io.WriteCloser
 	atDisk    sync.WaitGroup
-	retention retention
-	now       func() time.Time
+	log       *slog.Logger
 
 	shared *place // of masters that share their state, or nil
 	term   string
@@ -60,9 +59,8 @@ const diskPatience = 2 * time.Second
 // newResults keeps results below a directory, or in one of its own that goes when it is closed.
 func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
 	r := &results{
-		dir: filepath.Join(data, resultsName), wrap: wrap, now: time.Now,
-		turns:     map[string]chan struct{}{},
-		retention: retention{keptTable: keptTable{all: map[string]*stored{}}, log: slog.New(slog.DiscardHandler)},
+		dir: filepath.Join(data, resultsName), wrap: wrap,
+		turns: map[string]chan struct{}{}, log: slog.New(slog.DiscardHandler),
 	}
 	if data == "" {
 		clearStale(os.TempDir())
@@ -111,10 +109,27 @@ func within(most time.Duration, do func()) bool {
 	}
 }
 
-// remove forgets a job's result, soon.
+// remove removes a job's result, soon.
 func (r *results) remove(job string) {
-	r.retention.drop(job)
-	r.erase([]*stored{{id: job}})
+	r.then(job, func() {
+		if err := errors.Join(r.root.RemoveAll(job),
+			r.unshare(context.Background(), sharedResults+job+"/")); err != nil {
+			r.log.Warn("a result cannot be removed", "job", job, "error", err)
+		}
+	})
+}
+
+// sweep removes results that an earlier master has left, and that are of no job.
+func (r *results) sweep(has func(job string) bool) {
+	jobs, err := namesIn(r.root, ".", jobName)
+	for _, job := range jobs {
+		if !has(job) {
+			err = cmp.Or(err, r.root.RemoveAll(job))
+		}
+	}
+	if err != nil {
+		r.log.Warn("results that nobody wants stay", "error", err)
+	}
 }
 
 // then does something with a job's files after what was begun before. ended is closed when it has
@@ -156,7 +171,6 @@ func (r *results) discard(job string, parts []*part) {
 
 // create begins the parts of a job's result.
 func (r *results) create(job string, n int) []*part {
-	r.retention.drop(job) // one of an earlier master with the same name
 	var outcome error
 	ready := r.then(job, func() { outcome = errors.Join(r.root.RemoveAll(job), r.root.MkdirAll(job, 0o700)) })
 	parts := make([]*part, n)

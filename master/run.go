@@ -145,6 +145,9 @@ func (r *run) coordinate(ctx context.Context) {
 			}
 		}
 		s.cluster.runEnded(s.now(), r.id, r.epoch, err, about.Supersteps)
+		if r.job.state == control.JobState_JOB_STATE_DONE {
+			r.job.stored = about.ResultParts
+		}
 	})
 }
 

@@ -66,7 +66,6 @@ type server struct {
 	meetings atomic.Uint64 // of workers, to load graphs
 
 	run        uint64       // of the master
-	backups    sync.Mutex   // one at a time
 	state      *standby.Log // what the master decides, on record; or nil
 	shared     *standby.Log // state, if masters share it; or nil
 	logs       *jobLogs     // or nil
@@ -86,8 +85,11 @@ type server struct {
 	loads    map[string]chan struct{}
 	examined map[pair]bool // whose connections are being looked into
 	refusing string        // why no job is taken
-	turned   int           // clients with a wrong token
-	stale    int           // messages of a time gone by
+	// Of each job, those that read its result, which stays as long.
+	reading   map[string]int
+	backingUp bool // all results stay as long
+	turned    int  // clients with a wrong token
+	stale     int  // messages of a time gone by
 }
 
 type objectServer = objects.Server
@@ -106,7 +108,7 @@ func New(o Config) (_ *server, err error) {
 		sessions: map[string]*session{}, arrived: make(chan struct{}),
 		stops: map[string]context.CancelCauseFunc{}, runs: map[string]*run{},
 		journals: map[string]*journal{}, loads: map[string]chan struct{}{},
-		examined: map[pair]bool{},
+		examined: map[pair]bool{}, reading: map[string]int{},
 		commits: commits{wake: make(chan struct{},
 			1), end: make(chan struct{}), ended: make(chan struct{})},
 	}
@@ -150,10 +152,8 @@ func New(o Config) (_ *server, err error) {
 	if o.shared != nil {
 		s.results.share(o.shared.Store, s.run, o.shared.Held)
 	}
-	if err = s.results.retain(&o, s.log, s.start); err == nil {
-		s.columns, err = newSentColumns(s.results, o.Now, before.columnsOf())
-	}
-	if err == nil {
+	s.results.log = s.log
+	if s.columns, err = newSentColumns(s.results, o.Now, before.columnsOf()); err == nil {
 		s.objects, err = newObjects(&o)
 	}
 	if err == nil {
@@ -171,6 +171,10 @@ func New(o Config) (_ *server, err error) {
 	}
 	if s.durable() {
 		s.restore(&before)
+		s.expireResults()
+		if s.state.Found() {
+			s.results.sweep(s.hasResult)
+		}
 	}
 	if s.logs != nil {
 		s.logs.forget(func(id string) bool { return s.cluster.jobs[id] != nil })
