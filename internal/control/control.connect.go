@@ -42,6 +42,8 @@ const (
 	WorkersReportExitProcedure = "/superstep.control.v1.Workers/ReportExit"
 	// WorkersReadColumnProcedure is the fully-qualified name of the Workers's ReadColumn RPC.
 	WorkersReadColumnProcedure = "/superstep.control.v1.Workers/ReadColumn"
+	// WorkersDeliverValuesProcedure is the fully-qualified name of the Workers's DeliverValues RPC.
+	WorkersDeliverValuesProcedure = "/superstep.control.v1.Workers/DeliverValues"
 	// WorkersPutObjectProcedure is the fully-qualified name of the Workers's PutObject RPC.
 	WorkersPutObjectProcedure = "/superstep.control.v1.Workers/PutObject"
 	// WorkersGetObjectProcedure is the fully-qualified name of the Workers's GetObject RPC.
@@ -97,6 +99,9 @@ type WorkersClient interface {
 	// ReadColumn streams what a column of a job's program begins with, to the worker that drives the job: blocks as a raw result
 	// has them, or whole lines "PLACE ID VALUE" of a file.
 	ReadColumn(context.Context, *ReadColumnRequest) (*connect.ServerStreamForClient[ResultChunk], error)
+	// DeliverValues takes the answer to a command of which there may be much, in chunks: the first names the command, the last has
+	// `last`. When all are taken the report comes, on the session.
+	DeliverValues(context.Context) (*connect.ClientStreamForClientSimple[ValuesChunk, DeliverValuesResponse], error)
 	// What follows is the store that a master has on its own disk, for checkpoints of jobs where there is no place that all workers reach.
 	// PutObject takes an object, or the next piece of one: it is there when the last piece has been answered.
 	PutObject(context.Context, *PutObjectRequest) (*PutObjectResponse, error)
@@ -135,6 +140,12 @@ func NewWorkersClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(workersMethods.ByName("ReadColumn")),
 			connect.WithClientOptions(opts...),
 		),
+		deliverValues: connect.NewClient[ValuesChunk, DeliverValuesResponse](
+			httpClient,
+			baseURL+WorkersDeliverValuesProcedure,
+			connect.WithSchema(workersMethods.ByName("DeliverValues")),
+			connect.WithClientOptions(opts...),
+		),
 		putObject: connect.NewClient[PutObjectRequest, PutObjectResponse](
 			httpClient,
 			baseURL+WorkersPutObjectProcedure,
@@ -164,13 +175,14 @@ func NewWorkersClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 
 // workersClient implements WorkersClient.
 type workersClient struct {
-	register     *connect.Client[RegisterRequest, RegisterResponse]
-	reportExit   *connect.Client[ReportExitRequest, ReportExitResponse]
-	readColumn   *connect.Client[ReadColumnRequest, ResultChunk]
-	putObject    *connect.Client[PutObjectRequest, PutObjectResponse]
-	getObject    *connect.Client[GetObjectRequest, GetObjectResponse]
-	listObjects  *connect.Client[ListObjectsRequest, ListObjectsResponse]
-	deleteObject *connect.Client[DeleteObjectRequest, DeleteObjectResponse]
+	register      *connect.Client[RegisterRequest, RegisterResponse]
+	reportExit    *connect.Client[ReportExitRequest, ReportExitResponse]
+	readColumn    *connect.Client[ReadColumnRequest, ResultChunk]
+	deliverValues *connect.Client[ValuesChunk, DeliverValuesResponse]
+	putObject     *connect.Client[PutObjectRequest, PutObjectResponse]
+	getObject     *connect.Client[GetObjectRequest, GetObjectResponse]
+	listObjects   *connect.Client[ListObjectsRequest, ListObjectsResponse]
+	deleteObject  *connect.Client[DeleteObjectRequest, DeleteObjectResponse]
 }
 
 // Register calls superstep.control.v1.Workers.Register.
@@ -194,6 +206,11 @@ func (c *workersClient) ReportExit(ctx context.Context, req *ReportExitRequest) 
 // ReadColumn calls superstep.control.v1.Workers.ReadColumn.
 func (c *workersClient) ReadColumn(ctx context.Context, req *ReadColumnRequest) (*connect.ServerStreamForClient[ResultChunk], error) {
 	return c.readColumn.CallServerStream(ctx, connect.NewRequest(req))
+}
+
+// DeliverValues calls superstep.control.v1.Workers.DeliverValues.
+func (c *workersClient) DeliverValues(ctx context.Context) (*connect.ClientStreamForClientSimple[ValuesChunk, DeliverValuesResponse], error) {
+	return c.deliverValues.CallClientStreamSimple(ctx)
 }
 
 // PutObject calls superstep.control.v1.Workers.PutObject.
@@ -241,6 +258,9 @@ type WorkersHandler interface {
 	// ReadColumn streams what a column of a job's program begins with, to the worker that drives the job: blocks as a raw result
 	// has them, or whole lines "PLACE ID VALUE" of a file.
 	ReadColumn(context.Context, *ReadColumnRequest, *connect.ServerStream[ResultChunk]) error
+	// DeliverValues takes the answer to a command of which there may be much, in chunks: the first names the command, the last has
+	// `last`. When all are taken the report comes, on the session.
+	DeliverValues(context.Context, *connect.ClientStream[ValuesChunk]) (*DeliverValuesResponse, error)
 	// What follows is the store that a master has on its own disk, for checkpoints of jobs where there is no place that all workers reach.
 	// PutObject takes an object, or the next piece of one: it is there when the last piece has been answered.
 	PutObject(context.Context, *PutObjectRequest) (*PutObjectResponse, error)
@@ -275,6 +295,12 @@ func NewWorkersHandler(svc WorkersHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(workersMethods.ByName("ReadColumn")),
 		connect.WithHandlerOptions(opts...),
 	)
+	workersDeliverValuesHandler := connect.NewClientStreamHandlerSimple(
+		WorkersDeliverValuesProcedure,
+		svc.DeliverValues,
+		connect.WithSchema(workersMethods.ByName("DeliverValues")),
+		connect.WithHandlerOptions(opts...),
+	)
 	workersPutObjectHandler := connect.NewUnaryHandlerSimple(
 		WorkersPutObjectProcedure,
 		svc.PutObject,
@@ -307,6 +333,8 @@ func NewWorkersHandler(svc WorkersHandler, opts ...connect.HandlerOption) (strin
 			workersReportExitHandler.ServeHTTP(w, r)
 		case WorkersReadColumnProcedure:
 			workersReadColumnHandler.ServeHTTP(w, r)
+		case WorkersDeliverValuesProcedure:
+			workersDeliverValuesHandler.ServeHTTP(w, r)
 		case WorkersPutObjectProcedure:
 			workersPutObjectHandler.ServeHTTP(w, r)
 		case WorkersGetObjectProcedure:
@@ -334,6 +362,10 @@ func (UnimplementedWorkersHandler) ReportExit(context.Context, *ReportExitReques
 
 func (UnimplementedWorkersHandler) ReadColumn(context.Context, *ReadColumnRequest, *connect.ServerStream[ResultChunk]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.ReadColumn is not implemented"))
+}
+
+func (UnimplementedWorkersHandler) DeliverValues(context.Context, *connect.ClientStream[ValuesChunk]) (*DeliverValuesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.DeliverValues is not implemented"))
 }
 
 func (UnimplementedWorkersHandler) PutObject(context.Context, *PutObjectRequest) (*PutObjectResponse, error) {

@@ -8,7 +8,7 @@ package control
 import "time"
 
 // Protocol is the version of what is said here. A worker with another one is refused.
-const Protocol = 14
+const Protocol = 15
 
 // Limits of what is taken from a connection.
 const (

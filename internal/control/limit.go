@@ -195,7 +195,7 @@ func (b limits) handle(next http.Handler) http.Handler {
 			c.limit.mark(c.counted, 1)
 			defer c.limit.mark(c.counted, -1)
 		}
-		if r.Body != nil && r.Body != http.NoBody {
+		if r.Body != nil && r.Body != http.NoBody && r.URL.Path != WorkersDeliverValuesProcedure {
 			// net/http takes the deadline back at the body's end: an answer may take longer.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(b.body))
 			// The server's own must keep its body, of which it knows how much is left.
