@@ -24,8 +24,8 @@ import (
 //
 //	DATA/results/JOB/part-00000
 //
-// so that it is there when the client asks, whatever has become of the workers. What writes and
-// removes them are goroutines of their own: nothing that goes on in the master waits for the disk.
+// so that it is there when the client asks, whatever has become of the workers. The calls of workers
+// write them and goroutines of their own remove them: nothing else in the master waits for the disk.
 // Masters that share their state have them in their place, too:
 //
 //	PLACE/master/results/JOB/TERM/part-00000
@@ -155,14 +155,16 @@ func (r *results) then(job string, do func()) (ended chan struct{}) {
 	return ended
 }
 
-// discard forgets parts that nobody wants any more, when what is being written is.
+// discard removes parts that nobody wants any more, when what is being written is.
 func (r *results) discard(job string, parts []*part) {
 	for _, p := range parts {
-		_ = p.to.CloseWithError(errUnwanted) // which never fails
+		p.unwanted.Store(true)
 	}
 	r.then(job, func() {
 		for _, p := range parts {
-			<-p.done
+			p.mu.Lock()
+			p.close()
+			p.mu.Unlock()
 		}
 		_ = r.root.RemoveAll(job)
 		_ = r.unshare(context.Background(), r.sharedDir(job)) // else it goes with the job's result
@@ -175,21 +177,7 @@ func (r *results) create(job string, n int) []*part {
 	ready := r.then(job, func() { outcome = errors.Join(r.root.RemoveAll(job), r.root.MkdirAll(job, 0o700)) })
 	parts := make([]*part, n)
 	for i := range parts {
-		from, to := io.Pipe()
-		p := &part{name: path.Join(job, partFile(i)), to: to, done: make(chan struct{})}
-		parts[i] = p
-		r.atDisk.Go(func() {
-			defer close(p.done)
-			<-ready
-			err := outcome
-			if err == nil {
-				err = p.run(r, from)
-			}
-			if err != nil {
-				p.err = fmt.Errorf("result: %w", err)
-			}
-			_ = from.CloseWithError(p.err) // who writes hears of it
-		})
+		parts[i] = &part{results: r, name: path.Join(job, partFile(i)), ready: ready, outcome: &outcome}
 	}
 	return parts
 }
@@ -276,61 +264,72 @@ func (r *rest) Write(data []byte) (int, error) {
 	return int(n), r.each(data[gone:])
 }
 
-// summed is the Sum of a part that is finished.
+// summed is the Sum of a part that is whole.
 func (p *part) summed() *control.Sum {
 	return &control.Sum{Bytes: uint64(p.sum.Bytes), Crc32C: p.sum.CRC32C}
 }
 
-// part is a file that a worker's share of a result goes into. A goroutine of its own writes it, so
-// that who gives up does not wait for a disk that hangs.
+// part is a file that a worker's share of a result goes into. Who brings the share waits for the
+// disk, and nobody else does.
 type part struct {
-	name string
-	to   *io.PipeWriter
-	done chan struct{} // closed: the file is closed, and err is why it is no good
-	err  error
+	*results
+	name     string
+	ready    <-chan struct{} // closed: the directory is there, or outcome says why not
+	outcome  *error
+	unwanted atomic.Bool
+	whole    atomic.Bool // all of it is in the file
 
-	sum   store.Sum     // of what is in the file, when done is closed
-	bytes atomic.Uint64 // taken
-	whole atomic.Bool   // the last chunk was
+	mu   sync.Mutex // of who writes
+	file *os.File   // nil when it is not open
+	to   io.WriteCloser
+	sum  store.Sum // of what is in the file
 }
 
 // errUnwanted is why nothing more is written of a result that was given up.
 var errUnwanted = errors.New("the result is not wanted any more")
 
-// write takes a chunk. It waits while the disk is busy with those before.
+// write adds a chunk to the file. After the last the file is on the disk, if it is to outlive the
+// master.
 func (p *part) write(data []byte, last bool) error {
-	n, err := p.to.Write(data)
-	p.bytes.Add(uint64(n))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	<-p.ready
+	err := *p.outcome
+	switch {
+	case err != nil:
+	case p.unwanted.Load() || p.whole.Load():
+		err = errUnwanted
+	case p.file == nil:
+		err = p.open()
+	}
+	if err == nil {
+		_, err = io.MultiWriter(p.to, &p.sum).Write(data)
+	}
 	if err == nil && last {
-		p.whole.Store(true)
+		if !p.temporary {
+			err = errors.Join(p.file.Sync(), store.SyncDir(p.root, path.Dir(p.name)))
+		}
+		err = errors.Join(err, p.close())
+		p.whole.Store(err == nil)
+	}
+	if err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	return nil
+}
+
+func (p *part) open() (err error) {
+	p.file, err = p.root.OpenFile(p.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if p.to = p.file; err == nil && p.wrap != nil {
+		p.to = p.wrap(p.file)
 	}
 	return err
 }
 
-// finish waits until all chunks are in the file, or ctx ends.
-func (p *part) finish(ctx context.Context) error {
-	_ = p.to.Close() // which never fails
-	select {
-	case <-p.done:
-		return p.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
+func (p *part) close() (err error) {
+	if p.file != nil {
+		err = p.to.Close()
 	}
-}
-
-// run writes the file. It is on the disk then, if it is to outlive the master.
-func (p *part) run(r *results, from io.Reader) (err error) {
-	f, err := r.root.OpenFile(p.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	file := io.WriteCloser(f)
-	if r.wrap != nil {
-		file = r.wrap(file)
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	if _, err = io.Copy(io.MultiWriter(file, &p.sum), from); err != nil || r.temporary {
-		return err
-	}
-	return errors.Join(f.Sync(), store.SyncDir(r.root, path.Dir(p.name)))
+	p.file = nil
+	return err
 }

@@ -38,9 +38,6 @@ func (s *server) result(t *testing.T, id string, ended time.Time, size int) {
 	if err := p.write(bytes.Repeat([]byte("0 1\n"), size/4), true); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.finish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	s.mu.Lock()
 	s.done(id, ended, p.summed())
 	s.expireResults()

@@ -37,8 +37,7 @@ func made(t *testing.T, r *results, job string, texts ...string) (sums []*contro
 	t.Helper()
 	parts := r.create(job, len(texts))
 	for i, text := range texts {
-		if err := errors.Join(parts[i].write([]byte(text), true),
-			parts[i].finish(t.Context())); err != nil {
+		if err := parts[i].write([]byte(text), true); err != nil {
 			t.Fatal(err)
 		}
 		sums = append(sums, parts[i].summed())
@@ -128,7 +127,7 @@ func TestResultIsRemovedEverywhere(t *testing.T) {
 	r, later := sharing(t, view, 7), sharing(t, view, 8)
 	made(t, later, "abcd-1", "1 a\n")
 	parts := r.create("abcd-1", 1)
-	if err := errors.Join(parts[0].write([]byte("1 b\n"), true), parts[0].finish(t.Context()),
+	if err := errors.Join(parts[0].write([]byte("1 b\n"), true),
 		r.publishParts(t.Context(), "abcd-1", 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +161,7 @@ func TestSharedPlaceThatIsDown(t *testing.T) {
 	}}
 	r := sharing(t, view, 7)
 	parts := r.create("abcd-1", 1)
-	if err := errors.Join(parts[0].write([]byte("1 a\n"), true), parts[0].finish(t.Context())); err != nil {
+	if err := parts[0].write([]byte("1 a\n"), true); err != nil {
 		t.Fatal(err)
 	}
 	sums := []*control.Sum{parts[0].summed()}

@@ -79,7 +79,7 @@ func networkReport(ctx context.Context, from *client.Client, job *control.Job) (
 }
 
 func (c *remote) program(ctx context.Context, spec *job.Spec, verify bool) (result, error) {
-	r := &remoteResult{remote: c, progress: c.display, from: c.client, source: spec.Source}
+	r := &remoteResult{remote: c, source: spec.Source}
 	if verify {
 		if err := r.verifiable(ctx, spec); err != nil {
 			return nil, err
@@ -98,11 +98,9 @@ func (c *remote) program(ctx context.Context, spec *job.Spec, verify bool) (resu
 // remoteResult is of a program that was run on a cluster.
 type remoteResult struct {
 	*remote
-	progress *progress
-	from     *client.Client
-	job      *control.Job
-	source   *job.Source // of the graph, to verify by
-	lines    []byte      // nil until they are fetched to be verified
+	job    *control.Job
+	source *job.Source // of the graph, to verify by
+	lines  []byte      // nil until they are fetched to be verified
 }
 
 // verifiable finds out before the job is submitted whether its result can be verified here, where
@@ -112,7 +110,7 @@ func (r *remoteResult) verifiable(ctx context.Context, spec *job.Spec) error {
 		return err
 	}
 	if spec.Graph != "" {
-		g, err := r.from.Graph(ctx, spec.Graph)
+		g, err := r.client.Graph(ctx, spec.Graph)
 		if err != nil {
 			return err
 		}
@@ -198,8 +196,8 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 		_, err := w.Write(r.lines)
 		return err
 	}
-	tell := func(done int64) { r.progress.stage("fetching the result", done, int64(r.job.ResultBytes)) }
-	_, err := r.from.Result(ctx, r.job.Id, &meteredWriter{ctx: ctx, w: w, tell: tell})
+	tell := func(done int64) { r.display.stage("fetching the result", done, int64(r.job.ResultBytes)) }
+	_, err := r.client.Result(ctx, r.job.Id, &meteredWriter{ctx: ctx, w: w, tell: tell})
 	return err
 }
 
