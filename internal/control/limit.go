@@ -195,7 +195,9 @@ func (b limits) handle(next http.Handler) http.Handler {
 			c.limit.mark(c.counted, 1)
 			defer c.limit.mark(c.counted, -1)
 		}
-		if r.Body != nil && r.Body != http.NoBody && r.URL.Path != WorkersDeliverValuesProcedure {
+		// The gate refuses strangers before it reads a body.
+		delivers := r.ProtoMajor == 2 && r.URL.Path == WorkersDeliverValuesProcedure
+		if r.Body != nil && r.Body != http.NoBody && !delivers {
 			// net/http takes the deadline back at the body's end: an answer may take longer.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(b.body))
 			// The server's own must keep its body, of which it knows how much is left.
