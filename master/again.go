@@ -92,11 +92,9 @@ func lossOf(err error) bool {
 
 // cancel ends a job on request. A job that has ended stays as it is.
 func (c *cluster) cancel(now time.Duration, id, reason string) (*job, error) {
-	j := c.jobs[id]
-	if j == nil {
-		return nil, noJob(id)
-	}
+	j, err := c.job(id)
 	switch {
+	case err != nil:
 	case j.state == control.JobState_JOB_STATE_QUEUED:
 		c.end(now, j, control.JobState_JOB_STATE_CANCELLED, reason)
 	case j.active() && j.lost: // otherwise it would be requeued
@@ -105,7 +103,15 @@ func (c *cluster) cancel(now time.Duration, id, reason string) (*job, error) {
 	case j.active():
 		c.stop(now, j, reason, true)
 	}
-	return j, nil
+	return j, err
+}
+
+// job finds a job.
+func (c *cluster) job(id string) (*job, error) {
+	if j := c.jobs[id]; j != nil {
+		return j, nil
+	}
+	return nil, noJob(id)
 }
 
 func noJob(id string) error {

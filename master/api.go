@@ -123,44 +123,25 @@ func (s *server) grid(spec *jobspec.Spec) layout.Grid {
 	return layout.Grid{Rows: int(rows), Columns: int(columns)}
 }
 
-// job runs do, which changes the job with this id or makes a new one, and returns the job's
-// description. If only the result of the job is stored, job returns its description without a call
-// of do. done describes the change for the warning that it may not be durable.
+// job answers with a job that something was done to: to the job of an id, or to a new one. done is
+// what is told of a change of it that may not last.
 func (s *server) job(id, done string, do func() (*job, error)) (about *control.Job, err error) {
-	if about = s.earlier(id); about != nil {
-		return about, nil
-	}
 	err = s.commit(func() error {
 		j, err := do()
 		if err != nil {
 			return err
 		}
-		about = s.describe(j)
-		if r := s.runs[j.id]; r != nil {
-			r.complete(about)
-		} else if j.about != nil {
-			about.Panic, about.Stack, about.Aggregators = j.about.Panic, j.about.Stack,
-				j.about.Aggregators
-		}
+		about = s.describeWhole(j)
 		return nil
 	})
 	return about, s.lasting(err, change{job: id}, done)
 }
 
-// ListJobs lists jobs, oldest first. With Ended it includes ended jobs, also those whose result
-// alone is still stored.
+// ListJobs lists jobs, oldest first.
 func (s *server) ListJobs(ctx context.Context, r *control.ListJobsRequest) (*control.ListJobsResponse, error) {
-	var all []*control.Job
-	if r.Ended {
-		all = s.results.retention.jobs()
-	}
-	for i, j := range all {
-		all[i] = briefJob(j, j.Spec) // before the lock, because it parses the spec
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all = slices.DeleteFunc(all, func(j *control.Job) bool { return s.cluster.jobs[j.Id] != nil })
-	all = append(all, s.jobs(r.Ended)...)
+	all := s.jobs(r.Ended)
 	if before := r.Before; before != "" {
 		end := slices.IndexFunc(all, func(j *control.Job) bool { return j.Id == before })
 		if end < 0 {
@@ -187,22 +168,11 @@ func (s *server) jobs(ended bool) []*control.Job {
 
 // GetJob returns the state of a job.
 func (s *server) GetJob(ctx context.Context, r *control.GetJobRequest) (*control.Job, error) {
-	j, err := s.job(r.Id, "", func() (*job, error) { return s.find(r.Id) })
+	j, err := s.job(r.Id, "", func() (*job, error) { return s.cluster.job(r.Id) })
 	if err != nil {
 		return nil, err
 	}
 	return s.shownJob(ctx, j), nil
-}
-
-// find finds a job. The caller holds the lock.
-func (s *server) find(id string) (*job, error) {
-	if j := s.cluster.jobs[id]; j != nil {
-		return j, nil
-	}
-	if _, err := s.results.retention.find(id); err != nil {
-		return nil, s.damaged(s.ctx, id, err)
-	}
-	return nil, noJob(id)
 }
 
 // CancelJob cancels a job.
@@ -226,11 +196,7 @@ func (s *server) WatchJob(ctx context.Context, r *control.WatchJobRequest, strea
 		owner, ended = known.owner, known.about.GetState().Ended()
 	}
 	s.mu.Unlock()
-	switch {
-	case j != nil:
-	case s.earlier(r.Id) != nil:
-		return absent("of job %s only the result is kept: superstep result %s fetches it", r.Id, r.Id)
-	default:
+	if j == nil {
 		return noJob(r.Id)
 	}
 	defer j.watch()()

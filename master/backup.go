@@ -52,25 +52,22 @@ func copyOf(l *standby.Log) (c copied) {
 
 // archive writes a backup of a state and of the directory of results. It leaves out damaged results
 // and columns, and lists them in the header.
-func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, columns []string) error {
+func archive(w io.Writer, h *backup.Header, state copied, r *results, columns []string) error {
 	var saved saved
 	if err := saved.take(state.records); err != nil {
 		return err
 	}
 	h.Jobs, h.Graphs = len(saved.jobs), len(saved.graphs)
-	about, sent := map[string]*control.Job{}, map[string]*store.Sum{}
+	sent := map[string]*store.Sum{}
+	ctx := context.Background()
+	var all []store.Object
 	for _, j := range saved.jobs {
-		about[j.Job.Id] = j.Job
 		for _, data := range j.Job.Spec().ColumnData {
 			sent[data.ID] = data.Sum
 		}
-	}
-	ctx := context.Background()
-	var all []store.Object
-	for _, id := range jobs {
-		switch whole, err := r.whole(ctx, id, about[id]); {
+		switch whole, err := r.whole(ctx, j.Job); {
 		case err != nil:
-			h.Damaged = append(h.Damaged, fmt.Sprintf("the result of job %s: %v", id, err))
+			h.Damaged = append(h.Damaged, fmt.Sprintf("the result of job %s: %v", j.Job.Id, err))
 		case whole != nil:
 			h.Results++
 			all = append(all, whole...)
@@ -115,27 +112,11 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, colu
 	return to.Close()
 }
 
-// whole returns the files of a job's result after checking them; none if the job is not done. j
-// describes the job, or is nil if the state does not contain it.
-func (r *results) whole(ctx context.Context, id string, j *control.Job) (all []store.Object, err error) {
-	f, err := r.local.result(ctx, id)
-	if err != nil {
+// whole returns the files of a job's result, each as it was written; none if it has none.
+func (r *results) whole(ctx context.Context, j *control.Job) (all []store.Object, err error) {
+	f, err := r.local.result(ctx, j.Id)
+	if err != nil || j.State != control.JobState_JOB_STATE_DONE || len(f.objects) == 0 {
 		return nil, err
-	}
-	k, err := r.inspect(ctx, id, f)
-	if err = errors.Join(err, k.damage); err != nil {
-		return nil, err
-	}
-	if j == nil {
-		j = k.job
-	}
-	switch {
-	case j.GetState() != control.JobState_JOB_STATE_DONE:
-		return nil, nil
-	case len(j.ResultParts) == 0:
-		return nil, errUnsummed
-	case k.job != nil:
-		all = append(all, f.objects[manifestName])
 	}
 	for i := range j.ResultParts {
 		all = append(all, f.objects[partFile(i)])
@@ -164,22 +145,20 @@ func (s *server) backup(ctx context.Context, w io.Writer) error {
 	if s.state == nil {
 		return unready("this master keeps nothing that could be backed up: superstep master --data DIR does")
 	}
-	if !s.backups.TryLock() {
+	busy := false
+	s.event(func() { busy, s.backingUp = s.backingUp, true })
+	if busy {
 		return unready("another backup is under way")
 	}
-	defer s.backups.Unlock()
-	// before the state, so that every job in it has its columns
+	defer s.event(func() { s.backingUp = false; s.expireResults() })
 	columns, release := s.columns.readAll()
 	defer release()
 	h := &backup.Header{Created: s.options.Now().UTC(), Version: s.options.Version, Run: s.run}
 	state := copyOf(s.state)
-	// after the state, so that every job done in it has its result
-	jobs, done := s.results.retention.readAll()
-	defer done()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return archive(w, h, state, s.results, jobs, columns)
+	return archive(w, h, state, s.results, columns)
 }
 
 // Backup writes a backup of Data. It fails if a master uses Data.
@@ -211,10 +190,9 @@ func (o Config) Backup(w io.Writer) (*backup.Header, error) {
 	defer r.close()
 	h := &backup.Header{Created: time.Now().UTC(), Version: o.Version}
 	h.Run, err = statefile.ReadNumber(filepath.Join(o.Data, runsFile))
-	jobs, noJobs := namesIn(r.root, ".", jobName)
 	columns, noColumns := namesIn(r.root, columnsName, columnID)
-	if err = cmp.Or(err, noJobs, noColumns); err == nil {
-		err = archive(w, h, state, r, jobs, columns)
+	if err = cmp.Or(err, noColumns); err == nil {
+		err = archive(w, h, state, r, columns)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("data: %s: %w", o.Data, err)

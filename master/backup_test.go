@@ -82,11 +82,11 @@ func TestBackupOfARunningMaster(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(s.options.Data, "*.copy")); len(left) > 0 {
 		t.Errorf("found %q left", left)
 	}
-	s.columns.keptTable.mu.Lock()
+	s.columns.tableMu.Lock()
 	if n := s.columns.all[id].readers; n != 1 {
 		t.Errorf("%d jobs name the column, expected 1", n)
 	}
-	s.columns.keptTable.mu.Unlock()
+	s.columns.tableMu.Unlock()
 	end()
 	dir := filepath.Join(t.TempDir(), "restored")
 	h, err := Config{Options: Options{Data: dir}}.Restore(opening(archive.Bytes()))

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -30,8 +32,22 @@ import (
 // shared place. Only running and waiting jobs that name a column may read it.
 type sentColumns struct {
 	*results
-	keptTable
 	now func() time.Time
+
+	tableMu sync.Mutex
+	all     map[string]*stored // by id
+}
+
+// stored is a column that a client sends.
+type stored struct {
+	id      string
+	bytes   int64
+	at      time.Time // when the client sent something
+	readers int       // jobs that name it, and others: it stays as long
+
+	file    sync.Mutex // of who writes it
+	partial bool       // something is still to come
+	gone    bool
 }
 
 // Bounds of stored column data.
@@ -48,7 +64,7 @@ var columnID = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 // newSentColumns opens the directory of columns. It removes files of an earlier master unless a job
 // uses them; named is the number of jobs by column id.
 func newSentColumns(r *results, now func() time.Time, named map[string]int) (*sentColumns, error) {
-	c := &sentColumns{results: r, now: now, keptTable: keptTable{all: map[string]*stored{}}}
+	c := &sentColumns{results: r, now: now, all: map[string]*stored{}}
 	for id, n := range named {
 		c.all[id] = &stored{id: id, at: now(), readers: n}
 	}
@@ -104,8 +120,8 @@ func (c *sentColumns) take(ctx context.Context, r *control.SendColumnRequest) er
 			return failed(connect.CodeUnavailable, "column %s: %w", r.Id, err)
 		}
 	}
-	c.keptTable.mu.Lock()
-	defer c.keptTable.mu.Unlock()
+	c.tableMu.Lock()
+	defer c.tableMu.Unlock()
 	to.bytes = max(int64(end), to.bytes)
 	to.partial = to.partial && !r.Last
 	return nil
@@ -136,10 +152,38 @@ func (c *sentColumns) write(to *stored, offset uint64, data []byte, last bool) e
 	return err
 }
 
+// readAll keeps all that are whole from being removed until done is called.
+func (c *sentColumns) readAll() (ids []string, done func()) {
+	c.tableMu.Lock()
+	defer c.tableMu.Unlock()
+	var all []*stored
+	for _, id := range slices.Sorted(maps.Keys(c.all)) {
+		if s := c.all[id]; !s.partial {
+			s.readers++
+			ids, all = append(ids, id), append(all, s)
+		}
+	}
+	return ids, func() {
+		c.tableMu.Lock()
+		defer c.tableMu.Unlock()
+		for _, s := range all {
+			s.readers--
+		}
+	}
+}
+
+// total is how many bytes are kept. The lock is held.
+func (c *sentColumns) total() (n int64) {
+	for _, s := range c.all {
+		n += s.bytes
+	}
+	return n
+}
+
 // find returns the entry of a column, or creates it. It fails if there is no room for more bytes.
 func (c *sentColumns) find(id string, create bool, more int64) (*stored, error) {
-	c.keptTable.mu.Lock()
-	defer c.keptTable.mu.Unlock()
+	c.tableMu.Lock()
+	defer c.tableMu.Unlock()
 	c.expire()
 	s := c.all[id]
 	switch {
@@ -186,8 +230,8 @@ func (c *sentColumns) remove(s *stored) {
 // hold reserves the columns that a job names until release. It fails if one is incomplete or
 // missing.
 func (c *sentColumns) hold(spec *jobspec.Spec) error {
-	c.keptTable.mu.Lock()
-	defer c.keptTable.mu.Unlock()
+	c.tableMu.Lock()
+	defer c.tableMu.Unlock()
 	for name, data := range spec.ColumnData {
 		s := c.all[data.ID]
 		if s == nil {
@@ -208,8 +252,8 @@ func (c *sentColumns) hold(spec *jobspec.Spec) error {
 
 // release undoes hold for a job that has ended, or was not accepted.
 func (c *sentColumns) release(spec *jobspec.Spec, ended bool) {
-	c.keptTable.mu.Lock()
-	defer c.keptTable.mu.Unlock()
+	c.tableMu.Lock()
+	defer c.tableMu.Unlock()
 	for _, data := range spec.ColumnData {
 		if s := c.all[data.ID]; s != nil {
 			if s.readers--; s.readers == 0 && ended {
@@ -235,9 +279,9 @@ func (c *sentColumns) open(ctx context.Context, data *jobspec.ColumnData) (io.Re
 // learn registers columns of a job that an earlier master received.
 func (c *sentColumns) learn(ctx context.Context, spec *jobspec.Spec) error {
 	for name, data := range spec.ColumnData {
-		c.keptTable.mu.Lock()
+		c.tableMu.Lock()
 		known := c.all[data.ID] != nil
-		c.keptTable.mu.Unlock()
+		c.tableMu.Unlock()
 		if known || c.shared == nil || !columnID.MatchString(data.ID) {
 			continue
 		}
@@ -267,8 +311,8 @@ func (c *sentColumns) learnAll(ctx context.Context) error {
 
 // enter registers a column that is in the shared place.
 func (c *sentColumns) enter(id string, o store.Object) {
-	c.keptTable.mu.Lock()
-	defer c.keptTable.mu.Unlock()
+	c.tableMu.Lock()
+	defer c.tableMu.Unlock()
 	if c.all[id] == nil {
 		c.all[id] = &stored{id: id, bytes: o.Size, at: c.now()}
 	}
@@ -369,7 +413,7 @@ func sentError(err error) error {
 func (s *server) fits(id, graph string, load loadID, values string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j, err := s.find(id)
+	j, err := s.cluster.job(id)
 	switch {
 	case err != nil:
 		return err

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -143,7 +144,13 @@ func (o *order) of(ctx context.Context, fail context.CancelCauseFunc, i int, hea
 		return err
 	}
 	if o.take != nil {
-		take = func(chunk *control.ValuesChunk) error { return o.take(i, chunk) }
+		take = func(chunk *control.ValuesChunk) error {
+			err := o.take(i, chunk)
+			if err != nil {
+				fail(err)
+			}
+			return err
+		}
 	}
 	return more, take
 }
@@ -305,80 +312,40 @@ func (s *session) broken() error {
 	return fmt.Errorf("worker %s: %w", s.name, cause)
 }
 
-// errDelivered ends a complete delivery.
-var errDelivered = errors.New("delivered")
-
-// receive handles a connection on which a worker delivers an answer, and returns why it ended. A
-// separate connection keeps large answers from delaying the session.
-func (s *server) receive(lane *control.Lane, incarnation uint64, d *control.Deliver) error {
-	w, k := s.delivery(incarnation, d)
-	if k == nil {
-		return control.Refuse(control.Refusal_KIND_INVALID,
-			"nobody waits for what worker %s delivers", d.Name)
-	}
-	defer context.AfterFunc(w.ctx, func() { lane.Close() })()
-	defer context.AfterFunc(k.ctx, func() { lane.Close() })()
-	for {
-		m := &control.FromWorker{}
-		err := lane.Receive(m)
-		chunk := m.GetValues()
-		switch {
-		case err != nil:
-			k.explain(w, s.options.Lease)
-			return err
-		case chunk == nil || m.Incarnation != incarnation:
-			err = errors.New("worker " + w.name + " delivers more than chunks of its answer")
-		default:
-			err = k.take(chunk)
-		}
-		if err != nil {
-			k.fail(err)
-			return err
-		}
-		if !chunk.Last {
+// DeliverValues takes what a worker delivers, as fast as it is taken in. What the worker sends
+// meanwhile waits in the connection, and holds up nothing else.
+func (s *server) DeliverValues(_ context.Context, stream *connect.ClientStream[control.ValuesChunk]) (*control.DeliverValuesResponse, error) {
+	var k *call
+	for stream.Receive() {
+		chunk := stream.Msg()
+		if k == nil {
+			if k = s.delivery(chunk.To); k == nil {
+				return nil, unready("nobody waits for what worker %s delivers", chunk.GetTo().GetName())
+			}
 			continue
 		}
-		if err := lane.Send(&control.ToWorker{Body: &control.ToWorker_Delivered{Delivered: &control.Delivered{}}}); err != nil {
-			return err // the worker reports it
+		if err := k.take(chunk); err != nil {
+			return nil, err
 		}
-		return errDelivered
 	}
+	return &control.DeliverValuesResponse{}, stream.Err()
 }
 
 // delivery finds the command whose answer a worker delivers; nil if there is none, or another
 // delivery has begun.
-func (s *server) delivery(incarnation uint64, d *control.Deliver) (*session, *call) {
+func (s *server) delivery(d *control.Deliver) *call {
 	s.mu.Lock()
-	w := s.sessions[d.Name]
+	w := s.sessions[d.GetName()]
 	s.mu.Unlock()
-	if d.Master != s.id || w == nil || w.incarnation != incarnation {
-		return nil, nil
+	if d.GetMaster() != s.id || w == nil || w.incarnation != d.Incarnation {
+		return nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	k := w.calls[d.Command]
 	if k == nil || k.job != d.Job || k.epoch != d.Epoch || k.take == nil || k.delivered {
-		return nil, nil
+		return nil
 	}
 	k.delivered = true
-	return w, k
-}
-
-// explain gives the worker time to report why it broke off a delivery. After that the broken
-// connection is the error.
-func (k *call) explain(w *session, lease time.Duration) {
-	select {
-	case <-time.After(lease):
-		k.fail(fmt.Errorf("worker %s: the connection that delivered its answer broke", w.name))
-	case <-k.ctx.Done():
-	case <-w.ctx.Done():
-	}
-}
-
-// fail ends the wait for the answer.
-func (k *call) fail(err error) {
-	select {
-	case k.failed <- err:
-	default:
-	}
+	return k
 }

@@ -44,8 +44,9 @@ type job struct {
 	ending    bool                    // workers are being told to free its memory
 	about     *control.Job            // description, if it ended in an earlier run of the master
 	losses    []string                // why earlier attempts ended; each lost a worker
-	searched  *control.Graph500Result // benchmark results of earlier attempts, or nil
-	// The workers run the attempt without the master. A restarted master can continue it.
+	searched  *control.Graph500Result // what the attempts before have of a benchmark, or nil
+	stored    []*control.Sum          // the parts of its result, as long as that is kept
+	// The workers run the attempt by themselves: they can be left to it, and found again.
 	driving bool
 	takenUp bool          // an earlier master began the attempt
 	driven  time.Duration // when driving was set
@@ -320,7 +321,7 @@ func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason 
 	remembered := 0
 	for i := len(c.order) - 1; i >= 0; i-- {
 		id := c.order[i]
-		if !c.jobs[id].state.Ended() {
+		if j := c.jobs[id]; !j.state.Ended() || j.stored != nil { // it is known as long as its result
 			continue
 		}
 		if remembered++; remembered > c.ended {

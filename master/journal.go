@@ -171,7 +171,7 @@ func (s *server) note(e jobTurned) {
 	switch {
 	case !e.job.spec.KeepResult:
 	case e.state == control.JobState_JOB_STATE_DONE:
-		s.results.store(about, s.options.Now())
+		s.expireResults()
 	case e.job.epoch > 0:
 		s.results.remove(e.job.id) // may be complete if the job was cancelled late
 	}
@@ -227,7 +227,18 @@ func (s *server) describe(j *job) *control.Job {
 		d.Started = s.stamp(j.started)
 	}
 	if j.state.Ended() {
-		d.Ended = s.stamp(j.ended)
+		d.Ended, d.ResultParts = s.stamp(j.ended), j.stored
+	}
+	return d
+}
+
+// describeWhole describes a job with what is too large for lists and events. The lock is held.
+func (s *server) describeWhole(j *job) *control.Job {
+	d := s.describe(j)
+	if r := s.runs[j.id]; r != nil {
+		r.complete(d)
+	} else if j.about != nil {
+		d.Panic, d.Stack, d.Aggregators = j.about.Panic, j.about.Stack, j.about.Aggregators
 	}
 	return d
 }

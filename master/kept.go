@@ -5,85 +5,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"maps"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/store"
 )
-
-// stored is an entry of keptTable: the result of a job, or a column that a client sent.
-type stored struct {
-	id      string
-	bytes   int64
-	at      time.Time // when the job ended, or the client last sent data
-	readers int       // number of users; it is kept while there are any
-
-	// Of a result:
-	job    *control.Job // nil if the manifest is damaged, or missing because the master stopped
-	damage error        // store.ErrDamaged if the manifest is damaged
-
-	// Of a column:
-	file    sync.Mutex // held while writing the file
-	partial bool       // incomplete
-	gone    bool
-}
-
-// keptTable has the stored results or columns by id.
-type keptTable struct {
-	mu  sync.Mutex
-	all map[string]*stored
-}
-
-// read protects an entry from removal until done is called. It returns nil if there is no such
-// entry.
-func (t *keptTable) read(id string) (done func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	k := t.all[id]
-	if k == nil {
-		return nil
-	}
-	k.readers++
-	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		k.readers--
-	}
-}
-
-// readAll protects all complete entries from removal until done is called.
-func (t *keptTable) readAll() (ids []string, done func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var all []*stored
-	for _, id := range slices.Sorted(maps.Keys(t.all)) {
-		if k := t.all[id]; !k.partial {
-			k.readers++
-			ids, all = append(ids, id), append(all, k)
-		}
-	}
-	return ids, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		for _, k := range all {
-			k.readers--
-		}
-	}
-}
-
-// total returns the bytes of all entries. The caller holds the lock.
-func (t *keptTable) total() (n int64) {
-	for _, k := range t.all {
-		n += k.bytes
-	}
-	return n
-}
 
 // place is where results and columns are stored: the master's directory, or the place that masters
 // share.
@@ -97,10 +25,7 @@ type place struct {
 // Names in a place.
 const (
 	columnsPrefix = columnsName + "/"
-	// The manifest beside the parts of a result: its job as JSON, for later masters.
-	manifestName = "job.json"
-	maxManifest  = 8 << 20 // JSON is longer than the message
-	partPrefix   = "part-" // of the names of parts
+	partPrefix    = "part-" // of the names of parts
 )
 
 // jobName matches ids of jobs. Directories with other names are left alone.
@@ -113,41 +38,23 @@ type found struct {
 	objects map[string]store.Object
 }
 
-// results finds the results of one job, or of all jobs if job is empty. If a job has results of
-// several terms, the latest counts.
-func (p *place) results(ctx context.Context, job string) (map[string]*found, error) {
-	all := map[string]*found{}
-	prefix := p.prefix
-	if job != "" {
-		prefix += job + "/"
-	}
-	for o, err := range p.List(ctx, prefix) {
+// result finds the result of a job, that of the last term. It may have no objects.
+func (p *place) result(ctx context.Context, job string) (*found, error) {
+	f := &found{p, p.prefix + job + "/", map[string]store.Object{}}
+	for o, err := range p.List(ctx, f.dir) {
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		dir, file := path.Split(o.Name)
-		id, _, _ := strings.Cut(strings.TrimPrefix(dir, p.prefix), "/")
-		if strings.Count(dir, "/") != p.depth || !jobName.MatchString(id) ||
-			!strings.HasPrefix(file, partPrefix) && file != manifestName {
+		if strings.Count(dir, "/") != p.depth || !strings.HasPrefix(file, partPrefix) {
 			continue
 		}
-		if all[id] == nil || dir > all[id].dir {
-			all[id] = &found{p, dir, map[string]store.Object{}}
+		if dir > f.dir {
+			f = &found{p, dir, map[string]store.Object{}}
 		}
-		if dir == all[id].dir {
-			all[id].objects[file] = o
-		}
+		f.objects[file] = o
 	}
-	return all, nil
-}
-
-// result finds the result of a job. The result has no objects if there is none.
-func (p *place) result(ctx context.Context, job string) (*found, error) {
-	all, err := p.results(ctx, job)
-	if f := all[job]; f != nil {
-		return f, err
-	}
-	return &found{place: p, dir: p.prefix + job + "/"}, err
+	return f, nil
 }
 
 // begins reports whether a result's first part exists. Removal of a result begins with this part.
@@ -166,21 +73,6 @@ func (p *place) column(ctx context.Context, id string) (*found, error) {
 		err = nil
 	}
 	return f, err
-}
-
-// stored makes the entry of a result for keptTable.
-func (f *found) stored(id string, now time.Time) *stored {
-	k := &stored{id: id}
-	for _, o := range f.objects {
-		k.bytes += o.Size
-		if o.Modified.After(k.at) {
-			k.at = o.Modified
-		}
-	}
-	if k.at.IsZero() {
-		k.at = now
-	}
-	return k
 }
 
 // Sizes of reads. The readers of all parts of a result together read at most allPieces at once.

@@ -81,9 +81,6 @@ func TestResultOffset(t *testing.T) {
 		if err := parts[i].write([]byte(text), true); err != nil {
 			t.Fatal(err)
 		}
-		if err := parts[i].finish(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 		sums = append(sums, parts[i].summed())
 	}
 	f, err := r.local.result(t.Context(), "aaaa-1")
@@ -115,9 +112,6 @@ func TestResultOfNames(t *testing.T) {
 	parts, sums := r.create("aaaa-1", 3), []*control.Sum(nil)
 	for i, text := range []string{"1\tAda\t0.5\n40\t東京\tRue de Rivoli\n", "", "2\t\"a\\tb\"\t3\n18446744073709551615\tz\t1\n"} {
 		if err := parts[i].write([]byte(text), true); err != nil {
-			t.Fatal(err)
-		}
-		if err := parts[i].finish(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		sums = append(sums, parts[i].summed())

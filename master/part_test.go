@@ -32,10 +32,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := r.create("j", 1)[0]
-		if err := p.write([]byte("1 2\n"), true); err != nil && !errors.Is(err, errFull) {
-			t.Error(err)
-		}
-		if err := p.finish(t.Context()); !errors.Is(err, errFull) {
+		if err := p.write([]byte("1 2\n"), true); !errors.Is(err, errFull) || p.whole.Load() {
 			t.Errorf("late %t: %v, expected %v", late, err, errFull)
 		}
 		r.close()

@@ -132,16 +132,13 @@ const maxConfirm = 24 * time.Hour
 // confirm lets a job start, because its client has received the answer. It does not change a job
 // that has ended.
 func (c *cluster) confirm(now time.Duration, id string) (*job, error) {
-	j := c.jobs[id]
-	if j == nil {
-		return nil, noJob(id)
-	}
-	if j.confirmBy != 0 && j.state == control.JobState_JOB_STATE_QUEUED {
+	j, err := c.job(id)
+	if err == nil && j.confirmBy != 0 && j.state == control.JobState_JOB_STATE_QUEUED {
 		j.confirmBy, j.confirm, j.reason = 0, 0, ""
 		c.changed = append(c.changed, change{job: j.id})
 		c.schedule(now)
 	}
-	return j, nil
+	return j, err
 }
 
 // expireJobs cancels jobs that were not confirmed in time, and sets the reason of the others.
@@ -281,7 +278,8 @@ func (s *server) quotaUses() (all []*control.QuotaUse) {
 	if len(s.cluster.quotas) == 0 {
 		return nil
 	}
-	jobs, results := s.cluster.uses(), s.results.retention.byOwner()
+	jobs := s.cluster.uses()
+	_, _, results := s.withResults()
 	owners := slices.AppendSeq(slices.Collect(maps.Keys(jobs)), maps.Keys(results))
 	owners = slices.AppendSeq(owners, maps.Keys(s.cluster.quotas))
 	slices.Sort(owners)

@@ -12,38 +12,46 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // TestResultsByQuota: each owner keeps the newest results that fit into the quota. A simple
 // function that handles each owner separately gets the same results.
 func TestResultsByQuota(t *testing.T) {
+	files, err := newResults("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.close()
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		bounds := quotas{"": {ResultBytes: 1 + rng.Int64N(100)}, "alice": {ResultBytes: 1 + rng.Int64N(200)}, "olga": {}}
-		r := retention{age: time.Hour, bytes: 1 << 40, quota: bounds, keptTable: keptTable{all: map[string]*stored{}}, log: slog.New(slog.DiscardHandler)}
-		byOwner := map[string][]*stored{}
+		s := &server{
+			options: &Config{Options: Options{KeepResults: time.Hour, KeepResultBytes: 1 << 40}, Master: daemon.Master{Process: daemon.Process{Now: func() time.Time { return noon }}}},
+			log:     slog.New(slog.DiscardHandler), start: noon, reading: map[string]int{},
+			cluster: newCluster(rules{quotas: bounds}), results: files,
+		}
+		byOwner := map[string][]*job{}
 		for i := range 1 + rng.IntN(30) {
 			owner := []string{"", "alice", "bob", "olga"}[rng.IntN(4)]
-			k := &stored{
-				id: fmt.Sprintf("aaaa-%02d",
-					i), job: &control.Job{Owner: owner}, bytes: rng.Int64N(60),
-				at: noon.Add(time.Duration(i) * time.Second),
+			at := noon.Add(time.Duration(i-60) * time.Second)
+			k := s.done(fmt.Sprintf("aaaa-%02d", i), at, &control.Sum{Bytes: rng.Uint64N(60)})
+			if k.owner = owner; rng.IntN(10) == 0 {
+				s.reading[k.id] = 1
 			}
-			if rng.IntN(10) == 0 {
-				k.readers = 1
-			}
-			r.all[k.id], byOwner[owner] = k, append(byOwner[owner], k)
+			byOwner[owner] = append(byOwner[owner], k)
 		}
+		last := s.cluster.order[len(s.cluster.order)-1]
 		var want []string
 		for owner, all := range byOwner {
 			for from := range all { // remove as many of the oldest as necessary
 				room := bounds.of(owner).ResultBytes
-				gone := func(i int) bool { return i < from && all[i].readers == 0 }
+				gone := func(i int) bool { return i < from && s.reading[all[i].id] == 0 && all[i].id != last }
 				total := int64(0)
 				for i, k := range all {
 					if !gone(i) {
-						total += k.bytes
+						total += k.storedBytes()
 					}
 				}
 				if total > room && room > 0 && from < len(all)-1 {
@@ -59,10 +67,11 @@ func TestResultsByQuota(t *testing.T) {
 				break
 			}
 		}
-		r.expire(noon)
+		s.expireResults()
 		var got []string
-		for id := range r.all {
-			got = append(got, id)
+		kept, _, _ := s.withResults()
+		for _, k := range kept {
+			got = append(got, k.id)
 		}
 		slices.Sort(got)
 		slices.Sort(want)

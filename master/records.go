@@ -52,8 +52,8 @@ func (s *server) recordsOf(changed []change) (all []standby.Change) {
 
 func (s *server) jobRecord(j *job) *control.JobRecord {
 	about := s.describe(j)
-	if r := s.runs[j.id]; r != nil && j.state.Ended() {
-		r.complete(about)
+	if j.state.Ended() {
+		about = s.describeWhole(j)
 		if proto.Size(&control.Job{Aggregators: about.Aggregators}) > maxFigures {
 			about.Aggregators = shown(about.Aggregators)
 		}
@@ -165,7 +165,7 @@ func (s *server) restore(from *saved) {
 			j.about = about
 		}
 		if j.state.Ended() {
-			j.ended, j.about = since(about.Ended), about
+			j.ended, j.about, j.stored = since(about.Ended), about, about.ResultParts
 		} else {
 			j.searched = about.Graph500
 		}

@@ -29,18 +29,21 @@ func (s *server) Result(ctx context.Context, id string, offset uint64, each func
 
 // readResult is Result without the check of the caller.
 func (s *server) readResult(ctx context.Context, id string, offset uint64, each func(data []byte) error) error {
-	j, err := s.finished(id)
-	switch spec := j.Spec(); {
-	case err != nil:
+	s.mu.Lock()
+	known, err := s.cluster.job(id)
+	if err != nil {
+		s.mu.Unlock()
 		return err
+	}
+	j := s.describe(known)
+	s.mu.Unlock()
+	switch spec := known.spec; {
 	case j.State != control.JobState_JOB_STATE_DONE:
 		return unready("job %s is %s: it has no result", id, j.State.Word())
 	case spec.Graph500 != nil:
 		return absent("job %s has a report rather than values of vertices: superstep watch %s prints it", id, id)
 	case !spec.KeepResult:
 		return absent("job %s was not asked to keep its result", id)
-	case len(j.ResultParts) == 0:
-		return s.damaged(ctx, id, errUnsummed)
 	}
 	f, done, err := s.openResult(ctx, j)
 	if err != nil {
@@ -63,23 +66,6 @@ func (s *server) readResult(ctx context.Context, id string, offset uint64, each 
 		again()
 	}
 	return s.damaged(ctx, id, err)
-}
-
-// errUnsummed is the error of a result without checksums.
-var errUnsummed = fmt.Errorf("an earlier version stored it without checksums: %w", store.ErrDamaged)
-
-// finished describes a job, even if only its result is still stored.
-func (s *server) finished(id string) (*control.Job, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	j, err := s.find(id)
-	if err == nil {
-		return s.describe(j), nil
-	}
-	if about, _ := s.results.retention.find(id); about != nil {
-		return about, nil
-	}
-	return nil, err
 }
 
 // damaged converts an error of reading a result for clients. They retry CodeUnavailable.

@@ -20,20 +20,20 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// results stores the results of jobs in files, one part per worker:
+// results keeps what jobs computed in files, a part for each worker:
 //
 //	DATA/results/JOB/part-00000
 //
-// So a client can fetch a result after the workers are gone. Goroutines write and remove the files,
-// so that the master does not wait for the disk. Masters that share their state also store results
-// in the shared place:
+// so that it is there when the client asks, whatever has become of the workers. The calls of workers
+// write them and goroutines of their own remove them: nothing else in the master waits for the disk.
+// Masters that share their state have them in their place, too:
 //
-//	PLACE/master/results/JOB/TERM/part-00000   and job.json, as in a directory of results
+//	PLACE/master/results/JOB/TERM/part-00000
 //	PLACE/master/columns/ID
 //
-// TERM is the number of the master's run, so that a master that was suspended cannot overwrite
-// files of the current leader. The result of a job that is done is in its last term, because no
-// attempt follows.
+// TERM is the number of the master's run, so that a master that was stopped for long writes beside
+// the one that leads now. Of a job that is done the last term has its result: no attempt follows,
+// and so no term.
 type results struct {
 	root      *os.Root
 	dir       string
@@ -42,8 +42,7 @@ type results struct {
 	lock      *os.File // locked while the owner of a temporary directory lives; or nil
 	wrap      func(io.WriteCloser) io.WriteCloser
 	atDisk    sync.WaitGroup
-	retention retention
-	now       func() time.Time
+	log       *slog.Logger
 
 	shared *place // the shared place, or nil
 	term   string
@@ -60,9 +59,8 @@ const diskPatience = 2 * time.Second
 // newResults stores results below a directory, or in a temporary one that close removes.
 func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
 	r := &results{
-		dir: filepath.Join(data, resultsName), wrap: wrap, now: time.Now,
-		turns:     map[string]chan struct{}{},
-		retention: retention{keptTable: keptTable{all: map[string]*stored{}}, log: slog.New(slog.DiscardHandler)},
+		dir: filepath.Join(data, resultsName), wrap: wrap,
+		turns: map[string]chan struct{}{}, log: slog.New(slog.DiscardHandler),
 	}
 	if data == "" {
 		clearStale(os.TempDir())
@@ -111,10 +109,27 @@ func within(most time.Duration, do func()) bool {
 	}
 }
 
-// remove removes a job's result in the background.
+// remove removes a job's result, soon.
 func (r *results) remove(job string) {
-	r.retention.drop(job)
-	r.erase([]*stored{{id: job}})
+	r.then(job, func() {
+		if err := errors.Join(r.root.RemoveAll(job),
+			r.unshare(context.Background(), sharedResults+job+"/")); err != nil {
+			r.log.Warn("a result cannot be removed", "job", job, "error", err)
+		}
+	})
+}
+
+// sweep removes results that an earlier master has left, and that are of no job.
+func (r *results) sweep(has func(job string) bool) {
+	jobs, err := namesIn(r.root, ".", jobName)
+	for _, job := range jobs {
+		if !has(job) {
+			err = cmp.Or(err, r.root.RemoveAll(job))
+		}
+	}
+	if err != nil {
+		r.log.Warn("results that nobody wants stay", "error", err)
+	}
 }
 
 // then runs do after earlier operations on a job's files, in the background. It closes ended after
@@ -140,14 +155,16 @@ func (r *results) then(job string, do func()) (ended chan struct{}) {
 	return ended
 }
 
-// discard cancels the writing of parts and removes them.
+// discard removes parts that nobody wants any more, when what is being written is.
 func (r *results) discard(job string, parts []*part) {
 	for _, p := range parts {
-		_ = p.to.CloseWithError(errUnwanted) // never fails
+		p.unwanted.Store(true)
 	}
 	r.then(job, func() {
 		for _, p := range parts {
-			<-p.done
+			p.mu.Lock()
+			p.close()
+			p.mu.Unlock()
 		}
 		_ = r.root.RemoveAll(job)
 		// on failure it is removed with the job's result
@@ -157,26 +174,11 @@ func (r *results) discard(job string, parts []*part) {
 
 // create starts writing the parts of a job's result.
 func (r *results) create(job string, n int) []*part {
-	r.retention.drop(job) // an earlier master's result with the same name
 	var outcome error
 	ready := r.then(job, func() { outcome = errors.Join(r.root.RemoveAll(job), r.root.MkdirAll(job, 0o700)) })
 	parts := make([]*part, n)
 	for i := range parts {
-		from, to := io.Pipe()
-		p := &part{name: path.Join(job, partFile(i)), to: to, done: make(chan struct{})}
-		parts[i] = p
-		r.atDisk.Go(func() {
-			defer close(p.done)
-			<-ready
-			err := outcome
-			if err == nil {
-				err = p.run(r, from)
-			}
-			if err != nil {
-				p.err = fmt.Errorf("result: %w", err)
-			}
-			_ = from.CloseWithError(p.err) // passes the error to the writer
-		})
+		parts[i] = &part{results: r, name: path.Join(job, partFile(i)), ready: ready, outcome: &outcome}
 	}
 	return parts
 }
@@ -262,61 +264,72 @@ func (r *rest) Write(data []byte) (int, error) {
 	return int(n), r.each(data[gone:])
 }
 
-// summed returns the checksum of a finished part.
+// summed is the Sum of a part that is whole.
 func (p *part) summed() *control.Sum {
 	return &control.Sum{Bytes: uint64(p.sum.Bytes), Crc32C: p.sum.CRC32C}
 }
 
-// part is the file of a worker's part of a result. A goroutine writes it, so that a caller can give
-// up waiting for a disk that hangs.
+// part is a file that a worker's share of a result goes into. Who brings the share waits for the
+// disk, and nobody else does.
 type part struct {
-	name string
-	to   *io.PipeWriter
-	done chan struct{} // closed after the file; then err is its error
-	err  error
+	*results
+	name     string
+	ready    <-chan struct{} // closed: the directory is there, or outcome says why not
+	outcome  *error
+	unwanted atomic.Bool
+	whole    atomic.Bool // all of it is in the file
 
-	sum   store.Sum     // of the file, valid after done is closed
-	bytes atomic.Uint64 // accepted
-	whole atomic.Bool   // the last chunk was accepted
+	mu   sync.Mutex // of who writes
+	file *os.File   // nil when it is not open
+	to   io.WriteCloser
+	sum  store.Sum // of what is in the file
 }
 
 // errUnwanted ends the writing of a discarded result.
 var errUnwanted = errors.New("the result is not wanted any more")
 
-// write accepts a chunk. It blocks while earlier chunks are written.
+// write adds a chunk to the file. After the last the file is on the disk, if it is to outlive the
+// master.
 func (p *part) write(data []byte, last bool) error {
-	n, err := p.to.Write(data)
-	p.bytes.Add(uint64(n))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	<-p.ready
+	err := *p.outcome
+	switch {
+	case err != nil:
+	case p.unwanted.Load() || p.whole.Load():
+		err = errUnwanted
+	case p.file == nil:
+		err = p.open()
+	}
+	if err == nil {
+		_, err = io.MultiWriter(p.to, &p.sum).Write(data)
+	}
 	if err == nil && last {
-		p.whole.Store(true)
+		if !p.temporary {
+			err = errors.Join(p.file.Sync(), store.SyncDir(p.root, path.Dir(p.name)))
+		}
+		err = errors.Join(err, p.close())
+		p.whole.Store(err == nil)
+	}
+	if err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	return nil
+}
+
+func (p *part) open() (err error) {
+	p.file, err = p.root.OpenFile(p.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if p.to = p.file; err == nil && p.wrap != nil {
+		p.to = p.wrap(p.file)
 	}
 	return err
 }
 
-// finish waits until all chunks are in the file, or ctx ends.
-func (p *part) finish(ctx context.Context) error {
-	_ = p.to.Close() // never fails
-	select {
-	case <-p.done:
-		return p.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
+func (p *part) close() (err error) {
+	if p.file != nil {
+		err = p.to.Close()
 	}
-}
-
-// run writes the file. Unless results are temporary, it syncs the file.
-func (p *part) run(r *results, from io.Reader) (err error) {
-	f, err := r.root.OpenFile(p.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	file := io.WriteCloser(f)
-	if r.wrap != nil {
-		file = r.wrap(file)
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	if _, err = io.Copy(io.MultiWriter(file, &p.sum), from); err != nil || r.temporary {
-		return err
-	}
-	return errors.Join(f.Sync(), store.SyncDir(r.root, path.Dir(p.name)))
+	p.file = nil
+	return err
 }

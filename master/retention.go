@@ -1,20 +1,12 @@
 package master
 
 import (
-	"bytes"
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protojson"
-
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/store"
 )
 
 // Default bounds of the age and total size of stored results.
@@ -26,248 +18,91 @@ const (
 // maxResults bounds the number of stored results.
 const maxResults = maxEnded
 
-// retention decides which results stay stored. If results are too old, too large together, or too
-// many, the oldest are removed first. If an owner's results exceed the owner's quota, this owner's
-// oldest are removed. Results that a client is reading, and the newest result of this master, stay.
-type retention struct {
-	age   time.Duration
-	bytes int64
-	quota quotas
-	log   *slog.Logger
-
-	keptTable
-	newest string // of this master
-}
-
-// retain finds the results of earlier masters and removes those that need not stay. If masters
-// share a place, it removes local results that are not known to be complete, because the place has
-// them.
-func (r *results) retain(o *Config, log *slog.Logger, now time.Time) error {
-	t := &r.retention
-	r.now = o.Now
-	t.age, t.bytes, t.quota, t.log = o.KeepResults, o.KeepResultBytes, maps.Clone(o.Quotas), log
-	jobs, err := namesIn(r.root, ".", jobName)
-	if err != nil {
-		return fmt.Errorf("results: %w", err)
-	}
-	for _, id := range jobs {
-		f, _ := r.local.result(context.Background(), id) // an unreadable result has size 0
-		k, err := r.inspect(context.Background(), id, f)
-		if err != nil {
-			k.damage = err
+// withResults are the jobs whose results are kept, in the order in which they ended, and the bytes
+// of their results, by owner too. The lock is held.
+func (s *server) withResults() (all []*job, total int64, owned map[string]int64) {
+	owned = map[string]int64{}
+	for _, id := range s.cluster.order {
+		if j := s.cluster.jobs[id]; j.stored != nil {
+			all = append(all, j)
+			total += j.storedBytes()
+			owned[j.owner] += j.storedBytes()
 		}
-		if r.shared != nil && k.job == nil {
-			if err := r.root.RemoveAll(k.id); err != nil {
-				return fmt.Errorf("results: %w", err)
-			}
-			continue
-		}
-		t.all[k.id] = k
 	}
-	gone := t.expire(now)
-	if len(t.all) > 0 {
-		t.log.Info("results of earlier masters", "results", len(t.all), "bytes", t.total())
-	}
-	r.erase(gone)
-	return nil
+	slices.SortStableFunc(all, func(a, b *job) int { return cmp.Compare(a.ended, b.ended) })
+	return all, total, owned
 }
 
-// inspect returns the entry of a result, mostly of an earlier master.
-func (r *results) inspect(ctx context.Context, id string, f *found) (*stored, error) {
-	k := f.stored(id, r.now())
-	o, ok := f.objects[manifestName]
-	if !ok {
-		return k, nil
+// storedBytes are the bytes of the job's result that are kept.
+func (j *job) storedBytes() (n int64) {
+	for _, part := range j.stored {
+		n += int64(part.Bytes)
 	}
-	var data []byte
-	err := store.ErrDamaged
-	if o.Size <= maxManifest {
-		data, err = store.Fetch(ctx, f.Store, o, maxManifest)
-		if err != nil {
-			return k, err
-		}
-		err = store.Unseal(data)
-	}
-	job := &control.Job{}
-	if err == nil && ((protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data,
-		job) != nil || job.Id != k.id || job.Spec().Program == "" ||
-		job.State != control.JobState_JOB_STATE_DONE || job.Ended.CheckValid() != nil) {
-		err = store.ErrDamaged
-	}
-	if err != nil {
-		k.damage = fmt.Errorf("%s/%s%s: %w", f.called, f.dir, manifestName, err)
-		r.retention.log.Warn("a description of a result is damaged", "job", k.id, "error", k.damage)
-		return k, nil
-	}
-	k.job, k.at = job, job.Ended.AsTime()
-	return k, nil
+	return n
 }
 
-// store adds a complete result, and removes results that exceed the bounds.
-func (r *results) store(job *control.Job, now time.Time) {
-	t := &r.retention
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.all[job.Id] = &stored{id: job.Id, job: job, bytes: int64(job.ResultBytes), at: job.Ended.AsTime()}
-	t.newest = job.Id
-	r.then(job.Id, func() {
-		if err := r.describe(job); err != nil {
-			t.log.Warn("no later master will know whose this result is", "job", job.Id, "error",
-				err)
-		}
-	})
-	r.erase(t.expire(now))
-}
-
-// describe writes the manifest atomically. It writes none in the shared place if parts are missing
-// there.
-func (r *results) describe(job *control.Job) error {
-	if r.temporary && r.shared == nil {
-		return nil
-	}
-	data, err := protojson.Marshal(job)
-	if err != nil {
-		return err
-	}
-	data = store.Seal(data)
-	put := func(s store.Store, dir string) error {
-		return s.Put(context.Background(), dir+manifestName, bytes.NewReader(data),
-			int64(len(data)))
-	}
-	err = put(r.local, job.Id+"/")
-	if r.shared != nil {
-		f, failed := r.shared.result(context.Background(), job.Id)
-		if f.dir == r.sharedDir(job.Id) && len(f.objects) >= len(job.ResultParts) {
-			failed = put(r.shared, f.dir)
-		}
-		err = errors.Join(err, failed)
-	}
-	return err
-}
-
-// erase deletes the files of removed results in the background.
-func (r *results) erase(gone []*stored) {
-	for _, k := range gone {
-		r.then(k.id, func() {
-			if err := errors.Join(r.root.RemoveAll(k.id),
-				r.unshare(context.Background(), sharedResults+k.id+"/")); err != nil {
-				r.retention.log.Warn("a result cannot be removed", "job", k.id, "error", err)
-			}
-		})
-	}
-}
-
-// expire removes the entries that exceed the bounds and returns them. The caller holds the lock.
-func (t *retention) expire(now time.Time) []*stored {
-	byAge := slices.SortedFunc(maps.Values(t.all), older)
-	var gone []*stored
-	total, owned := t.total(), t.owned()
-	for _, k := range byAge {
-		why := ""
+// expireResults removes results: those that are too old, and the oldest while all together are too
+// large or too many, or those of one owner are larger than its quota. Results that a client reads
+// stay, and so does the last one, unless it is too old. The lock is held.
+func (s *server) expireResults() {
+	o, now := s.options, s.options.Now()
+	all, total, owned := s.withResults()
+	number := len(all)
+	for i, j := range all {
+		size, ended, why := j.storedBytes(), s.start.Add(j.ended), ""
+		quota := s.cluster.quotas.of(j.owner).ResultBytes
 		switch {
-		case k.readers > 0 || k.id == t.newest:
-		case now.Sub(k.at) > t.age:
-			why = fmt.Sprintf("results are kept for %v", t.age)
-		case t.over(k.job.GetOwner(), owned):
-			why = fmt.Sprintf("results of %d bytes are kept of %s, by quota",
-				t.quota.of(k.job.GetOwner()).ResultBytes, k.job.GetOwner())
-		case total > t.bytes:
-			why = fmt.Sprintf("results of %d bytes are kept", t.bytes)
-		case len(t.all) > maxResults:
+		case s.backingUp || s.reading[j.id] > 0:
+		case now.Sub(ended) > o.KeepResults:
+			why = fmt.Sprintf("results are kept for %v", o.KeepResults)
+		case i == len(all)-1:
+		case quota > 0 && owned[j.owner] > quota:
+			why = fmt.Sprintf("results of %d bytes are kept of %s, by quota", quota, j.owner)
+		case total > o.KeepResultBytes:
+			why = fmt.Sprintf("results of %d bytes are kept", o.KeepResultBytes)
+		case number > maxResults:
 			why = fmt.Sprintf("%d results are kept", maxResults)
 		}
 		if why == "" {
 			continue
 		}
-		t.log.Info("result removed", "job", k.id, "bytes", k.bytes, "ended", k.at, "reason", why)
-		delete(t.all, k.id)
-		total -= k.bytes
-		owned[k.job.GetOwner()] -= k.bytes
-		gone = append(gone, k)
+		s.log.Info("result removed", "job", j.id, "bytes", size, "ended", ended, "reason", why)
+		number, total, owned[j.owner] = number-1, total-size, owned[j.owner]-size
+		j.stored = nil
+		s.cluster.changed = append(s.cluster.changed, change{job: j.id})
+		s.results.remove(j.id)
 	}
-	return gone
 }
 
-func older(a, b *stored) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id)) }
+// hasResult reports whether a job's result is kept, or may be on its way.
+func (s *server) hasResult(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.cluster.jobs[id]
+	return j != nil && (j.stored != nil || !j.state.Ended())
+}
 
-// owned returns the bytes stored for each owner. The caller holds the lock.
-func (t *retention) owned() map[string]int64 {
-	n := map[string]int64{}
-	for _, k := range t.all {
-		n[k.job.GetOwner()] += k.bytes
+// read keeps a job's result from being removed until done is called.
+func (s *server) read(id string) (done func()) {
+	count := func(n int) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.reading[id] += n; s.reading[id] == 0 {
+			delete(s.reading, id)
+		}
 	}
-	return n
-}
-
-// byOwner returns the bytes stored for each owner.
-func (t *retention) byOwner() map[string]int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.owned()
-}
-
-// over reports whether an owner's results exceed its quota.
-func (t *retention) over(owner string, owned map[string]int64) bool {
-	q := t.quota.of(owner).ResultBytes
-	return q > 0 && owned[owner] > q
+	count(1)
+	return func() { count(-1) }
 }
 
 // removed is the error for a result that is no longer stored.
-func (t *retention) removed(id, owner string) error {
+func (s *server) removed(j *control.Job) error {
+	if s.shared != nil {
+		return absent("the result of job %s is not there: it was removed, or could not be stored where masters share their state", j.Id)
+	}
 	by := ""
-	if q := t.quota.of(owner).ResultBytes; q > 0 {
-		by = fmt.Sprintf(", and of %s %d bytes (--quota)", owner, q)
+	if q := s.cluster.quotas.of(j.Owner).ResultBytes; q > 0 {
+		by = fmt.Sprintf(", and of %s %d bytes (--quota)", j.Owner, q)
 	}
-	return absent("the result of job %s is gone: the master keeps results for %v, and %d bytes of them (--keep-results, --keep-result-bytes)%s; or it was deleted from --data", id, t.age, t.bytes, by)
-}
-
-// add adds an earlier master's result unless it has an entry.
-func (t *retention) add(k *stored) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.all[k.id] == nil {
-		t.all[k.id] = k
-	}
-}
-
-// find returns the job of a stored result, or nil. damage is set if the manifest is damaged.
-func (t *retention) find(id string) (job *control.Job, damage error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if k := t.all[id]; k != nil {
-		return k.job, k.damage
-	}
-	return nil, nil
-}
-
-// jobs returns the jobs of stored results, oldest first.
-func (t *retention) jobs() []*control.Job {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var all []*control.Job
-	for _, k := range slices.SortedFunc(maps.Values(t.all), older) {
-		if k.job != nil {
-			all = append(all, k.job)
-		}
-	}
-	return all
-}
-
-// drop removes an entry whose result is invalid or will be written again.
-func (t *retention) drop(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.all, id)
-}
-
-// earlier returns a job of which only the result is still known, mostly of an earlier master, or
-// nil.
-func (s *server) earlier(id string) *control.Job {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cluster.jobs[id] != nil {
-		return nil
-	}
-	job, _ := s.results.retention.find(id)
-	return job
+	return absent("the result of job %s is gone: the master keeps results for %v, and %d bytes of them (--keep-results, --keep-result-bytes)%s; or it was deleted from --data", j.Id, s.options.KeepResults, s.options.KeepResultBytes, by)
 }

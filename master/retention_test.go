@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -41,15 +39,28 @@ func (s *server) result(t *testing.T, id string, ended time.Time, size int) {
 	if err := p.write(bytes.Repeat([]byte("0 1\n"), size/4), true); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.finish(t.Context()); err != nil {
+	s.mu.Lock()
+	s.done(id, ended, p.summed())
+	s.expireResults()
+	changed := s.recordsOf(s.cluster.takeChanged())
+	s.mu.Unlock()
+	if err := s.writeRecords(changed); err != nil {
 		t.Fatal(err)
 	}
-	s.results.store(&control.Job{
-		Id: id, State: control.JobState_JOB_STATE_DONE, ResultBytes: uint64(size),
-		ResultParts: []*control.Sum{p.summed()}, Ended: timestamppb.New(ended),
-		SpecJson: jobspec.Text(&jobspec.Spec{Program: "bfs", Graph: "g", KeepResult: true}),
-	}, s.options.Now())
 	s.results.atDisk.Wait()
+}
+
+// done has a job that is done, with a result of such parts. The lock is held.
+func (s *server) done(id string, ended time.Time, parts ...*control.Sum) *job {
+	s.cluster.numbers++
+	j := &job{
+		id: id, number: s.cluster.numbers, state: control.JobState_JOB_STATE_DONE, stored: parts,
+		ended: ended.Sub(s.start), spec: &jobspec.Spec{Program: "bfs", Graph: "g", KeepResult: true},
+	}
+	s.cluster.jobs[id] = j
+	s.cluster.order = append(s.cluster.order, id)
+	s.cluster.changed = append(s.cluster.changed, change{job: id})
+	return j
 }
 
 // gone stops a master, so that another one can use its directory.
@@ -78,8 +89,8 @@ func (s *server) fetched(id string) (string, error) {
 	return text.String(), err
 }
 
-// TestResultsByAge keeps results of earlier masters until they are too old. Other files stay
-// unchanged.
+// TestResultsByAge keeps results of earlier masters until they are too old, and touches nothing
+// else. Of jobs that nobody knows no result stays.
 func TestResultsByAge(t *testing.T) {
 	data := t.TempDir()
 	for _, name := range []string{"mine", "aaaa-1x"} {
@@ -96,27 +107,49 @@ func TestResultsByAge(t *testing.T) {
 	s.result(t, "aaaa-2", noon, 8)
 	s.gone()
 
+	if err := os.MkdirAll(filepath.Join(data, "results", "aaaa-9"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	s, said := retaining(t, data, noon.Add(30*time.Minute), time.Hour, 1000)
 	s.results.atDisk.Wait()
 	if got := on(t, data); got != "aaaa-1x aaaa-2 mine" {
 		t.Errorf("found %s", got)
 	}
-	if !strings.Contains(said.String(), `msg="result removed" job=aaaa-1 bytes=`) ||
+	if !strings.Contains(said.String(), `msg="result removed" job=aaaa-1 bytes=40`) ||
 		!strings.Contains(said.String(), "kept for 1h0m0s") {
 		t.Errorf("the log says: %s", said)
 	}
 	if got, err := s.fetched("aaaa-2"); got != "0 1\n0 1\n" || err != nil {
 		t.Errorf("found %q, %v", got, err)
 	}
-	if j := s.earlier("aaaa-2"); j.Spec().Program != "bfs" || j.Spec().Graph != "g" ||
-		j.GetResultBytes() != 8 {
-		t.Errorf("found %v", j)
-	}
 	if _, err := s.fetched("aaaa-1"); err == nil ||
-		!strings.Contains(err.Error(), "there is no job") {
+		!strings.Contains(err.Error(), "the result of job aaaa-1 is gone") {
 		t.Errorf("found %v", err)
 	}
 	s.gone()
+}
+
+// TestJobsWithResultsAreRemembered however many have ended since, until their results are removed.
+func TestJobsWithResultsAreRemembered(t *testing.T) {
+	s, _ := retaining(t, t.TempDir(), noon, time.Hour, 1000)
+	defer s.gone()
+	s.cluster.ended = 2
+	s.done("aaaa-1", noon, &control.Sum{Bytes: 1})
+	end := func(id string) {
+		j := s.done(id, noon)
+		s.cluster.end(s.now(), j, control.JobState_JOB_STATE_DONE, "")
+	}
+	for _, id := range []string{"aaaa-2", "aaaa-3", "aaaa-4"} {
+		end(id)
+	}
+	if got := strings.Join(s.cluster.order, " "); got != "aaaa-1 aaaa-3 aaaa-4" {
+		t.Errorf("found %s", got)
+	}
+	s.cluster.jobs["aaaa-1"].stored = nil
+	end("aaaa-5")
+	if got := strings.Join(s.cluster.order, " "); got != "aaaa-4 aaaa-5" {
+		t.Errorf("when the result is removed: found %s", got)
+	}
 }
 
 // TestResultsBySize removes the oldest results when a job has ended, except results being read and
@@ -130,7 +163,7 @@ func TestResultsBySize(t *testing.T) {
 	if got := on(t, data); got != "aaaa-1 aaaa-2" {
 		t.Errorf("found %s", got)
 	}
-	read := s.results.retention.read("aaaa-1")
+	read := s.read("aaaa-1")
 	s.result(t, "aaaa-3", noon.Add(3*time.Second), 200)
 	if got := on(t, data); got != "aaaa-1 aaaa-3" {
 		t.Errorf("found %s", got)
@@ -147,52 +180,17 @@ func TestResultsBySize(t *testing.T) {
 func TestResultsByNumber(t *testing.T) {
 	s, _ := retaining(t, t.TempDir(), noon, time.Hour, 1<<40)
 	defer s.gone()
-	r := &s.results.retention
 	for i := range maxResults + 3 {
-		id := fmt.Sprint("aaaa-", i)
-		r.all[id] = &stored{id: id, at: noon.Add(time.Duration(i))}
+		s.done(fmt.Sprint("aaaa-", i), noon.Add(time.Duration(i)), &control.Sum{Bytes: 1})
 	}
+	s.expireResults()
 	var gone []string
-	for _, k := range r.expire(noon) {
-		gone = append(gone, k.id)
+	for _, id := range s.cluster.order {
+		if s.cluster.jobs[id].stored == nil {
+			gone = append(gone, id)
+		}
 	}
 	if !slices.Equal(gone, []string{"aaaa-0", "aaaa-1", "aaaa-2"}) {
 		t.Errorf("found %v", gone)
-	}
-}
-
-// TestBrokenManifests: a result with an invalid manifest belongs to no job, and is removed like
-// others.
-func TestBrokenManifests(t *testing.T) {
-	for what, text := range map[string]string{
-		"none": "", "no JSON": "{",
-		"another job's":  `{"id":"bbbb-2","spec":{},"state":"JOB_STATE_DONE","ended":"2020-01-01T12:00:00Z"}`,
-		"not of the end": `{"id":"bbbb-1","spec":{},"state":"JOB_STATE_DONE"}`,
-		"failed":         `{"id":"bbbb-1","spec":{},"state":"JOB_STATE_FAILED","ended":"2020-01-01T12:00:00Z"}`,
-		"without a spec": `{"id":"bbbb-1","state":"JOB_STATE_DONE","ended":"2020-01-01T12:00:00Z"}`,
-		"large": strings.Repeat(" ", maxManifest) +
-			`{"id":"bbbb-1","spec":{},"state":"JOB_STATE_DONE","ended":"2020-01-01T12:00:00Z"}`,
-	} {
-		data := t.TempDir()
-		dir := filepath.Join(data, "results", "bbbb-1")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, manifestName), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s, _ := retaining(t, data, time.Now(), time.Hour, 1<<30)
-		if j := s.earlier("bbbb-1"); j != nil || len(s.results.retention.all) != 1 {
-			t.Errorf("%s: found %v, %d kept", what, j, len(s.results.retention.all))
-		}
-		if _, err := s.fetched("bbbb-1"); err == nil {
-			t.Errorf("%s: it can be fetched", what)
-		}
-		s.gone()
-		s, _ = retaining(t, data, time.Now().Add(2*time.Hour), time.Hour, 1<<30)
-		s.gone()
-		if _, err := os.Stat(dir); !os.IsNotExist(err) {
-			t.Errorf("%s: it stays: %v", what, err)
-		}
 	}
 }

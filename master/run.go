@@ -146,6 +146,9 @@ func (r *run) coordinate(ctx context.Context) {
 			}
 		}
 		s.cluster.runEnded(s.now(), r.id, r.epoch, err, about.Supersteps)
+		if r.job.state == control.JobState_JOB_STATE_DONE {
+			r.job.stored = about.ResultParts
+		}
 	})
 }
 
@@ -178,13 +181,9 @@ func (r *run) storeResult(ctx context.Context, v *control.Values) error {
 	})
 	total := uint64(0)
 	var sums []*control.Sum
-	for _, p := range parts {
-		if err == nil {
-			if err = p.finish(ctx); err == nil {
-				sums = append(sums, p.summed())
-			}
-		}
-		total += p.bytes.Load()
+	for i := 0; i < len(parts) && err == nil; i++ {
+		sums = append(sums, parts[i].summed())
+		total += sums[i].Bytes
 	}
 	if err == nil {
 		err = r.shareResult(ctx, parts)

@@ -12,12 +12,11 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Records of ended jobs are stored beside the state, so that the next master's page can show them:
+// Records of jobs that have ended lie beside the state, for the page of the next master:
 //
-//	DATA/state/runs/NNNN or PLACE/master/runs/NNNN: the result of history.Store.Keep
+//	DATA/state/runs/NNNN or PLACE/master/runs/NNNN: what history.Store.Keep returned
 //
-// NNNN is the job's number modulo maxRuns. So a record replaces that of a job that was forgotten
-// long ago.
+// NNNN is the job's number modulo maxRuns: a record takes the place of that of a much older job.
 const maxRuns = 2 * maxEnded
 
 func runName(number uint64) string { return fmt.Sprintf("runs/%04d", number%maxRuns) }
@@ -48,6 +47,9 @@ func (s *server) restoreRuns() {
 	from := patient(s.state.Store)
 	failures := 0
 	for _, j := range slices.Backward(s.past) {
+		if j.number+maxRuns <= s.past[len(s.past)-1].number {
+			return // records of later jobs have taken the place
+		}
 		more := true
 		data, err := store.Get(s.ctx, from, runName(j.number), 2*history.MaxKept)
 		switch failures++; {

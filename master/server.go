@@ -67,7 +67,6 @@ type server struct {
 	meetings atomic.Uint64 // attempts to connect a team
 
 	run        uint64       // number of this run of the master
-	backups    sync.Mutex   // held during a backup
 	state      *standby.Log // log of the state's records, or nil
 	shared     *standby.Log // state, if masters share it, or nil
 	logs       *jobLogs     // or nil
@@ -86,9 +85,12 @@ type server struct {
 	// By graph: closed when the graph is ready or has failed.
 	loads    map[string]chan struct{}
 	examined map[pair]bool // pairs of workers being probed
-	refusing string        // why no jobs are accepted, or ""
-	turned   int           // refused requests, such as with a wrong token
-	stale    int           // messages of earlier incarnations or ended calls
+	refusing string        // why no job is taken
+	// Of each job, those that read its result, which stays as long.
+	reading   map[string]int
+	backingUp bool // all results stay as long
+	turned    int           // refused requests, such as with a wrong token
+	stale     int           // messages of earlier incarnations or ended calls
 }
 
 type objectServer = objects.Server
@@ -107,7 +109,7 @@ func New(o Config) (_ *server, err error) {
 		sessions: map[string]*session{}, arrived: make(chan struct{}),
 		stops: map[string]context.CancelCauseFunc{}, runs: map[string]*run{},
 		journals: map[string]*journal{}, loads: map[string]chan struct{}{},
-		examined: map[pair]bool{},
+		examined: map[pair]bool{}, reading: map[string]int{},
 		commits: commits{wake: make(chan struct{},
 			1), end: make(chan struct{}), ended: make(chan struct{})},
 	}
@@ -151,10 +153,8 @@ func New(o Config) (_ *server, err error) {
 	if o.shared != nil {
 		s.results.share(o.shared.Store, s.run, o.shared.Held)
 	}
-	if err = s.results.retain(&o, s.log, s.start); err == nil {
-		s.columns, err = newSentColumns(s.results, o.Now, before.columnsOf())
-	}
-	if err == nil {
+	s.results.log = s.log
+	if s.columns, err = newSentColumns(s.results, o.Now, before.columnsOf()); err == nil {
 		s.objects, err = newObjects(&o)
 	}
 	if err == nil {
@@ -172,6 +172,10 @@ func New(o Config) (_ *server, err error) {
 	}
 	if s.durable() {
 		s.restore(&before)
+		s.expireResults()
+		if s.state.Found() {
+			s.results.sweep(s.hasResult)
+		}
 	}
 	if s.logs != nil {
 		s.logs.forget(func(id string) bool { return s.cluster.jobs[id] != nil })

@@ -36,10 +36,9 @@ type call struct {
 	ctx     context.Context      // ends when nobody waits for reports
 
 	// handles chunks of a delivered answer; nil if none is expected
-	take func(*control.ValuesChunk) error
-	// Guarded by the session's lock: a connection for the answer was opened.
+	take func(*control.ValuesChunk) error // takes what is delivered; nil if nothing may be
+	// Under the session's lock: a delivery has begun.
 	delivered bool
-	failed    chan error // why the delivery ended
 }
 
 // maxReports bounds the reports in a call's buffer. When the buffer is full, the master stops
@@ -85,7 +84,7 @@ func (s *session) begin(ctx context.Context, c *control.Command, take func(*cont
 	c.Id = s.last
 	k := &call{
 		job: c.Job, epoch: c.Epoch, reports: make(chan *control.Report, maxReports), ctx: ctx,
-		take: take, failed: make(chan error, 1),
+		take: take,
 	}
 	s.calls[c.Id] = k
 	return k
@@ -119,7 +118,6 @@ func (s *session) next(ctx context.Context, k *call) (r *control.Report, err err
 	select {
 	case r = <-k.reports:
 		return r, nil
-	case err = <-k.failed:
 	case <-s.ctx.Done():
 		err = s.broken()
 	case <-ctx.Done():
@@ -172,9 +170,6 @@ func (s *server) keepSession(ctx context.Context, lane *control.Lane) error {
 	cancel()
 	if err != nil {
 		return errSessionBroke
-	}
-	if d := first.GetDeliver(); d != nil {
-		return s.receive(lane, first.Incarnation, d)
 	}
 	a := first.GetAttach()
 	if a == nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -88,78 +88,54 @@ func (r *results) unshare(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// open finds a job's result in the directory or in the shared place, and protects it from removal
-// until done is called. It returns nil if there is none.
-func (r *results) open(ctx context.Context, id string) (f *found, done func(), err error) {
-	done = r.retention.read(id)
-	r.mu.Lock()
-	removed := done == nil && r.turns[id] != nil // being removed
-	r.mu.Unlock()
-	if removed {
-		return nil, nil, nil
-	}
-	f, err = r.local.result(ctx, id)
+// open finds a job's result: in the directory, or in the place that masters share.
+func (r *results) open(ctx context.Context, id string) (*found, error) {
+	f, err := r.local.result(ctx, id)
 	if err == nil && r.shared != nil && !f.begins() {
 		f, err = r.shared.result(ctx, id)
 	}
-	// Without a first part, another master has removed it.
-	if err == nil && (r.shared == nil || f.begins()) {
-		if done == nil && r.shared != nil { // an earlier master's, without an entry yet
-			var k *stored
-			if k, err = r.inspect(ctx, id, f); err == nil {
-				r.retention.add(k)
-				done = r.retention.read(id)
-			}
-		}
-		if done != nil {
-			return f, done, nil
-		}
+	return f, err
+}
+
+// openResult finds a job's result, which is not removed until done is called.
+func (s *server) openResult(ctx context.Context, j *control.Job) (f *found, done func(), err error) {
+	done = s.read(j.Id)
+	if len(j.ResultParts) > 0 {
+		f, err = s.results.open(ctx, j.Id)
 	}
-	if done != nil {
-		done()
+	switch {
+	case err != nil:
+		err = s.damaged(ctx, j.Id, err)
+	case f == nil || len(f.objects) == 0 || s.shared != nil && !f.begins(): // a master has removed it
+		err = s.removed(j)
+	default:
+		return f, done, nil
 	}
+	done()
 	return nil, nil, err
 }
 
-// openResult is results.open, but a missing result is an error.
-func (s *server) openResult(ctx context.Context, j *control.Job) (f *found, done func(), err error) {
-	id := j.Id
-	f, done, err = s.results.open(ctx, id)
-	switch {
-	case err != nil:
-		err = s.damaged(ctx, id, err)
-	case f == nil && s.shared != nil:
-		err = absent("the result of job %s is not there: it was removed, or could not be stored where masters share their state", id)
-	case f == nil:
-		err = s.results.retention.removed(id, j.Owner)
-	}
-	return f, done, err
-}
-
-// learnShared adds the results of the shared place, and removes those that exceed the bounds.
-func (r *results) learnShared(ctx context.Context) error {
-	all, err := r.shared.results(ctx, "")
-	if err != nil {
-		return err
-	}
-	for id, f := range all {
-		k, failed := r.inspect(ctx, id, f)
-		if failed != nil && !errors.Is(failed, fs.ErrNotExist) {
-			return failed
+// sweepShared is sweep for the place that masters share.
+func (r *results) sweepShared(ctx context.Context, has func(job string) bool) error {
+	for o, err := range r.shared.List(ctx, sharedResults) {
+		if err != nil {
+			return err
 		}
-		r.retention.add(k)
+		job, _, _ := strings.Cut(strings.TrimPrefix(o.Name, sharedResults), "/")
+		if jobName.MatchString(job) && !has(job) && r.held() {
+			if err := r.shared.Delete(ctx, o.Name); err != nil {
+				return err
+			}
+		}
 	}
-	t := &r.retention
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r.erase(t.expire(r.now()))
 	return nil
 }
 
-// spawnShared finds results and columns in the shared place in the background.
+// spawnShared counts the columns in the place that masters share, and removes results of no job,
+// beside what else the master does.
 func (s *server) spawnShared() {
 	s.work.Go(func() {
-		if err := errors.Join(s.results.learnShared(s.ctx),
+		if err := errors.Join(s.results.sweepShared(s.ctx, s.hasResult),
 			s.columns.learnAll(s.ctx)); err != nil && s.ctx.Err() == nil {
 			s.log.Warn("it is not known which results and columns of earlier masters there are: what is old stays", "place", s.results.shared.called, "error", err)
 		}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -14,10 +13,8 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/daemon"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/internal/store/storetest"
@@ -32,11 +29,6 @@ func sharing(t *testing.T, view *storetest.View, run uint64) *results {
 	}
 	t.Cleanup(r.close)
 	r.share(view, run, func() bool { return true })
-	o := &Config{Master: daemon.Master{Process: daemon.Process{Now: func() time.Time { return noon }}}}
-	o.KeepResults, o.KeepResultBytes = time.Hour, 1000
-	if err := r.retain(o, slog.New(slog.NewTextHandler(io.Discard, nil)), noon); err != nil {
-		t.Fatal(err)
-	}
 	return r
 }
 
@@ -46,8 +38,7 @@ func made(t *testing.T, r *results, job string, texts ...string) (sums []*contro
 	t.Helper()
 	parts := r.create(job, len(texts))
 	for i, text := range texts {
-		if err := errors.Join(parts[i].write([]byte(text), true),
-			parts[i].finish(t.Context())); err != nil {
+		if err := parts[i].write([]byte(text), true); err != nil {
 			t.Fatal(err)
 		}
 		sums = append(sums, parts[i].summed())
@@ -61,14 +52,13 @@ func made(t *testing.T, r *results, job string, texts ...string) (sums []*contro
 // readAs returns a job's result as a client gets it.
 func readAs(t *testing.T, r *results, job string, sums []*control.Sum) string {
 	t.Helper()
-	f, done, err := r.open(t.Context(), job)
+	f, err := r.open(t.Context(), job)
 	if err != nil {
 		return err.Error()
 	}
-	if f == nil {
+	if !f.begins() {
 		return "none"
 	}
-	defer done()
 	var got []byte
 	if err := f.read(t.Context(), sums, linesByID, 0, func(data []byte) error { got = slices.Concat(got, data); return nil }); err != nil {
 		return err.Error()
@@ -76,8 +66,8 @@ func readAs(t *testing.T, r *results, job string, sums []*control.Sum) string {
 	return string(got)
 }
 
-// TestNextMasterHasResults: the next master has the complete results that an earlier one stored,
-// from the last attempt, until they are removed.
+// TestNextMasterHasResults: what a master has stored the next one has, as a whole, of the attempt
+// that was the last, until it is removed because no job has it.
 func TestNextMasterHasResults(t *testing.T) {
 	memory := &storetest.Memory{}
 	view := &storetest.View{Memory: memory}
@@ -87,15 +77,10 @@ func TestNextMasterHasResults(t *testing.T) {
 	made(t, first, job, "1 x\n", "9 y\n", "10 z\n")
 	second := sharing(t, view, 8)
 	sums := made(t, second, job, "1 a\n4 d\n", "2 b\n3 c\n")
-	second.store(&control.Job{Id: job, ResultParts: sums, Owner: "alice", SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc"}), State: control.JobState_JOB_STATE_DONE, ResultBytes: 16, Ended: timestamppb.New(noon)}, noon)
-	second.atDisk.Wait()
 
 	next := sharing(t, view, 12)
 	if got := readAs(t, next, job, sums); got != text {
 		t.Errorf("found %q, expected %q", got, text)
-	}
-	if k, _ := next.retention.find(job); k.GetOwner() != "alice" {
-		t.Errorf("the next master takes the job for %v", k)
 	}
 	for part := range sums { // the next master does not use a damaged part
 		for _, damage := range []func(string) string{func(s string) string { return s[:4] }, func(s string) string { return strings.Replace(s, "3", "4", 1) }} {
@@ -123,20 +108,15 @@ func TestNextMasterHasResults(t *testing.T) {
 	if got := readAs(t, next, "abcd-2", nil); got != "none" {
 		t.Errorf("of a job without a result: %q", got)
 	}
-	unread := sharing(t, view, 14)
-	if err := unread.learnShared(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if n := unread.retention.byOwner()["alice"]; n < 16 {
-		t.Errorf("%d bytes are counted for the owner, expected 16 and the description", n)
-	}
-	unread.retention.age = -time.Second
-	if err := unread.learnShared(t.Context()); err != nil {
-		t.Error(err)
-	}
-	unread.atDisk.Wait()
-	if left := memory.Names(); len(left) > 0 {
-		t.Errorf("a result that is too old leaves %q", left)
+	swept := sharing(t, view, 14)
+	for _, has := range []bool{true, false} {
+		before := memory.Names()
+		if err := swept.sweepShared(t.Context(), func(id string) bool { return has && id == job }); err != nil {
+			t.Error(err)
+		}
+		if left := memory.Names(); has && len(left) != len(before) || !has && len(left) > 0 {
+			t.Errorf("the job is known: %t; of %q stays %q", has, before, left)
+		}
 	}
 }
 
@@ -148,7 +128,7 @@ func TestResultIsRemovedEverywhere(t *testing.T) {
 	r, later := sharing(t, view, 7), sharing(t, view, 8)
 	made(t, later, "abcd-1", "1 a\n")
 	parts := r.create("abcd-1", 1)
-	if err := errors.Join(parts[0].write([]byte("1 b\n"), true), parts[0].finish(t.Context()),
+	if err := errors.Join(parts[0].write([]byte("1 b\n"), true),
 		r.publishParts(t.Context(), "abcd-1", 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -170,119 +150,31 @@ func TestResultIsRemovedEverywhere(t *testing.T) {
 	}
 }
 
-// TestAskedForAResultThatIsGone: reading a result that another master removed does not refresh what
-// this master knows of it.
-func TestAskedForAResultThatIsGone(t *testing.T) {
-	view := &storetest.View{Memory: new(storetest.Memory)}
-	r := sharing(t, view, 7)
-	var sums []*control.Sum
-	for _, job := range []string{"abcd-1", "abcd-2"} { // with the same content
-		sums = made(t, r, job, "1 a\n")
-		r.store(&control.Job{
-			Id: job, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc"}),
-			State: control.JobState_JOB_STATE_DONE, ResultBytes: 4, Ended: timestamppb.New(noon),
-		}, noon)
-		r.atDisk.Wait()
-	}
-	err := r.root.RemoveAll("abcd-1")
-	for _, name := range view.Names() {
-		if strings.Contains(name, "abcd-1") {
-			err = errors.Join(err, view.Delete(t.Context(), name))
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if got := readAs(t, r, "abcd-1", sums); got != "none" {
-			t.Errorf("found %q", got)
-		}
-	}
-	if gone := r.retention.expire(noon.Add(2 * time.Hour)); len(gone) != 1 ||
-		gone[0].id != "abcd-1" {
-		t.Errorf("found %d results that are too old, expected the one that is not the newest",
-			len(gone))
-	}
-}
-
-// TestResultThatIsBeingRemoved: a result that is being removed is not readable and not counted
-// again. The same holds for a result whose owner is unknown because the place does not answer.
-func TestResultThatIsBeingRemoved(t *testing.T) {
+// TestSharedPlaceThatIsDown when a result is stored: this master has it alone.
+func TestSharedPlaceThatIsDown(t *testing.T) {
 	memory := &storetest.Memory{}
-	down := false
-	view := &storetest.View{Memory: memory, Trouble: func(_ context.Context, call, _ string, _ bool) error {
-		if down && call == "get" {
+	down := true
+	view := &storetest.View{Memory: memory, Trouble: func(context.Context, string, string, bool) error {
+		if down {
 			return errors.New("down")
 		}
 		return nil
 	}}
-	first := sharing(t, view, 7)
-	sums := made(t, first, "abcd-1", "1 a\n")
-	first.store(&control.Job{
-		Id: "abcd-1", SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc"}), ResultParts: sums,
-		State: control.JobState_JOB_STATE_DONE, ResultBytes: 4, Ended: timestamppb.New(noon),
-	}, noon)
-	first.atDisk.Wait()
-	r := sharing(t, view, 8)
-	down = true
-	if got := readAs(t, r, "abcd-1", sums); !strings.Contains(got, "down") || len(r.retention.all) > 0 {
-		t.Errorf("found %q, and %d results", got, len(r.retention.all))
+	r := sharing(t, view, 7)
+	parts := r.create("abcd-1", 1)
+	if err := parts[0].write([]byte("1 a\n"), true); err != nil {
+		t.Fatal(err)
 	}
-	down = false
-	removed := make(chan struct{})
-	r.then("abcd-1", func() { <-removed })
-	if got := readAs(t, r, "abcd-1", sums); got != "none" || len(r.retention.all) > 0 {
-		t.Errorf("found %q, and %d results", got, len(r.retention.all))
+	sums := []*control.Sum{parts[0].summed()}
+	if r.publishParts(t.Context(), "abcd-1", 1) == nil {
+		t.Fatal("the place is not down")
 	}
-	close(removed)
-	r.atDisk.Wait()
 	if got := readAs(t, r, "abcd-1", sums); got != "1 a\n" {
 		t.Errorf("found %q", got)
 	}
-}
-
-// TestSharedPlaceThatIsDown: the shared place is down when a result is stored. Only this master has
-// the result, also after a restart. No incomplete result remains in the place.
-func TestSharedPlaceThatIsDown(t *testing.T) {
-	for _, part := range []bool{false, true} { // only parts fail
-		memory := &storetest.Memory{}
-		down := true
-		view := &storetest.View{Memory: memory, Trouble: func(_ context.Context, _, name string, _ bool) error {
-			if down && (!part || strings.Contains(name, partPrefix)) {
-				return errors.New("down")
-			}
-			return nil
-		}}
-		r := sharing(t, view, 7)
-		parts := r.create("abcd-1", 1)
-		if err := errors.Join(parts[0].write([]byte("1 a\n"), true), parts[0].finish(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-		sums := []*control.Sum{parts[0].summed()}
-		if r.publishParts(t.Context(), "abcd-1", 1) == nil {
-			t.Fatal("the place is not down")
-		}
-		r.store(&control.Job{
-			Id: "abcd-1", SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc"}), ResultParts: sums,
-			State: control.JobState_JOB_STATE_DONE, ResultBytes: 4, Ended: timestamppb.New(noon),
-		}, noon)
-		r.atDisk.Wait()
-		down = false
-		o := &Config{Master: daemon.Master{Process: daemon.Process{Now: func() time.Time { return noon }}}}
-		o.KeepResults, o.KeepResultBytes = time.Hour, 1000
-		clear(r.retention.all)
-		if err := r.retain(o, slog.New(slog.DiscardHandler), noon); err != nil {
-			t.Fatal(err)
-		}
-		if got := readAs(t, r, "abcd-1", sums); got != "1 a\n" {
-			t.Errorf("after a restart: found %q", got)
-		}
-		if left := memory.Names(); len(left) > 0 {
-			t.Errorf("the place has %q", left)
-		}
-		if got := readAs(t, sharing(t, view, 8), "abcd-1", sums); got != "none" {
-			t.Errorf("another master found %q", got)
-		}
+	down = false
+	if got := readAs(t, sharing(t, view, 8), "abcd-1", sums); got != "none" {
+		t.Errorf("another master found %q", got)
 	}
 }
 
@@ -299,20 +191,13 @@ func TestResultThatIsRemovedWhileItIsRead(t *testing.T) {
 	}}
 	first := sharing(t, view, 7)
 	sums := made(t, first, "abcd-1", "1 a\n")
-	job := &control.Job{
-		Id: "abcd-1", ResultParts: sums, ResultBytes: 4, Ended: timestamppb.New(noon),
-		SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", KeepResult: true}),
-		State:    control.JobState_JOB_STATE_DONE,
-	}
-	first.store(job, noon)
-	first.atDisk.Wait()
 	s, err := New(Config{Options: Options{Data: t.TempDir()}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.results.close()
 	s.results = sharing(t, view, 8)
-	s.results.retention.add(&stored{id: "abcd-1", job: job, at: noon})
+	s.done("abcd-1", noon, sums...)
 	enough := errors.New("the reader wants no more")
 	if err := s.Result(t.Context(), "abcd-1", 0, func([]byte) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("found %v", err)
@@ -449,9 +334,9 @@ func TestNextMasterHasColumns(t *testing.T) {
 		t.Errorf("found %q, expected one column", names)
 	}
 	now = now.Add(2 * keepColumn)
-	later.keptTable.mu.Lock()
+	later.tableMu.Lock()
 	later.expire()
-	later.keptTable.mu.Unlock()
+	later.tableMu.Unlock()
 	if names := left(); len(names) > 0 || later.total() != 0 {
 		t.Errorf("what no job names is %q, %d bytes", names, later.total())
 	}

@@ -21,7 +21,7 @@ func TestClearStale(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := killed.create("j-1", 1)[0].finish(t.Context()); err != nil {
+	if err := killed.create("j-1", 1)[0].write(nil, true); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = killed.root.Close(), killed.lock.Close() // as when a process ends

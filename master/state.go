@@ -52,7 +52,7 @@ func openState(o *Config, into *saved) (*standby.Log, error) {
 	}
 	if err != nil {
 		store.Close(at)
-		return nil, fmt.Errorf("data: %s cannot be used, and stays as it is: %w (superstep restore makes another directory of a backup; with this one moved away a master begins without jobs and graphs, and has the results)", dir, err)
+		return nil, fmt.Errorf("data: %s cannot be used, and stays as it is: %w (superstep restore makes another directory of a backup; with this one moved away a master begins without jobs, their results and graphs)", dir, err)
 	}
 	return l, nil
 }

@@ -121,11 +121,8 @@ func (j *job) label(id pregel.VertexID) (label uint64, ok bool) {
 		return 0, false
 	}
 	rank := j.layout.Owner[uint64(id)%uint64(len(j.graph.Parts))]
-	if rank == 0 {
-		return j.graph.Label(id), true
-	}
-	found, err := j.locate(rank, &control.Locate{First: uint64(id), Count: 1})
-	if err != nil || len(found.Labels) != 1 {
+	found := j.locate(rank, &control.Locate{First: uint64(id), Count: 1})
+	if len(found.GetLabels()) != 1 {
 		return 0, false
 	}
 	return found.Labels[0], true
@@ -138,20 +135,18 @@ func (j *job) name(label uint64) (string, bool) {
 	if label >= names.Len() {
 		return "", false
 	}
-	rank := names.Owner(label)
-	if rank == 0 {
-		name, ok := names.Append(nil, label)
-		return string(name), ok
-	}
-	found, err := j.locate(rank, &control.Locate{NamesOf: []uint64{label}})
-	if err != nil || len(found.Names) != 1 {
+	found := j.locate(names.Owner(label), &control.Locate{NamesOf: []uint64{label}})
+	if len(found.GetNames()) != 1 {
 		return "", false
 	}
 	return found.Names[0].Name, true
 }
 
-// locate asks another worker, which must be waiting for steps.
-func (j *job) locate(rank int, l *control.Locate) (*control.Located, error) {
+// locate looks vertices up on a worker; others than the first wait for steps.
+func (j *job) locate(rank int, l *control.Locate) *control.Located {
+	if rank == 0 {
+		return j.graph.locate(l)
+	}
 	data, err := proto.Marshal(&control.Step{Body: &control.Step_Locate{Locate: l}})
 	if err == nil {
 		err = j.link.Send(j.attempt.ctx, rank, tagStep, data)
@@ -160,7 +155,10 @@ func (j *job) locate(rank int, l *control.Locate) (*control.Located, error) {
 	if err == nil {
 		err = j.answer(j.attempt.ctx, rank, found)
 	}
-	return found, err
+	if err != nil {
+		return nil
+	}
+	return found
 }
 
 // Record adds the record of a superstep to the report for the master.

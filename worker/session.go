@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,9 +27,7 @@ type session struct {
 	heard   atomic.Int64        // when something was last received, in nanoseconds since began
 	began   time.Time
 	queue   *queue
-	// connect opens another connection to the master, for long answers. register registers again,
-	// which changes nothing.
-	connect  func(context.Context) (*control.Lane, error)
+	// register registers again, which changes nothing.
 	register func(context.Context) error
 
 	received uint64 // bytes received at the last call of overdue
@@ -275,52 +274,37 @@ func (s *session) overdue(ctx context.Context, leaving bool) error {
 // do not wait for it. produce passes the answer to emit in pieces of any size. deliver returns when
 // the master has confirmed the answer.
 func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(emit func([]byte) error) error) error {
-	lane, err := q.connect(ctx)
+	stream, err := q.conn.Workers.DeliverValues(ctx)
 	if err != nil {
 		return broken(ctx, err)
 	}
-	defer lane.Close()
-	defer context.AfterFunc(ctx, func() { lane.Close() })()
-	send := func(m *control.FromWorker) error {
-		m.Incarnation = q.incarnation
-		if err := lane.Send(m); err != nil {
+	send := func(m *control.ValuesChunk) error {
+		if err := stream.Send(m); err != nil {
 			return broken(ctx, err)
 		}
 		return nil
 	}
-	values := func(data []byte, last bool) error {
-		return send(&control.FromWorker{Body: &control.FromWorker_Values{Values: &control.ValuesChunk{Data: data, Last: last}}})
-	}
-	err = send(&control.FromWorker{Body: &control.FromWorker_Deliver{Deliver: &control.Deliver{
-		Name: q.Name, Master: q.master, Command: c.Id, Job: c.Job, Epoch: c.Epoch,
-	}}})
-	if err != nil {
-		return err
-	}
-	err = produce(func(data []byte) error {
-		for len(data) > 0 {
-			n := min(len(data), control.ChunkSize)
-			if err := values(data[:n], false); err != nil {
-				return err
+	err = send(&control.ValuesChunk{To: &control.Deliver{
+		Name: q.Name, Master: q.master, Incarnation: q.incarnation, Command: c.Id, Job: c.Job,
+		Epoch: c.Epoch,
+	}})
+	if err == nil {
+		err = produce(func(data []byte) error {
+			for chunk := range slices.Chunk(data, control.ChunkSize) {
+				if err := send(&control.ValuesChunk{Data: chunk}); err != nil {
+					return err
+				}
 			}
-			data = data[n:]
-		}
-		return nil
-	})
-	if err != nil {
-		return err
+			return nil
+		})
 	}
-	if err := values(nil, true); err != nil {
-		return err
+	if err == nil {
+		err = send(&control.ValuesChunk{Last: true})
 	}
-	m := &control.ToWorker{}
-	if err := lane.Receive(m); err != nil {
-		return broken(ctx, err)
+	if _, refused := stream.CloseAndReceive(); err == nil && refused != nil {
+		err = broken(ctx, refused)
 	}
-	if m.GetDelivered() == nil {
-		return errors.New("the master did not say that it has the answer")
-	}
-	return nil
+	return err
 }
 
 // errMasterAway means that an answer could not be sent to the master, or data not be read from it.

@@ -292,7 +292,7 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 		return false, err
 	}
 	s := newSession(w, lane)
-	s.address, s.conn, s.connect = address, c, c.Session
+	s.address, s.conn = address, c
 	s.register = func(ctx context.Context) error {
 		again := proto.CloneOf(request)
 		again.Incarnation = r.Incarnation

@@ -193,7 +193,7 @@ func completeGrid(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 // completionTime is how long completion waits for the master's answer.
 const completionTime = 300 * time.Millisecond
 
-// list returns the result of a call to the cluster, or nothing if there is no answer soon.
+// list returns what a call to the cluster answers, or nothing if it fails or takes too long.
 func (f *clientFlags) list(cmd *cobra.Command, of func(ctx context.Context, c control.ClusterClient) []string) []string {
 	c, err := f.open(func(string) {})
 	if err != nil {
@@ -208,11 +208,8 @@ func (f *clientFlags) list(cmd *cobra.Command, of func(ctx context.Context, c co
 // completeJob completes the id of a job. If running, it omits jobs that have ended.
 func (f *clientFlags) completeJob(running bool) cobra.CompletionFunc {
 	jobs := func(ctx context.Context, c control.ClusterClient) (all []string) {
-		r, err := c.ListJobs(ctx, &control.ListJobsRequest{Ended: !running})
-		if err != nil {
-			return nil
-		}
-		for _, j := range r.Jobs {
+		r, _ := c.ListJobs(ctx, &control.ListJobsRequest{Ended: !running})
+		for _, j := range r.GetJobs() {
 			all = append(all, fmt.Sprintf("%s\t%s on %s, %s", j.Id, j.Spec().Program, graphOf(j.Spec()),
 				j.State.Word()))
 		}
@@ -224,11 +221,8 @@ func (f *clientFlags) completeJob(running bool) cobra.CompletionFunc {
 // completeWorker completes the name of a worker.
 func (f *clientFlags) completeWorker() cobra.CompletionFunc {
 	workers := func(ctx context.Context, c control.ClusterClient) (all []string) {
-		r, err := c.ListWorkers(ctx, &control.ListWorkersRequest{})
-		if err != nil {
-			return nil
-		}
-		for _, w := range r.Workers {
+		r, _ := c.ListWorkers(ctx, &control.ListWorkersRequest{})
+		for _, w := range r.GetWorkers() {
 			all = append(all, w.Name+"\t"+w.State.Word())
 		}
 		return all
@@ -239,11 +233,8 @@ func (f *clientFlags) completeWorker() cobra.CompletionFunc {
 // graphs lists the names of the cluster's graphs, with descriptions.
 func (f *clientFlags) graphs(cmd *cobra.Command) []string {
 	return f.list(cmd, func(ctx context.Context, c control.ClusterClient) (all []string) {
-		r, err := c.ListGraphs(ctx, &control.ListGraphsRequest{})
-		if err != nil {
-			return nil
-		}
-		for _, g := range r.Graphs {
+		r, _ := c.ListGraphs(ctx, &control.ListGraphsRequest{})
+		for _, g := range r.GetGraphs() {
 			all = append(all, g.Name+"\t"+g.Source().Origin()+", "+g.State.Word())
 		}
 		return all

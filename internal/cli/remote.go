@@ -78,7 +78,7 @@ func networkReport(ctx context.Context, from *client.Client, job *control.Job) (
 }
 
 func (c *remote) program(ctx context.Context, spec *job.Spec, verify bool) (result, error) {
-	r := &remoteResult{remote: c, progress: c.display, from: c.client, source: spec.Source}
+	r := &remoteResult{remote: c, source: spec.Source}
 	if verify {
 		if err := r.verifiable(ctx, spec); err != nil {
 			return nil, err
@@ -97,11 +97,9 @@ func (c *remote) program(ctx context.Context, spec *job.Spec, verify bool) (resu
 // remoteResult is the result of a program that ran on a cluster.
 type remoteResult struct {
 	*remote
-	progress *progress
-	from     *client.Client
-	job      *control.Job
-	source   *job.Source // source of the graph, for verification
-	lines    []byte      // nil until fetched for verification
+	job    *control.Job
+	source *job.Source // source of the graph, for verification
+	lines  []byte      // nil until fetched for verification
 }
 
 // verifiable checks, before the job is submitted, that its result can be verified here.
@@ -111,7 +109,7 @@ func (r *remoteResult) verifiable(ctx context.Context, spec *job.Spec) error {
 		return err
 	}
 	if spec.Graph != "" {
-		g, err := r.from.Graph(ctx, spec.Graph)
+		g, err := r.client.Graph(ctx, spec.Graph)
 		if err != nil {
 			return err
 		}
@@ -198,8 +196,8 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 		_, err := w.Write(r.lines)
 		return err
 	}
-	tell := func(done int64) { r.progress.stage("fetching the result", done, int64(r.job.ResultBytes)) }
-	_, err := r.from.Result(ctx, r.job.Id, &meteredWriter{ctx: ctx, w: w, tell: tell})
+	tell := func(done int64) { r.display.stage("fetching the result", done, int64(r.job.ResultBytes)) }
+	_, err := r.client.Result(ctx, r.job.Id, &meteredWriter{ctx: ctx, w: w, tell: tell})
 	return err
 }
 

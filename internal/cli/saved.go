@@ -200,24 +200,7 @@ func replay(ctx context.Context, name string, to trace.Journal, p *progress) err
 	if err != nil {
 		return err
 	}
-	in := &metered{ctx: ctx, r: file, tell: func(done int64) { p.stage("reading "+name, done, info.Size()) }}
+	tell := func(done int64) { p.stage("reading "+name, done, info.Size()) }
+	in := io.TeeReader(file, &meteredWriter{ctx: ctx, w: io.Discard, tell: tell})
 	return trace.NewReader(in, name).Play(to)
-}
-
-// metered reports how much was read, and fails after its context has ended.
-type metered struct {
-	ctx  context.Context
-	r    io.Reader
-	done int64
-	tell func(done int64)
-}
-
-func (m *metered) Read(p []byte) (int, error) {
-	if m.ctx.Err() != nil {
-		return 0, m.ctx.Err()
-	}
-	n, err := m.r.Read(p)
-	m.done += int64(n)
-	m.tell(m.done)
-	return n, err
 }

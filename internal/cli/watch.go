@@ -155,7 +155,7 @@ lists these jobs; --keep-results of superstep master sets how long it keeps resu
 				if job.Spec().Values != "" {
 					return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
 				}
-				computed := &remoteResult{from: c, progress: d, job: job}
+				computed := &remoteResult{remote: &remote{waiting: &waiting{client: c, display: d}}, job: job}
 				// A report is JSON, whatever the name of the file.
 				if job.Spec().Netbench != nil || job.Spec().Graph500 != nil {
 					return a.save(cmd.Context(), f.Output, 0o666, 1, computed.write)

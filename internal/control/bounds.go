@@ -13,11 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// Bounds of the contents of requests.
-const (
-	// MaxName bounds the bytes of a name, a path, a reason or another text.
-	MaxName = job.MaxText
-)
+// MaxName bounds the bytes of a name, a path, a reason or another text of a request.
+const MaxName = job.MaxText
 
 // Bounded returns an error if a request has a text longer than MaxName. Package job bounds
 // descriptions.

@@ -42,6 +42,8 @@ const (
 	WorkersReportExitProcedure = "/superstep.control.v1.Workers/ReportExit"
 	// WorkersReadColumnProcedure is the fully-qualified name of the Workers's ReadColumn RPC.
 	WorkersReadColumnProcedure = "/superstep.control.v1.Workers/ReadColumn"
+	// WorkersDeliverValuesProcedure is the fully-qualified name of the Workers's DeliverValues RPC.
+	WorkersDeliverValuesProcedure = "/superstep.control.v1.Workers/DeliverValues"
 	// WorkersPutObjectProcedure is the fully-qualified name of the Workers's PutObject RPC.
 	WorkersPutObjectProcedure = "/superstep.control.v1.Workers/PutObject"
 	// WorkersGetObjectProcedure is the fully-qualified name of the Workers's GetObject RPC.
@@ -99,6 +101,10 @@ type WorkersClient interface {
 	// ReadColumn streams the initial values of a column to the worker that drives the job: blocks as
 	// in a raw result, or whole lines "PLACE ID VALUE" of a file.
 	ReadColumn(context.Context, *ReadColumnRequest) (*connect.ServerStreamForClient[ResultChunk], error)
+	// DeliverValues receives a long answer to a command, in chunks. The first chunk names the command,
+	// the last has `last`. When the master has received all chunks, the worker sends the report on the
+	// session.
+	DeliverValues(context.Context) (*connect.ClientStreamForClientSimple[ValuesChunk, DeliverValuesResponse], error)
 	// The following methods are the object store on the master's disk, for checkpoints if there is no
 	// place that all workers reach. PutObject stores an object or its next piece. The object exists
 	// when the last piece has been answered.
@@ -138,6 +144,12 @@ func NewWorkersClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(workersMethods.ByName("ReadColumn")),
 			connect.WithClientOptions(opts...),
 		),
+		deliverValues: connect.NewClient[ValuesChunk, DeliverValuesResponse](
+			httpClient,
+			baseURL+WorkersDeliverValuesProcedure,
+			connect.WithSchema(workersMethods.ByName("DeliverValues")),
+			connect.WithClientOptions(opts...),
+		),
 		putObject: connect.NewClient[PutObjectRequest, PutObjectResponse](
 			httpClient,
 			baseURL+WorkersPutObjectProcedure,
@@ -167,13 +179,14 @@ func NewWorkersClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 
 // workersClient implements WorkersClient.
 type workersClient struct {
-	register     *connect.Client[RegisterRequest, RegisterResponse]
-	reportExit   *connect.Client[ReportExitRequest, ReportExitResponse]
-	readColumn   *connect.Client[ReadColumnRequest, ResultChunk]
-	putObject    *connect.Client[PutObjectRequest, PutObjectResponse]
-	getObject    *connect.Client[GetObjectRequest, GetObjectResponse]
-	listObjects  *connect.Client[ListObjectsRequest, ListObjectsResponse]
-	deleteObject *connect.Client[DeleteObjectRequest, DeleteObjectResponse]
+	register      *connect.Client[RegisterRequest, RegisterResponse]
+	reportExit    *connect.Client[ReportExitRequest, ReportExitResponse]
+	readColumn    *connect.Client[ReadColumnRequest, ResultChunk]
+	deliverValues *connect.Client[ValuesChunk, DeliverValuesResponse]
+	putObject     *connect.Client[PutObjectRequest, PutObjectResponse]
+	getObject     *connect.Client[GetObjectRequest, GetObjectResponse]
+	listObjects   *connect.Client[ListObjectsRequest, ListObjectsResponse]
+	deleteObject  *connect.Client[DeleteObjectRequest, DeleteObjectResponse]
 }
 
 // Register calls superstep.control.v1.Workers.Register.
@@ -197,6 +210,11 @@ func (c *workersClient) ReportExit(ctx context.Context, req *ReportExitRequest) 
 // ReadColumn calls superstep.control.v1.Workers.ReadColumn.
 func (c *workersClient) ReadColumn(ctx context.Context, req *ReadColumnRequest) (*connect.ServerStreamForClient[ResultChunk], error) {
 	return c.readColumn.CallServerStream(ctx, connect.NewRequest(req))
+}
+
+// DeliverValues calls superstep.control.v1.Workers.DeliverValues.
+func (c *workersClient) DeliverValues(ctx context.Context) (*connect.ClientStreamForClientSimple[ValuesChunk, DeliverValuesResponse], error) {
+	return c.deliverValues.CallClientStreamSimple(ctx)
 }
 
 // PutObject calls superstep.control.v1.Workers.PutObject.
@@ -246,6 +264,10 @@ type WorkersHandler interface {
 	// ReadColumn streams the initial values of a column to the worker that drives the job: blocks as
 	// in a raw result, or whole lines "PLACE ID VALUE" of a file.
 	ReadColumn(context.Context, *ReadColumnRequest, *connect.ServerStream[ResultChunk]) error
+	// DeliverValues receives a long answer to a command, in chunks. The first chunk names the command,
+	// the last has `last`. When the master has received all chunks, the worker sends the report on the
+	// session.
+	DeliverValues(context.Context, *connect.ClientStream[ValuesChunk]) (*DeliverValuesResponse, error)
 	// The following methods are the object store on the master's disk, for checkpoints if there is no
 	// place that all workers reach. PutObject stores an object or its next piece. The object exists
 	// when the last piece has been answered.
@@ -281,6 +303,12 @@ func NewWorkersHandler(svc WorkersHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(workersMethods.ByName("ReadColumn")),
 		connect.WithHandlerOptions(opts...),
 	)
+	workersDeliverValuesHandler := connect.NewClientStreamHandlerSimple(
+		WorkersDeliverValuesProcedure,
+		svc.DeliverValues,
+		connect.WithSchema(workersMethods.ByName("DeliverValues")),
+		connect.WithHandlerOptions(opts...),
+	)
 	workersPutObjectHandler := connect.NewUnaryHandlerSimple(
 		WorkersPutObjectProcedure,
 		svc.PutObject,
@@ -313,6 +341,8 @@ func NewWorkersHandler(svc WorkersHandler, opts ...connect.HandlerOption) (strin
 			workersReportExitHandler.ServeHTTP(w, r)
 		case WorkersReadColumnProcedure:
 			workersReadColumnHandler.ServeHTTP(w, r)
+		case WorkersDeliverValuesProcedure:
+			workersDeliverValuesHandler.ServeHTTP(w, r)
 		case WorkersPutObjectProcedure:
 			workersPutObjectHandler.ServeHTTP(w, r)
 		case WorkersGetObjectProcedure:
@@ -340,6 +370,10 @@ func (UnimplementedWorkersHandler) ReportExit(context.Context, *ReportExitReques
 
 func (UnimplementedWorkersHandler) ReadColumn(context.Context, *ReadColumnRequest, *connect.ServerStream[ResultChunk]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.ReadColumn is not implemented"))
+}
+
+func (UnimplementedWorkersHandler) DeliverValues(context.Context, *connect.ClientStream[ValuesChunk]) (*DeliverValuesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.DeliverValues is not implemented"))
 }
 
 func (UnimplementedWorkersHandler) PutObject(context.Context, *PutObjectRequest) (*PutObjectResponse, error) {

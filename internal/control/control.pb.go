@@ -1360,8 +1360,6 @@ type FromWorker struct {
 	//	*FromWorker_Report
 	//	*FromWorker_Leave
 	//	*FromWorker_Progress
-	//	*FromWorker_Deliver
-	//	*FromWorker_Values
 	Body          isFromWorker_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1456,24 +1454,6 @@ func (x *FromWorker) GetProgress() *Progress {
 	return nil
 }
 
-func (x *FromWorker) GetDeliver() *Deliver {
-	if x != nil {
-		if x, ok := x.Body.(*FromWorker_Deliver); ok {
-			return x.Deliver
-		}
-	}
-	return nil
-}
-
-func (x *FromWorker) GetValues() *ValuesChunk {
-	if x != nil {
-		if x, ok := x.Body.(*FromWorker_Values); ok {
-			return x.Values
-		}
-	}
-	return nil
-}
-
 type isFromWorker_Body interface {
 	isFromWorker_Body()
 }
@@ -1498,14 +1478,6 @@ type FromWorker_Progress struct {
 	Progress *Progress `protobuf:"bytes,7,opt,name=progress,proto3,oneof"`
 }
 
-type FromWorker_Deliver struct {
-	Deliver *Deliver `protobuf:"bytes,8,opt,name=deliver,proto3,oneof"`
-}
-
-type FromWorker_Values struct {
-	Values *ValuesChunk `protobuf:"bytes,9,opt,name=values,proto3,oneof"`
-}
-
 func (*FromWorker_Attach) isFromWorker_Body() {}
 
 func (*FromWorker_Heartbeat) isFromWorker_Body() {}
@@ -1516,13 +1488,7 @@ func (*FromWorker_Leave) isFromWorker_Body() {}
 
 func (*FromWorker_Progress) isFromWorker_Body() {}
 
-func (*FromWorker_Deliver) isFromWorker_Body() {}
-
-func (*FromWorker_Values) isFromWorker_Body() {}
-
-// Deliver begins a connection for the answer to a command, which is sent in chunks, the last with
-// `last`. The master confirms it with Delivered when it has all chunks. Then the worker sends the
-// report on the session.
+// Deliver names the worker, and the command that its values answer.
 type Deliver struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1530,6 +1496,7 @@ type Deliver struct {
 	Command       uint64                 `protobuf:"varint,3,opt,name=command,proto3" json:"command,omitempty"`
 	Job           string                 `protobuf:"bytes,4,opt,name=job,proto3" json:"job,omitempty"`
 	Epoch         uint32                 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Incarnation   uint64                 `protobuf:"varint,6,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1599,6 +1566,49 @@ func (x *Deliver) GetEpoch() uint32 {
 	return 0
 }
 
+func (x *Deliver) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+type DeliverValuesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeliverValuesResponse) Reset() {
+	*x = DeliverValuesResponse{}
+	mi := &file_control_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeliverValuesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeliverValuesResponse) ProtoMessage() {}
+
+func (x *DeliverValuesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeliverValuesResponse.ProtoReflect.Descriptor instead.
+func (*DeliverValuesResponse) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{18}
+}
+
 // Progress is the progress of a worker's load, or of its result, in vertices. It is not stored.
 type Progress struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1613,7 +1623,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1625,7 +1635,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1638,7 +1648,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{18}
+	return file_control_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Progress) GetJob() string {
@@ -1687,7 +1697,7 @@ type Attach struct {
 
 func (x *Attach) Reset() {
 	*x = Attach{}
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1699,7 +1709,7 @@ func (x *Attach) String() string {
 func (*Attach) ProtoMessage() {}
 
 func (x *Attach) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1712,7 +1722,7 @@ func (x *Attach) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attach.ProtoReflect.Descriptor instead.
 func (*Attach) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{19}
+	return file_control_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Attach) GetName() string {
@@ -1748,7 +1758,7 @@ type Offer struct {
 
 func (x *Offer) Reset() {
 	*x = Offer{}
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1760,7 +1770,7 @@ func (x *Offer) String() string {
 func (*Offer) ProtoMessage() {}
 
 func (x *Offer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1773,7 +1783,7 @@ func (x *Offer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offer.ProtoReflect.Descriptor instead.
 func (*Offer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{20}
+	return file_control_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Offer) GetLoad() *Load {
@@ -1802,7 +1812,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1814,7 +1824,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1827,7 +1837,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{21}
+	return file_control_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Heartbeat) GetMemoryUsed() uint64 {
@@ -1872,7 +1882,7 @@ type Way struct {
 
 func (x *Way) Reset() {
 	*x = Way{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1884,7 +1894,7 @@ func (x *Way) String() string {
 func (*Way) ProtoMessage() {}
 
 func (x *Way) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1897,7 +1907,7 @@ func (x *Way) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Way.ProtoReflect.Descriptor instead.
 func (*Way) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Way) GetWorker() string {
@@ -1945,7 +1955,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1957,7 +1967,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1970,7 +1980,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Leave) GetReason() string {
@@ -1988,7 +1998,6 @@ type ToWorker struct {
 	//	*ToWorker_Beat
 	//	*ToWorker_Command
 	//	*ToWorker_Goodbye
-	//	*ToWorker_Delivered
 	Body          isToWorker_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1996,7 +2005,7 @@ type ToWorker struct {
 
 func (x *ToWorker) Reset() {
 	*x = ToWorker{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2008,7 +2017,7 @@ func (x *ToWorker) String() string {
 func (*ToWorker) ProtoMessage() {}
 
 func (x *ToWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2021,7 +2030,7 @@ func (x *ToWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToWorker.ProtoReflect.Descriptor instead.
 func (*ToWorker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ToWorker) GetBody() isToWorker_Body {
@@ -2067,15 +2076,6 @@ func (x *ToWorker) GetGoodbye() *Goodbye {
 	return nil
 }
 
-func (x *ToWorker) GetDelivered() *Delivered {
-	if x != nil {
-		if x, ok := x.Body.(*ToWorker_Delivered); ok {
-			return x.Delivered
-		}
-	}
-	return nil
-}
-
 type isToWorker_Body interface {
 	isToWorker_Body()
 }
@@ -2096,10 +2096,6 @@ type ToWorker_Goodbye struct {
 	Goodbye *Goodbye `protobuf:"bytes,4,opt,name=goodbye,proto3,oneof"`
 }
 
-type ToWorker_Delivered struct {
-	Delivered *Delivered `protobuf:"bytes,5,opt,name=delivered,proto3,oneof"`
-}
-
 func (*ToWorker_Attached) isToWorker_Body() {}
 
 func (*ToWorker_Beat) isToWorker_Body() {}
@@ -2107,45 +2103,6 @@ func (*ToWorker_Beat) isToWorker_Body() {}
 func (*ToWorker_Command) isToWorker_Body() {}
 
 func (*ToWorker_Goodbye) isToWorker_Body() {}
-
-func (*ToWorker_Delivered) isToWorker_Body() {}
-
-// Delivered confirms that all chunks of an answer were received.
-type Delivered struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Delivered) Reset() {
-	*x = Delivered{}
-	mi := &file_control_proto_msgTypes[25]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Delivered) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Delivered) ProtoMessage() {}
-
-func (x *Delivered) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Delivered.ProtoReflect.Descriptor instead.
-func (*Delivered) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
-}
 
 // Attached begins a session. The worker frees all other jobs and graphs, which ended while it had
 // no session.
@@ -4982,6 +4939,7 @@ type ValuesChunk struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	Last          bool                   `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
+	To            *Deliver               `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"` // of the first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5028,6 +4986,13 @@ func (x *ValuesChunk) GetLast() bool {
 		return x.Last
 	}
 	return false
+}
+
+func (x *ValuesChunk) GetTo() *Deliver {
+	if x != nil {
+		return x.To
+	}
+	return nil
 }
 
 // Cancel stops a job's commands on the worker.
@@ -8647,7 +8612,7 @@ const file_control_proto_rawDesc = "" +
 	"\vKIND_FENCED\x10\x05\x12\x0f\n" +
 	"\vKIND_LAPSED\x10\x06\x12\x10\n" +
 	"\fKIND_UNKNOWN\x10\a\x12\x10\n" +
-	"\fKIND_INVALID\x10\b\"\xd8\x03\n" +
+	"\fKIND_INVALID\x10\b\"\xec\x02\n" +
 	"\n" +
 	"FromWorker\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x126\n" +
@@ -8655,16 +8620,17 @@ const file_control_proto_rawDesc = "" +
 	"\theartbeat\x18\x03 \x01(\v2\x1f.superstep.control.v1.HeartbeatH\x00R\theartbeat\x126\n" +
 	"\x06report\x18\x04 \x01(\v2\x1c.superstep.control.v1.ReportH\x00R\x06report\x123\n" +
 	"\x05leave\x18\x05 \x01(\v2\x1b.superstep.control.v1.LeaveH\x00R\x05leave\x12<\n" +
-	"\bprogress\x18\a \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogress\x129\n" +
-	"\adeliver\x18\b \x01(\v2\x1d.superstep.control.v1.DeliverH\x00R\adeliver\x12;\n" +
-	"\x06values\x18\t \x01(\v2!.superstep.control.v1.ValuesChunkH\x00R\x06valuesB\x06\n" +
-	"\x04bodyJ\x04\b\x06\x10\a\"w\n" +
+	"\bprogress\x18\a \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogressB\x06\n" +
+	"\x04bodyJ\x04\b\x06\x10\aJ\x04\b\b\x10\tJ\x04\b\t\x10\n" +
+	"\"\x99\x01\n" +
 	"\aDeliver\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\x12\x18\n" +
 	"\acommand\x18\x03 \x01(\x04R\acommand\x12\x10\n" +
 	"\x03job\x18\x04 \x01(\tR\x03job\x12\x14\n" +
-	"\x05epoch\x18\x05 \x01(\rR\x05epoch\"r\n" +
+	"\x05epoch\x18\x05 \x01(\rR\x05epoch\x12 \n" +
+	"\vincarnation\x18\x06 \x01(\x04R\vincarnation\"\x17\n" +
+	"\x15DeliverValuesResponse\"r\n" +
 	"\bProgress\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
 	"\x05stage\x18\x02 \x01(\tR\x05stage\x12\x12\n" +
@@ -8692,15 +8658,13 @@ const file_control_proto_rawDesc = "" +
 	"ageSeconds\x12\x18\n" +
 	"\atraffic\x18\x05 \x01(\bR\atraffic\"\x1f\n" +
 	"\x05Leave\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xb9\x02\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xf8\x01\n" +
 	"\bToWorker\x12<\n" +
 	"\battached\x18\x01 \x01(\v2\x1e.superstep.control.v1.AttachedH\x00R\battached\x120\n" +
 	"\x04beat\x18\x02 \x01(\v2\x1a.superstep.control.v1.BeatH\x00R\x04beat\x129\n" +
 	"\acommand\x18\x03 \x01(\v2\x1d.superstep.control.v1.CommandH\x00R\acommand\x129\n" +
-	"\agoodbye\x18\x04 \x01(\v2\x1d.superstep.control.v1.GoodbyeH\x00R\agoodbye\x12?\n" +
-	"\tdelivered\x18\x05 \x01(\v2\x1f.superstep.control.v1.DeliveredH\x00R\tdeliveredB\x06\n" +
-	"\x04body\"\v\n" +
-	"\tDelivered\"6\n" +
+	"\agoodbye\x18\x04 \x01(\v2\x1d.superstep.control.v1.GoodbyeH\x00R\agoodbyeB\x06\n" +
+	"\x04body\"6\n" +
 	"\bAttached\x12\x12\n" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
 	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"9\n" +
@@ -8935,10 +8899,11 @@ const file_control_proto_rawDesc = "" +
 	"\x06Values\x12\x16\n" +
 	"\x06sorted\x18\x01 \x01(\bR\x06sorted\x12\x10\n" +
 	"\x03raw\x18\x02 \x01(\bR\x03raw\x12\x16\n" +
-	"\x06report\x18\x03 \x01(\bR\x06report\"5\n" +
+	"\x06report\x18\x03 \x01(\bR\x06report\"d\n" +
 	"\vValuesChunk\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x12\n" +
-	"\x04last\x18\x02 \x01(\bR\x04last\"6\n" +
+	"\x04last\x18\x02 \x01(\bR\x04last\x12-\n" +
+	"\x02to\x18\x03 \x01(\v2\x1d.superstep.control.v1.DeliverR\x02to\"6\n" +
 	"\x06Cancel\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05graph\x18\x02 \x01(\tR\x05graph\"\"\n" +
@@ -9250,13 +9215,14 @@ const file_control_proto_rawDesc = "" +
 	"\x17WORKER_STATE_REGISTERED\x10\x01\x12\x18\n" +
 	"\x14WORKER_STATE_LEAVING\x10\x02\x12\x15\n" +
 	"\x11WORKER_STATE_LOST\x10\x03\x12\x15\n" +
-	"\x11WORKER_STATE_LEFT\x10\x042\xa8\x05\n" +
+	"\x11WORKER_STATE_LEFT\x10\x042\x8b\x06\n" +
 	"\aWorkers\x12Y\n" +
 	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse\x12_\n" +
 	"\n" +
 	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse\x12Z\n" +
 	"\n" +
-	"ReadColumn\x12'.superstep.control.v1.ReadColumnRequest\x1a!.superstep.control.v1.ResultChunk0\x01\x12\\\n" +
+	"ReadColumn\x12'.superstep.control.v1.ReadColumnRequest\x1a!.superstep.control.v1.ResultChunk0\x01\x12a\n" +
+	"\rDeliverValues\x12!.superstep.control.v1.ValuesChunk\x1a+.superstep.control.v1.DeliverValuesResponse(\x01\x12\\\n" +
 	"\tPutObject\x12&.superstep.control.v1.PutObjectRequest\x1a'.superstep.control.v1.PutObjectResponse\x12\\\n" +
 	"\tGetObject\x12&.superstep.control.v1.GetObjectRequest\x1a'.superstep.control.v1.GetObjectResponse\x12b\n" +
 	"\vListObjects\x12(.superstep.control.v1.ListObjectsRequest\x1a).superstep.control.v1.ListObjectsResponse\x12e\n" +
@@ -9322,14 +9288,14 @@ var file_control_proto_goTypes = []any{
 	(*Refusal)(nil),                    // 20: superstep.control.v1.Refusal
 	(*FromWorker)(nil),                 // 21: superstep.control.v1.FromWorker
 	(*Deliver)(nil),                    // 22: superstep.control.v1.Deliver
-	(*Progress)(nil),                   // 23: superstep.control.v1.Progress
-	(*Attach)(nil),                     // 24: superstep.control.v1.Attach
-	(*Offer)(nil),                      // 25: superstep.control.v1.Offer
-	(*Heartbeat)(nil),                  // 26: superstep.control.v1.Heartbeat
-	(*Way)(nil),                        // 27: superstep.control.v1.Way
-	(*Leave)(nil),                      // 28: superstep.control.v1.Leave
-	(*ToWorker)(nil),                   // 29: superstep.control.v1.ToWorker
-	(*Delivered)(nil),                  // 30: superstep.control.v1.Delivered
+	(*DeliverValuesResponse)(nil),      // 23: superstep.control.v1.DeliverValuesResponse
+	(*Progress)(nil),                   // 24: superstep.control.v1.Progress
+	(*Attach)(nil),                     // 25: superstep.control.v1.Attach
+	(*Offer)(nil),                      // 26: superstep.control.v1.Offer
+	(*Heartbeat)(nil),                  // 27: superstep.control.v1.Heartbeat
+	(*Way)(nil),                        // 28: superstep.control.v1.Way
+	(*Leave)(nil),                      // 29: superstep.control.v1.Leave
+	(*ToWorker)(nil),                   // 30: superstep.control.v1.ToWorker
 	(*Attached)(nil),                   // 31: superstep.control.v1.Attached
 	(*Beat)(nil),                       // 32: superstep.control.v1.Beat
 	(*Heard)(nil),                      // 33: superstep.control.v1.Heard
@@ -9421,134 +9387,134 @@ var file_control_proto_depIdxs = []int32{
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
 	15,  // 3: superstep.control.v1.Budget.kinds:type_name -> superstep.control.v1.BudgetKind
 	4,   // 4: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
-	24,  // 5: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
-	26,  // 6: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
+	25,  // 5: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
+	27,  // 6: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	38,  // 7: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
-	28,  // 8: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	23,  // 9: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
-	22,  // 10: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	66,  // 11: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
-	25,  // 12: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
-	43,  // 13: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
-	46,  // 14: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
-	27,  // 15: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
-	14,  // 16: superstep.control.v1.Heartbeat.budget:type_name -> superstep.control.v1.Budget
-	31,  // 17: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
-	32,  // 18: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
-	35,  // 19: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
-	34,  // 20: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
-	30,  // 21: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
-	33,  // 22: superstep.control.v1.Beat.heard:type_name -> superstep.control.v1.Heard
-	43,  // 23: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	65,  // 24: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	67,  // 25: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	68,  // 26: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	47,  // 27: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	42,  // 28: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	63,  // 29: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	44,  // 30: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
-	36,  // 31: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
-	37,  // 32: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
-	61,  // 33: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
-	39,  // 34: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	46,  // 35: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	48,  // 36: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	64,  // 37: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	55,  // 38: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	45,  // 39: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
-	40,  // 40: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	41,  // 41: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	41,  // 42: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	50,  // 43: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	49,  // 44: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	114, // 45: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
-	60,  // 46: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	54,  // 47: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	56,  // 48: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	46,  // 49: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
-	73,  // 50: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
-	84,  // 51: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
-	76,  // 52: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	58,  // 53: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	47,  // 54: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	112, // 55: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	113, // 56: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
-	41,  // 57: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
-	73,  // 58: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
-	51,  // 59: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
-	52,  // 60: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
-	41,  // 61: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	114, // 62: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	74,  // 63: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	74,  // 64: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	62,  // 65: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	1,   // 66: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	114, // 67: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	114, // 68: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	114, // 69: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	70,  // 70: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
-	40,  // 71: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	76,  // 72: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	60,  // 73: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 74: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	73,  // 75: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	75,  // 76: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	114, // 77: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	75,  // 78: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	69,  // 79: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	23,  // 80: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	84,  // 81: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	114, // 82: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	85,  // 83: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
-	2,   // 84: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	41,  // 85: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 86: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	92,  // 87: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	49,  // 88: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 89: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 90: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 91: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	101, // 92: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	101, // 93: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	92,  // 94: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	75,  // 95: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	114, // 96: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	108, // 97: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	75,  // 98: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	41,  // 99: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	41,  // 100: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	43,  // 101: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 102: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	46,  // 103: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	54,  // 104: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
-	13,  // 105: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 106: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	53,  // 107: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
-	5,   // 108: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 109: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 110: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 111: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	77,  // 112: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	78,  // 113: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	79,  // 114: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	81,  // 115: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	82,  // 116: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	88,  // 117: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	71,  // 118: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	89,  // 119: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	91,  // 120: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	93,  // 121: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	95,  // 122: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	96,  // 123: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	97,  // 124: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	99,  // 125: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	102, // 126: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	86,  // 127: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	104, // 128: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	106, // 129: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 130: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 131: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	90,  // 132: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
+	29,  // 8: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
+	24,  // 9: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
+	26,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
+	43,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
+	46,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
+	28,  // 13: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
+	14,  // 14: superstep.control.v1.Heartbeat.budget:type_name -> superstep.control.v1.Budget
+	31,  // 15: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
+	32,  // 16: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
+	35,  // 17: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
+	34,  // 18: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
+	33,  // 19: superstep.control.v1.Beat.heard:type_name -> superstep.control.v1.Heard
+	43,  // 20: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	65,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	67,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	68,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	47,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	42,  // 25: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	63,  // 26: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	44,  // 27: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
+	36,  // 28: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
+	37,  // 29: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
+	61,  // 30: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
+	39,  // 31: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	46,  // 32: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	48,  // 33: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	64,  // 34: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	55,  // 35: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	45,  // 36: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	40,  // 37: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	41,  // 38: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	41,  // 39: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	50,  // 40: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	49,  // 41: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
+	114, // 42: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	60,  // 43: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	54,  // 44: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	56,  // 45: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	46,  // 46: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
+	73,  // 47: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
+	84,  // 48: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
+	76,  // 49: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	58,  // 50: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	47,  // 51: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	112, // 52: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	113, // 53: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
+	41,  // 54: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
+	73,  // 55: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
+	51,  // 56: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
+	52,  // 57: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
+	41,  // 58: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	22,  // 59: superstep.control.v1.ValuesChunk.to:type_name -> superstep.control.v1.Deliver
+	114, // 60: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	74,  // 61: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	74,  // 62: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	62,  // 63: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	1,   // 64: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	114, // 65: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	114, // 66: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	114, // 67: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	70,  // 68: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
+	40,  // 69: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	76,  // 70: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	60,  // 71: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 72: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	73,  // 73: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	75,  // 74: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	114, // 75: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	75,  // 76: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	69,  // 77: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	24,  // 78: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	84,  // 79: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	114, // 80: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	85,  // 81: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
+	2,   // 82: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	41,  // 83: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	24,  // 84: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	92,  // 85: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	49,  // 86: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 87: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	28,  // 88: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 89: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	101, // 90: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	101, // 91: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	92,  // 92: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	75,  // 93: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	114, // 94: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	108, // 95: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	75,  // 96: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	41,  // 97: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	41,  // 98: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	43,  // 99: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 100: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	46,  // 101: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	54,  // 102: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
+	13,  // 103: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 104: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	53,  // 105: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
+	66,  // 106: superstep.control.v1.Workers.DeliverValues:input_type -> superstep.control.v1.ValuesChunk
+	5,   // 107: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 108: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 109: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 110: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	77,  // 111: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	78,  // 112: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	79,  // 113: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	81,  // 114: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	82,  // 115: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	88,  // 116: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	71,  // 117: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	89,  // 118: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	91,  // 119: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	93,  // 120: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	95,  // 121: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	96,  // 122: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	97,  // 123: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	99,  // 124: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	102, // 125: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	86,  // 126: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	104, // 127: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	106, // 128: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 129: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 130: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	90,  // 131: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
+	23,  // 132: superstep.control.v1.Workers.DeliverValues:output_type -> superstep.control.v1.DeliverValuesResponse
 	6,   // 133: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
 	8,   // 134: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
 	10,  // 135: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
@@ -9571,11 +9537,11 @@ var file_control_proto_depIdxs = []int32{
 	87,  // 152: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
 	105, // 153: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
 	107, // 154: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	130, // [130:155] is the sub-list for method output_type
-	105, // [105:130] is the sub-list for method input_type
-	105, // [105:105] is the sub-list for extension type_name
-	105, // [105:105] is the sub-list for extension extendee
-	0,   // [0:105] is the sub-list for field type_name
+	129, // [129:155] is the sub-list for method output_type
+	103, // [103:129] is the sub-list for method input_type
+	103, // [103:103] is the sub-list for extension type_name
+	103, // [103:103] is the sub-list for extension extendee
+	0,   // [0:103] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -9589,15 +9555,12 @@ func file_control_proto_init() {
 		(*FromWorker_Report)(nil),
 		(*FromWorker_Leave)(nil),
 		(*FromWorker_Progress)(nil),
-		(*FromWorker_Deliver)(nil),
-		(*FromWorker_Values)(nil),
 	}
-	file_control_proto_msgTypes[24].OneofWrappers = []any{
+	file_control_proto_msgTypes[25].OneofWrappers = []any{
 		(*ToWorker_Attached)(nil),
 		(*ToWorker_Beat)(nil),
 		(*ToWorker_Command)(nil),
 		(*ToWorker_Goodbye)(nil),
-		(*ToWorker_Delivered)(nil),
 	}
 	file_control_proto_msgTypes[30].OneofWrappers = []any{
 		(*Command_Load)(nil),

@@ -194,7 +194,9 @@ func (b limits) handle(next http.Handler) http.Handler {
 			c.limit.mark(c.counted, 1)
 			defer c.limit.mark(c.counted, -1)
 		}
-		if r.Body != nil && r.Body != http.NoBody {
+		// The gate refuses strangers before it reads a body.
+		delivers := r.ProtoMajor == 2 && r.URL.Path == WorkersDeliverValuesProcedure
+		if r.Body != nil && r.Body != http.NoBody && !delivers {
 			// net/http resets the deadline at the end of the body, so the answer may take longer.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(b.body))
 			// Replace the body only in a copy, because the server checks how much of its own body

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -420,5 +421,28 @@ func TestLongAnswers(t *testing.T) {
 			}
 		}
 		transport.CloseIdleConnections()
+	}
+}
+
+// TestBodiesAreBounded but for what workers deliver.
+func TestBodiesAreBounded(t *testing.T) {
+	for _, c := range []struct {
+		major   int
+		path    string
+		bounded bool
+	}{
+		{2, WorkersDeliverValuesProcedure, false},
+		{1, WorkersDeliverValuesProcedure, true},
+		{2, WorkersRegisterProcedure, true},
+	} {
+		r := httptest.NewRequest(http.MethodPost, c.path, strings.NewReader("12345"))
+		r.ProtoMajor = c.major
+		var err error
+		limits{size: 4}.handle(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, err = io.ReadAll(r.Body)
+		})).ServeHTTP(httptest.NewRecorder(), r)
+		if (err != nil) != c.bounded {
+			t.Errorf("HTTP/%d, %s: found %v", c.major, c.path, err)
+		}
 	}
 }

@@ -53,15 +53,15 @@ var rooms = []room{
 	}},
 	{"algorithms", 5498, []string{"algorithms", "internal/builtin"}},
 	{"graph500", 2764, []string{"internal/graph500", "internal/graphalytics"}},
-	{"cluster", 8081, []string{
+	{"cluster", 8080, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace",
 		"internal/web",
 		"drivers/otlp", "internal/control", "internal/client", "internal/membership",
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12387, []string{"master", "worker", "internal/daemon"}},
-	{"users", 12325, []string{
+	{"daemons", 12092, []string{"master", "worker", "internal/daemon"}},
+	{"users", 12300, []string{
 		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
 		"internal/reference",
 		"pregel/pregeltest",
