@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// TestPlaced: members that are looked up are those of the unpacked list, for few positions and
+// TestPlaced: looking up members returns the same as unpacking the list, for few positions and for
 // many.
 func TestPlaced(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))

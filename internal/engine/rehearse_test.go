@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestRehearseGrid compares what is refused of grids with what a graph in such a grid is refused.
+// TestRehearseGrid: Rehearse returns the same errors for a grid as a job on a graph in that grid.
 func TestRehearseGrid(t *testing.T) {
 	program, err := engine.NewProgram(pregel.Erase(algorithms.PageRank{Damping: 0.85, Iterations: 3}))
 	if err != nil {

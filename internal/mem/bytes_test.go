@@ -2,8 +2,8 @@ package mem
 
 import "testing"
 
-// TestBytesOfAnArena counts arrays on the Go heap and off it, what is trimmed, and nothing once it
-// is closed.
+// TestBytesOfAnArena counts arrays on the Go heap and outside it, and trimmed arrays. A closed
+// arena has none.
 func TestBytesOfAnArena(t *testing.T) {
 	var a Arena
 	is := func(want int64) {
@@ -32,7 +32,7 @@ func TestAdopt(t *testing.T) {
 	Make[uint64](&b, 1)
 	a.Adopt(&b)
 	b.Close()
-	of[small-1] = 1 // it is not freed
+	of[small-1] = 1 // it has not been freed
 	if a.Bytes() != 40+8*small+8 || b.Bytes() != 0 || m.Use().Memory != 8*small {
 		t.Errorf("%d and %d bytes, %d counted", a.Bytes(), b.Bytes(), m.Use().Memory)
 	}

@@ -7,9 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/invariants"
 )
 
-// TestFreedArraysAreInaccessible writes into arrays after their arena was closed, when others have
-// been made: built with -tags invariants each write faults, and nothing is written into another
-// array.
+// TestFreedArraysAreInaccessible writes to arrays of a closed arena after other arrays have been
+// made. With -tags invariants each write faults, so no other array changes.
 func TestFreedArraysAreInaccessible(t *testing.T) {
 	if !invariants.Enabled {
 		t.Skip("built without -tags invariants: what is freed may be another's at once")
@@ -28,7 +27,7 @@ func TestFreedArraysAreInaccessible(t *testing.T) {
 	}
 }
 
-// faults reports whether a function touches memory that is not accessible.
+// faults reports whether a function accesses inaccessible memory.
 func faults(touch func()) (fault bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { fault = recover() != nil }()
