@@ -23,7 +23,7 @@ type toy[V, M any] struct {
 	inner     any                         // the program, or the list program in it
 	cross     func(m M, weight float64) M // changes a message to all neighbours on an edge
 	lift      func(m M) M                 // changes a message to one vertex
-	apart     bool                        // a second message to all neighbours goes to each separately
+	apart     bool                        // a second message to all neighbours is one to each
 	limit     int
 	direction pregel.Direction
 
