@@ -61,7 +61,7 @@ func TestDeal(t *testing.T) {
 		for q := range peers {
 			x.clear(&peers[q])
 		}
-		x.deal(groups, ghost, bins, peers)
+		x.distribute(groups, ghost, bins, peers)
 		for q := range peers {
 			var found []pair
 			messages := kernel.Elements[int](peers[q].messages)

@@ -32,7 +32,7 @@ func TestPlaced(t *testing.T) {
 				at := rng.IntN(len(members))
 				positions, want = append(positions, uint32(at)), append(want, members[at])
 			}
-			if found := x.placed(list, positions); !slices.Equal(found, want) {
+			if found := x.membersAt(list, positions); !slices.Equal(found, want) {
 				t.Fatalf("%d of %d members: found %v, expected %v", n, len(members), found, want)
 			}
 		}

@@ -311,11 +311,11 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				for _, s := range some(rng, p.Owned-64, 2+rng.IntN(40)) {
 					bitmap.Set(t.Open, s)
 				}
-				return x.Pass(ctx, 0, &t, false)
+				return x.SendToken(ctx, 0, &t, false)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				var t Token
-				_, err := x.Take(ctx, block(p).Receivers, &t, false)
+				_, err := x.ReceiveToken(ctx, block(p).Receivers, &t, false)
 				if err != nil {
 					return arrived{}, err
 				}

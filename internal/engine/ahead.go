@@ -56,7 +56,7 @@ func (e *early) sendAhead() error {
 	case !byColumns(e.command.Scheme) && e.report.SenderEdges < e.out.Edges/manyEdges:
 		return nil
 	}
-	defer e.timed(&e.report.Times.Expand).end()
+	defer e.startTimer(&e.report.Times.Expand).end()
 	return e.sendColumns(&delivery.AllRan)
 }
 

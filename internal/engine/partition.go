@@ -59,7 +59,7 @@ type partition struct {
 	exchange *delivery.Exchange
 	sinking  delivery.Sink // the method value sink, made once
 	folding  delivery.Sink // the method value Take of the instance, made once
-	came     int           // messages to single vertices, in the last superstep that delivered any
+	received int           // messages to single vertices, in the last superstep that delivered any
 
 	command *bsp.Command
 	report  bsp.Report

@@ -123,5 +123,5 @@ func (r *runner) equip(t *thread) {
 	s.Edges, s.Out, s.In, s.NoEdges = nil, nil, nil, nil
 	s.NoEdges = r.edgeLists(s)
 	t.Equip()
-	r.allow(t)
+	r.setChangeRules(t)
 }

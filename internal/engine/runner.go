@@ -198,7 +198,7 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 		return err
 	}
 	r.report.Times.Wait += (r.exchange.Waited - waited).Seconds()
-	r.freeLeft()
+	r.freeRetired()
 	if err := r.settle(); err != nil {
 		return err
 	}

@@ -227,7 +227,7 @@ func (s *steered) Plan() pregel.Plan { return plan.Phase[int64, int64](new(steer
 func TestNoCheckpointsOfAPlanWithState(t *testing.T) {
 	p, err := engine.NewProgram(pregel.Erase[int64, int64](new(steered)))
 	check(t, err)
-	err = p.Keepable()
+	err = p.Checkpointable()
 	if err == nil || !strings.Contains(err.Error(),
 		"its runs cannot have checkpoints: it has a plan, and one of the plan's programs has its own state") {
 		t.Errorf("error %v", err)

@@ -184,7 +184,7 @@ func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := g.weigh(); err != nil {
+	if err := g.findWeightRange(); err != nil {
 		return err
 	}
 	if g.Directed && !a.o.Grid.Flat() {

@@ -23,7 +23,7 @@ import (
 func change(ctx context.Context, g []*graph.Partition, changes []graph.Change) ([]*graph.Changed, error) {
 	parts := make([]*graph.Changed, len(g))
 	errs := make([]error, len(g))
-	m := graph.NewMeeting(len(g))
+	m := graph.NewRendezvous(len(g))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var group sync.WaitGroup

@@ -86,7 +86,7 @@ func percent(g *graph.Graph, parts int) []graph.Change {
 // changeTwoAtATime changes all partitions like a run with 2 threads: two partitions at a time.
 func changeTwoAtATime(b *testing.B, g *graph.Graph, changes []graph.Change) {
 	changed := make([]*graph.Changed, len(g.Parts))
-	m := graph.NewMeeting(len(g.Parts))
+	m := graph.NewRendezvous(len(g.Parts))
 	var group sync.WaitGroup
 	for i, p := range g.Parts {
 		group.Go(func() {

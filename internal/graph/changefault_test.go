@@ -44,7 +44,7 @@ func recorded(t testing.TB, g *graph.Graph) (came [][][]byte, c graph.Change) {
 	for i := range changes {
 		changes[i].N = g.N + 5
 	}
-	m := graph.NewMeeting(len(g.Parts))
+	m := graph.NewRendezvous(len(g.Parts))
 	done := make(chan error)
 	for i, p := range g.Parts {
 		exchange := m.Exchange(i)
@@ -207,7 +207,7 @@ func TestChangedEnds(t *testing.T) {
 
 // changeUntil cancels a change at partition 0's exchange number after.
 func changeUntil(ctx context.Context, g []*graph.Partition, changes []graph.Change, after int, cancel context.CancelCauseFunc) error {
-	m := graph.NewMeeting(len(g))
+	m := graph.NewRendezvous(len(g))
 	errs := make(chan error)
 	for i, p := range g {
 		exchange := m.Exchange(i)

@@ -15,14 +15,14 @@ func SetLimits(linkGrain, bucketArcs, narrowBuckets, indexedArcs, chunkCost, idB
 	return func() { limits = before }
 }
 
-// NewMeeting returns an exchange between the partitions of a test.
-func NewMeeting(parts int) interface{ Exchange(p int) AllToAll } {
-	return testMeeting{&meeting{now: newRound(parts)}}
+// NewRendezvous returns an exchange between the partitions of a test.
+func NewRendezvous(parts int) interface{ Exchange(p int) AllToAll } {
+	return testRendezvous{&rendezvous{now: newRound(parts)}}
 }
 
-type testMeeting struct{ m *meeting }
+type testRendezvous struct{ m *rendezvous }
 
-func (t testMeeting) Exchange(p int) AllToAll { return t.m.exchange(p) }
+func (t testRendezvous) Exchange(p int) AllToAll { return t.m.exchange(p) }
 
 // SetMost lowers the limits of arcs and slots of a partition. reset restores them.
 func SetMost(arcs, slots int) (reset func()) {

@@ -13,7 +13,7 @@ func TestFreedArraysAreInaccessible(t *testing.T) {
 	if !invariants.Enabled {
 		t.Skip("built without -tags invariants: what is freed may be another's at once")
 	}
-	for _, size := range []int{small, hugePage, 3*hugePage + 100} {
+	for _, size := range []int{minMap, hugePage, 3*hugePage + 100} {
 		var a, b Arena
 		old := Make[byte](&a, size)
 		a.Close()

@@ -233,7 +233,7 @@ func (b *builder) cutNames(ctx context.Context, own *names.Dictionary) (rounds i
 	for rank, points := range all {
 		for _, p := range points {
 			if p.Weight > maxWeight {
-				return 0, nil, lied(rank, "%d bytes of names", p.Weight)
+				return 0, nil, invalid(rank, "%d bytes of names", p.Weight)
 			}
 		}
 	}

@@ -63,7 +63,7 @@ func weights(kind edges.Weights, arcs []uint64, weight func(arc uint64) float64)
 // dealBlocks puts arcs into their buckets in blocks of random sizes.
 func dealBlocks(t *testing.T, s *Scatter, n, parts int, arcs []uint64, weight func(arc uint64) float64) int {
 	t.Helper()
-	d, err := NewDeal(n, parts, s.Plan())
+	d, err := NewBucketMap(n, parts, s.Plan())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func FuzzNewDeal(f *testing.F) {
 		if json.Unmarshal(data, &plan) != nil {
 			return
 		}
-		d, err := NewDeal(int(n), 1, plan)
+		d, err := NewBucketMap(int(n), 1, plan)
 		if err != nil {
 			if !errors.Is(err, errMessage) {
 				t.Error(err)
