@@ -30,7 +30,7 @@ type aheadFrames struct {
 	early int
 	// frames that were sent and not yet claimed, by sender
 	open map[[2]aheadKey]int
-	// ^A frame was claimed that was not sent in this run. The receiver would wait for it forever.
+	// A frame was claimed that was not sent in this run. The receiver would wait for it forever.
 	missing bool
 	broken  func()
 }

@@ -29,7 +29,7 @@ type runner struct {
 	changer     changer
 
 	prefilled map[int]kernel.Column // initial values of properties, by their numbers
-	// ^For messages to single vertices; nil if they are sent uncombined.
+	// For messages to single vertices; nil if they are sent uncombined.
 	combine delivery.Combiner
 	watcher Watcher                         // or nil
 	instead func(ctx context.Context) error // runs in place of the next superstep; or nil

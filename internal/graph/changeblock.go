@@ -67,8 +67,7 @@ func (a *changer) blocks(ctx context.Context) (*Changed, error) {
 	return c, nil
 }
 
-// keep makes the new blocks from the old ones, of which nothing changed. Their sides get peers
-// later.
+// keep makes the new blocks from the old ones, if nothing has changed. Their sides get peers later.
 func (a *changer) keep(blocks []*blockChange) {
 	p, next := a.p, a.next
 	if p.lists != nil {

@@ -27,9 +27,9 @@ type share struct {
 	n    uint64
 	kind edges.Weights // Unweighted or Float32
 	own  []uint64      // arcs to vertices that the partition owns, sorted
-	// ^By partition of the row: its arcs that belong to this block, sorted.
+	// By partition of the row: its arcs that belong to this block, sorted.
 	sent map[int][]uint64
-	// ^The owned vertices that are ghosts of others: receivers, senders; in a flat grid only
+	// The owned vertices that are ghosts of others: receivers, senders; in a flat grid only
 	// senders.
 	sets [2]map[int][]uint64
 	all  []uint64            // arcs of the block, sorted

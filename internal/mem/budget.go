@@ -332,7 +332,7 @@ func (b *Budget) Files() int64 {
 // RoomText formats a result of Room: memory and files separately.
 func RoomText(room int64) string { return Apart(room, Process().Files()) }
 
-// Apart formats room bytes, of which files are in files.
+// Apart formats a number of bytes, some of them in files.
 func Apart(room, files int64) string {
 	if files = min(files, room); files <= 0 {
 		return Text(room)

@@ -14,7 +14,7 @@ import (
 // buckets of all ranks.
 type arcSender struct {
 	b *builder
-	// ^For in-edges and, in a directed graph, for out-edges. The index is the kind of the sent
+	// For in-edges and, in a directed graph, for out-edges. The index is the kind of the sent
 	// records.
 	lists   []*graph.Scatter
 	to      []*graph.BucketMap // by kind

@@ -44,7 +44,7 @@ type builder struct {
 	places  *ranges    // the places of all ranges, one range after another
 	numbers []numbered // the ids in this rank's tuples, by range, if ids are not dense
 
-	// ^The listed ids of this range or, if ids are dense, a bitmap of them. It is nil if no rank
+	// The listed ids of this range or, if ids are dense, a bitmap of them. It is nil if no rank
 	// has a list.
 	declared []uint64
 	labels   *edges.Index // of this range, if ids are not dense

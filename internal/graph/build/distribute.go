@@ -22,7 +22,7 @@ import (
 type owners struct {
 	rank       []int
 	partitions uint64
-	// ^2^64 / partitions, rounded up. Two products with it give a remainder (Lemire, Kaser, Kurz
+	// 2^64 / partitions, rounded up. Two products with it give a remainder (Lemire, Kaser, Kurz
 	// 2019).
 	inverse uint64
 }
