@@ -41,7 +41,7 @@ func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, p eng
 	}
 	program, err := engine.NewProgram(p)
 	if err == nil {
-		err = program.Keepable()
+		err = program.Checkpointable()
 	}
 	if err != nil {
 		return nil, err

@@ -179,7 +179,7 @@ func prefill[T any](g *Graph, p *engine.Prefilled, result *Result[T]) error {
 	}
 	defer from.refs.Release()
 	same := sameVertices(g, from)
-	if !same && engine.Refers(p.Type()) {
+	if !same && engine.MayHaveVertices(p.Type()) {
 		return fmt.Errorf("superstep: column %s: values of type %v may be vertices, and the result is of a graph with others", p.Name, p.Type())
 	}
 	for partition, storage := range p.Storage {

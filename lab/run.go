@@ -189,7 +189,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if err := engine.Rehearse(ctx, form, o, grid); err != nil {
+	if err := engine.CheckOnCluster(ctx, form, o, grid); err != nil {
 		return usageError{err}
 	}
 	g, err := r.load(ctx, form, grid, o)

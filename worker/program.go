@@ -182,7 +182,7 @@ func (a *attempt) keeping() error {
 		return err
 	}
 	a.decides = a.of.Decides(o, a.graph.Weights)
-	switch err := a.of.Keepable(); {
+	switch err := a.of.Checkpointable(); {
 	case err != nil && a.asked.GoOn != nil:
 		return &runError{err}
 	case err == nil && a.asked.Keep != nil:

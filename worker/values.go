@@ -70,7 +70,7 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	}
 	o := &out{ctx: ctx, emit: emit, progress: progress, total: int64(len(ids))}
 	progress(gathering, 0, o.total)
-	if !j.program.Refers() && j.graph.directory.Names == nil {
+	if !j.program.MayHaveVertices() && j.graph.directory.Names == nil {
 		if err := emitLines(ids, lines{program: j.program, label: j.program.Label}, o); err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (j *job) batch() int {
 // labelsOf returns the input ids of the vertices that occur as values of the given vertices.
 func (j *job) labelsOf(ctx context.Context, group *collective.Group, call collective.Call, some []pregel.VertexID) (*labelled, error) {
 	l := &labelled{}
-	if !j.program.Refers() {
+	if !j.program.MayHaveVertices() {
 		return l, nil
 	}
 	var line []byte

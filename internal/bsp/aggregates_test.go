@@ -26,8 +26,7 @@ var wires = func() (all []kernel.Aggregate) {
 	return all
 }()
 
-// TestAggregatesTravel takes cells of several types, one after another, from one process to
-// another.
+// TestAggregatesTravel encodes cells of several types and decodes them, as between processes.
 func TestAggregatesTravel(t *testing.T) {
 	for _, exact := range []bool{false, true} {
 		a := Aggregates{wires, exact}
@@ -62,7 +61,8 @@ func TestAggregatesTravel(t *testing.T) {
 	}
 }
 
-// FuzzDecodeCells brings aggregates of any content: they are refused, or can be encoded again.
+// FuzzDecodeCells decodes arbitrary bytes: Decode returns an error, or the result can be encoded
+// again.
 func FuzzDecodeCells(f *testing.F) {
 	for _, exact := range []bool{false, true} {
 		a := Aggregates{wires, exact}

@@ -106,7 +106,7 @@ func (d *Driver) save(c *Command) error {
 }
 
 // manifest returns the manifest, without parts, of the state before the superstep of a command. Its
-// times are the driver's.
+// slice of times belongs to the driver.
 func (d *Driver) manifest(c *Command) (*checkpoint.Manifest, error) {
 	o := &d.c.outcome
 	m := &checkpoint.Manifest{

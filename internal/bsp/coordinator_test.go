@@ -18,10 +18,11 @@ import (
 
 var update = flag.Bool("update", false, "write what the coordinator answers into the scripts")
 
-// TestCoordinatorScripts plays the partitions' part: each script is a run, its lines beginning with
-// ">" are what the coordinator answers.
+// TestCoordinatorScripts simulates the partitions. Each script is a run. Lines that begin with ">"
+// are the coordinator's output.
 //
-//	begin key=value ...            vertices, limit, halt or stop (the superstep before which Coordinate does), force
+//	begin key=value ...            vertices, limit, force, and halt or stop: the superstep before
+//	                               which Coordinate does so
 //	report key=value ... [| ...]   a superstep's reports, one for each partition
 func TestCoordinatorScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/coordinator/*.txt")

@@ -127,9 +127,9 @@ type Driver struct {
 	options Options
 	c       coordinator
 	// limit of a run's supersteps, by the options and the program; 0 if unknown
-	most     int
-	recorder *recorder        // nil if nothing is recorded
-	final    trace.Aggregates // of the last run; set by Final
+	maxSupersteps int
+	recorder      *recorder        // nil if nothing is recorded
+	final         trace.Aggregates // of the last run; set by Final
 	// The summary of the values at the end of the last run, if the program wants one, and the time
 	// that it took.
 	summarizes  bool
@@ -165,7 +165,7 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	aggregates := Aggregates{p.Aggregates, o.Deterministic}
 	totals := aggregates.Cells()
 	d := &Driver{
-		name: p.Name, options: o, most: LeastLimit(o.MaxSupersteps,
+		name: p.Name, options: o, maxSupersteps: LeastLimit(o.MaxSupersteps,
 			p.MaxSupersteps), summarizes: first.Summary, vertexGroup: first.GroupVertices,
 		c: coordinator{
 			program: p.Coordinate, aggregates: aggregates, totals: totals,
@@ -218,7 +218,7 @@ func (d *Driver) Refit(facts []*Facts) error {
 
 // Restart replaces the program for the next runs. The new program must have the same type.
 func (d *Driver) Restart(p *Program) {
-	d.c.program, d.own, d.most = p.Coordinate, p.Own,
+	d.c.program, d.own, d.maxSupersteps = p.Coordinate, p.Own,
 		LeastLimit(d.options.MaxSupersteps, p.MaxSupersteps)
 }
 
@@ -234,7 +234,7 @@ func (d *Driver) Own() Outcome     { return d.c.outcome }
 func (d *Driver) Follow(before Outcome) {
 	d.before, d.c.first = before, before.Supersteps
 	if d.recorder != nil && before.Phase > 0 {
-		d.recorder.of(d.name, before.Phase)
+		d.recorder.setPhase(d.name, before.Phase)
 	}
 }
 
@@ -268,9 +268,9 @@ func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) 
 // drive runs all supersteps, on a separate goroutine if the program may call runtime.Goexit.
 func (d *Driver) drive(ctx context.Context, p Partitions) error {
 	if d.options.Trusted {
-		return d.whole(ctx, p)
+		return d.runAll(ctx, p)
 	}
-	err := Contain(d.name, &d.c.command.Superstep, func() error { return d.whole(ctx, p) })
+	err := Contain(d.name, &d.c.command.Superstep, func() error { return d.runAll(ctx, p) })
 	if errors.Is(err, parallel.ErrExited) {
 		if failed := p.Failed(); failed != nil {
 			return failed
@@ -279,8 +279,8 @@ func (d *Driver) drive(ctx context.Context, p Partitions) error {
 	return err
 }
 
-// whole runs the earlier phases, and then the program.
-func (d *Driver) whole(ctx context.Context, p Partitions) error {
+// runAll runs the earlier phases, and then the program.
+func (d *Driver) runAll(ctx context.Context, p Partitions) error {
 	if d.options.Before != nil {
 		before, times, err := d.options.Before(ctx)
 		d.Follow(before)

@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// rude panics when it is written, or ends its goroutine.
+// rude panics in MarshalJSON, or ends its goroutine there.
 type rude struct{ Exit bool }
 
 func (r rude) MarshalJSON() ([]byte, error) {
@@ -20,7 +20,7 @@ func (r rude) MarshalJSON() ([]byte, error) {
 	panic("not now")
 }
 
-// TestFinalLeavesOut what cannot be written, and says so once.
+// TestFinalLeavesOut: Final leaves out values that cannot be written, and logs each once.
 func TestFinalLeavesOut(t *testing.T) {
 	given := []pregel.Aggregate{
 		pregel.SumOf[int]("sum"), pregel.NewAggregator[rude]("rude", nil, nil),

@@ -46,8 +46,8 @@ func newRecorder(to trace.Journal, job string) *recorder {
 	return &recorder{to: to, job: job}
 }
 
-// of sets the phase of the following supersteps. Those before must be recorded already.
-func (k *recorder) of(program string, phase int) {
+// setPhase sets the phase of the following supersteps. Those before must be recorded already.
+func (k *recorder) setPhase(program string, phase int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.program, k.phase = program, phase
@@ -152,7 +152,7 @@ func (d *Driver) beginning(at time.Time) *trace.Job {
 		Job: d.options.Job, Program: d.name, Graph: d.options.Graph, Vertices: d.c.vertices,
 		Arcs:       d.c.edges,
 		Partitions: d.c.load.Partitions, Threads: d.options.Threads,
-		Delivery: d.options.Delivery.String(), MaxSupersteps: d.most, Began: at,
+		Delivery: d.options.Delivery.String(), MaxSupersteps: d.maxSupersteps, Began: at,
 	}
 }
 

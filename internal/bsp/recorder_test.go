@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// seen is a sink that counts the supersteps it was told of, each of two partitions, and refuses
-// one.
+// seen is a journal that counts records of supersteps, each with two partitions, and returns an
+// error for one of them.
 type seen struct {
 	t       *testing.T
 	records int
@@ -42,7 +42,7 @@ func (s *seen) Record(e trace.Event) error {
 	return nil
 }
 
-// ran adds a superstep of two partitions that took so long.
+// ran adds a superstep of two partitions with this duration.
 func ran(k *recorder, superstep int, took time.Duration) error {
 	c := &coordinator{command: Command{Superstep: superstep}, load: new(delivery.Load)}
 	var reports []*Report
@@ -80,7 +80,7 @@ func TestRecordsAreMadeInTime(t *testing.T) {
 		expect(0)
 		<-time.After(flushAfter)
 		synctest.Wait()
-		expect(2) // though the third superstep takes its time
+		expect(2) // although the third superstep is long
 		keep(flushAfter)
 		expect(3)
 		for range maxRows {

@@ -15,9 +15,9 @@ import (
 // a superstep all partitions must call it equally often. Each call is a numbered round, because
 // some partitions are ahead of others.
 func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
-	came := make([][]byte, x.part.Of)
+	received := make([][]byte, x.part.Of)
 	if x.part.Of == 1 {
-		return came, nil
+		return received, nil
 	}
 	if x.round == math.MaxUint8 {
 		return nil, fmt.Errorf("more than %d rounds in superstep %d", x.round, x.superstep)
@@ -35,11 +35,11 @@ func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 	}
 	missing := len(others)
 	keep := func(in *transport.Frame) error {
-		if came[in.From] != nil {
+		if received[in.From] != nil {
 			return fmt.Errorf("partition %d sent its changes twice", in.From)
 		}
 		// the receiver owns the frame's memory only until the superstep ends
-		came[in.From] = append(make([]byte, 0, len(in.Presence)), in.Presence...)
+		received[in.From] = append(make([]byte, 0, len(in.Presence)), in.Presence...)
 		missing--
 		return nil
 	}
@@ -70,12 +70,12 @@ func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 			}
 		}
 	}
-	return came, nil
+	return received, nil
 }
 
 // Words is All for slices of numbers. The element of the own partition is returned unchanged.
 func (x *Exchange) Words(ctx context.Context, data [][]uint64) ([][]uint64, error) {
-	packed, came := make([][]byte, len(data)), make([][]uint64, len(data))
+	packed, received := make([][]byte, len(data)), make([][]uint64, len(data))
 	for q := range data {
 		packed[q] = wire.Bytes(data[q])
 	}
@@ -84,24 +84,24 @@ func (x *Exchange) Words(ctx context.Context, data [][]uint64) ([][]uint64, erro
 		return nil, err
 	}
 	for q, b := range all {
-		if came[q] = wire.Slice[uint64](b); len(b)%8 != 0 {
+		if received[q] = wire.Slice[uint64](b); len(b)%8 != 0 {
 			return nil, fmt.Errorf("from partition %d: %d bytes of numbers", q, len(b))
 		}
 	}
-	came[x.part.Index] = data[x.part.Index]
-	return came, nil
+	received[x.part.Index] = data[x.part.Index]
+	return received, nil
 }
 
 // Numbers sends the same numbers to all partitions. All partitions must send equally many.
 func (x *Exchange) Numbers(ctx context.Context, own ...uint64) ([][]uint64, error) {
-	came, err := x.Words(ctx, slices.Repeat([][]uint64{own}, x.part.Of))
-	for q, numbers := range came {
+	received, err := x.Words(ctx, slices.Repeat([][]uint64{own}, x.part.Of))
+	for q, numbers := range received {
 		if len(numbers) != len(own) {
 			return nil, fmt.Errorf("from partition %d: %d numbers of %d", q, len(numbers), len(own))
 		}
 	}
-	return came, err
+	return received, err
 }
 
-// Become replaces the partition after a change of the graph.
-func (x *Exchange) Become(p *graph.Partition) { x.part, x.line = p, nil }
+// SetPartition replaces the partition after a change of the graph.
+func (x *Exchange) SetPartition(p *graph.Partition) { x.part, x.line = p, nil }

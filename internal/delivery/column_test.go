@@ -8,7 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 )
 
-// slowColumn returns the positions in the list of the vertices that are in the set.
+// slowColumn returns the positions in list of the vertices in set.
 func slowColumn(set, list []uint64) (positions []uint32) {
 	k := uint32(0)
 	for v := range uint32(64 * len(list)) {
@@ -38,7 +38,7 @@ func TestColumnsAgainstSlowTwin(t *testing.T) {
 	for _, words := range []int{0, 1, 2, 65, 2100} {
 		for _, listed := range []float64{0, 0.01, 0.5, 1} {
 			for _, density := range []float64{0, 0.001, 0.03, 0.5, 1} {
-				// a head, and a tail
+				// with a head and a tail
 				members := append(randomSet(rng, words/2, listed),
 					randomSet(rng, words-words/2, listed/50)...)
 				set, list := randomSet(rng, words, density), newList(members)
@@ -85,7 +85,7 @@ func FuzzDecode(f *testing.F) {
 		if Decode(Encoding(e), count, n, data, words) != nil {
 			return
 		}
-		// What is accepted is just what Encode writes for the same set.
+		// Decode accepts exactly the bytes that Encode writes for the same set.
 		var p Presence
 		if got, c, again := p.EncodeRun(words, n, Encoding(e)); got == Encoding(e) &&
 			(c != count || !slices.Equal(again, data)) && Encoding(e) != Sparse {

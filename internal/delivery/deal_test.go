@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// TestDeal: what is dealt by bins is what is dealt by looking at every slot, with bins in one
-// group, bins that borders cut, groups without vertices, and none.
+// TestDeal: dealing whole bins gives the same result as dealing slot by slot, for bins within one
+// group, bins that span several groups, groups without vertices, and no groups.
 func TestDeal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	whole, cut := 0, 0
@@ -52,7 +52,7 @@ func TestDeal(t *testing.T) {
 			}
 			at := slot >> shift
 			bins.To[at], bins.Msg[at] = append(bins.To[at], slot), append(bins.Msg[at], i)
-			if (at+1)<<shift > ghost { // bins of owned slots alone are not dealt
+			if (at+1)<<shift > ghost { // bins with only owned slots are not dealt
 				want[q] = append(want[q], pair{position, i})
 			}
 		}
@@ -61,7 +61,7 @@ func TestDeal(t *testing.T) {
 		for q := range peers {
 			x.clear(&peers[q])
 		}
-		x.deal(groups, ghost, bins, peers)
+		x.distribute(groups, ghost, bins, peers)
 		for q := range peers {
 			var found []pair
 			messages := kernel.Elements[int](peers[q].messages)

@@ -2,8 +2,8 @@ package delivery
 
 import "testing"
 
-// TestBeamerSaysWhichSide plays loads one after the other, and compares what the rule decides and
-// says.
+// TestBeamerSaysWhichSide chooses schemes for loads one after the other, and checks decisions and
+// reasons.
 func TestBeamerSaysWhichSide(t *testing.T) {
 	p := Policy{Force: ChooseBeamer}
 	for _, step := range []struct {

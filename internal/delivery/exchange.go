@@ -24,12 +24,12 @@ type Exchange struct {
 	force  Encoding
 	serial bool
 	// partBytes is the least size of a part of a column. It is equal in all partitions.
-	partBytes int
-	distant   []bool                    // partitions to which columns are sent ahead; nil if none
-	like      kernel.Column             // an empty column of the message type
-	encoded   func(m reflect.Value) int // estimates the encoded size of a message with pointers
-	line      *int                      // first element of the line that inLine describes
-	inLine    []bool                    // by partition
+	partBytes   int
+	distant     []bool                    // partitions to which columns are sent ahead; nil if none
+	emptyColumn kernel.Column             // an empty column of the message type
+	encoded     func(m reflect.Value) int // estimates the encoded size of a message with pointers
+	line        *int                      // first element of the line that inLine describes
+	inLine      []bool                    // by partition
 	// Buffers by place (see place), made at first use: of expand and fold, each also for reversed
 	// arcs.
 	peers    [2][]peer
@@ -39,11 +39,11 @@ type Exchange struct {
 	words    []uint64    // the presence of a column of fold
 	to       []uint32
 	packed   kernel.Packed // the content of a received frame
-	came     kernel.Column // a view of its messages
+	view     kernel.Column // a view of its messages
 	keys     []uint64
 	joins    []join           // of SendInOrder
 	messages [2]kernel.Column // of SendInOrder: as received, and sorted
-	passed   []*passed        // send buffers of tokens; the first passing of them are in use
+	tokens   []*tokenBuffer   // send buffers of tokens; the first passing of them are in use
 	passing  int
 	// round counts the calls of All in this superstep. early has received frames of later rounds.
 	superstep int
@@ -81,8 +81,8 @@ type peer struct {
 func NewExchange(p *graph.Partition, messages kernel.Column, e Experiment) *Exchange {
 	x := &Exchange{
 		part: p, force: e.Encoding, serial: e.Serial,
-		partBytes: cmp.Or(e.Sizes.PartBytes, partBytes),
-		like:      messages, came: messages.New(nil),
+		partBytes:   cmp.Or(e.Sizes.PartBytes, partBytes),
+		emptyColumn: messages, view: messages.New(nil),
 	}
 	if !messages.Raw() {
 		x.encoded = pack.Sizer(messages.Type())
@@ -276,10 +276,10 @@ func (to *peer) values() {
 // error if their number differs from the frame's count.
 func (x *Exchange) messagesOf(in *transport.Frame) (kernel.Column, error) {
 	x.packed = kernel.Packed{Raw: in.Raw, Ref: in.Ref, N: in.Count}
-	if err := x.came.View(&x.packed); err != nil {
+	if err := x.view.View(&x.packed); err != nil {
 		return nil, fmt.Errorf("from partition %d: %w", in.From, err)
 	}
-	return x.came, nil
+	return x.view, nil
 }
 
 // checkValues checks that a column has as many values as its count.

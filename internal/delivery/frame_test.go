@@ -16,7 +16,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// forger is a transport that brings one frame, made up by the test.
+// forger is a transport that delivers one frame, made by the test.
 type forger struct{ frame transport.Frame }
 
 func (*forger) Send(*transport.Frame) error { return nil }
@@ -39,7 +39,7 @@ func (f *forger) Receive(context.Context, transport.Kind) (*transport.Frame, err
 	return &f.frame, nil
 }
 
-// FuzzFrames brings frames of any content: each is refused or taken in, and none does harm.
+// FuzzFrames delivers frames with arbitrary content: each is rejected or accepted, without damage.
 func FuzzFrames(f *testing.F) {
 	in := &edges.Input{Name: "pairs", Vertices: 200, Directed: true}
 	var tuples [][2]uint64
@@ -133,7 +133,7 @@ func TestFramesOfAnotherSuperstepAreRefused(t *testing.T) {
 		errors.Is(err, transport.ErrClosed) {
 		t.Fatal(err)
 	}
-	for _, from := range []int{-1, 0, 2} { // itself, and none
+	for _, from := range []int{-1, 0, 2} { // the receiver itself, and partitions that do not exist
 		x.Connect(&forger{transport.Frame{From: from, Superstep: 5}}, gate)
 		if _, err := x.receive(t.Context(), transport.Fold, line); err == nil ||
 			!strings.Contains(err.Error(), "reached partition 0") {
@@ -142,7 +142,8 @@ func TestFramesOfAnotherSuperstepAreRefused(t *testing.T) {
 	}
 }
 
-// TestPartsOfAColumnComeOnce: of two parts, the first twice, and one that there is not.
+// TestPartsOfAColumnComeOnce: a part that arrives twice is an error, and so is a part that does not
+// exist.
 func TestPartsOfAColumnComeOnce(t *testing.T) {
 	in := &edges.Input{Name: "circle", Vertices: 600}
 	var tuples [][2]uint64

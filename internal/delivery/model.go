@@ -23,7 +23,7 @@ type Load struct {
 
 	Senders, SenderEdges        int
 	Unfinished, UnfinishedEdges int
-	// ^Edges that a pull looks at, if weights end the lists early and this number is known; else 0.
+	// Edges that a pull looks at, if weights end the lists early and this number is known; else 0.
 	PullEdges int
 	// Edges that a push walks, if known; else 0. It is SenderEdges unless lists have been thinned.
 	PushEdges int

@@ -153,7 +153,7 @@ func (x *Exchange) combine(to *peer, combine Combiner) {
 // empty truncates a buffer of messages, or makes it.
 func (x *Exchange) empty(messages *kernel.Column) {
 	if *messages == nil {
-		*messages = x.like.New(x.Store)
+		*messages = x.emptyColumn.New(x.Store)
 	}
 	(*messages).Truncate(0)
 }

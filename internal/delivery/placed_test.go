@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// TestPlaced: members that are looked up are those of the unpacked list, for few positions and
+// TestPlaced: looking up members returns the same as unpacking the list, for few positions and for
 // many.
 func TestPlaced(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -32,7 +32,7 @@ func TestPlaced(t *testing.T) {
 				at := rng.IntN(len(members))
 				positions, want = append(positions, uint32(at)), append(want, members[at])
 			}
-			if found := x.placed(list, positions); !slices.Equal(found, want) {
+			if found := x.membersAt(list, positions); !slices.Equal(found, want) {
 				t.Fatalf("%d of %d members: found %v, expected %v", n, len(members), found, want)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// made is a load of two partitions in one process, whose senders have so many edges.
+// made returns a load of two partitions in one process whose senders have this number of edges.
 func made(edges int) *Load {
 	return &Load{
 		Vertices: 1 << 20, Arcs: 1 << 24, Partitions: 2, Processes: 1, Threads: 2,
@@ -25,9 +25,9 @@ var someRates = Rates{
 	Compute: 3e-9, Copy: 5e-11, Frame: 2e-6, ForkJoin: 2e-6, Alpha: 1e-9, Beta: 1e-3, Gap: 1e-5,
 }
 
-// TestPolicyLearnsWhatASuperstepCosts: supersteps of every size, that take a fixed time, and thrice
-// what the model has for their work, are predicted well after a few, and the small ones do not make
-// it think that large ones are slow.
+// TestPolicyLearnsWhatASuperstepCosts: supersteps take a fixed time, plus three times the model's
+// prediction. After a few of them, the policy predicts all sizes well. Small supersteps do not make
+// it predict that large ones are slow.
 func TestPolicyLearnsWhatASuperstepCosts(t *testing.T) {
 	const fixed, slower = 400e-6, 3.
 	r := rand.New(rand.NewPCG(1, 2))
@@ -45,7 +45,7 @@ func TestPolicyLearnsWhatASuperstepCosts(t *testing.T) {
 	}
 }
 
-// TestFixedCostIsOfEveryScheme: what small supersteps teach changes no choice.
+// TestFixedCostIsOfEveryScheme: learning from small supersteps does not change the choice.
 func TestFixedCostIsOfEveryScheme(t *testing.T) {
 	p, q := Policy{Rates: someRates}, Policy{Rates: someRates}
 	for range 5 {
@@ -63,8 +63,8 @@ func TestFixedCostIsOfEveryScheme(t *testing.T) {
 	}
 }
 
-// TestSlowMachineChangesNoChoice: where all takes thrice as long as the model has it, no scheme is
-// chosen because it was not tried.
+// TestSlowMachineChangesNoChoice: if everything takes three times as long as predicted, no scheme
+// is chosen just because it has not been tried.
 func TestSlowMachineChangesNoChoice(t *testing.T) {
 	l := made(1 << 23)
 	first := (&Policy{Rates: someRates}).Choose(l)
@@ -79,21 +79,21 @@ func TestSlowMachineChangesNoChoice(t *testing.T) {
 	}
 }
 
-// TestSlowestProcessDecides: a process with the same arcs and half the threads, or with rates twice
-// as slow, makes all twice as slow.
+// TestSlowestProcessDecides: a process that has the same arcs but half the threads, or rates twice
+// as slow, makes all processes twice as slow.
 func TestSlowestProcessDecides(t *testing.T) {
 	loads := []*Load{{Arcs: 100, Threads: 2}, {Arcs: 100, Threads: 2}}
 	a, b := Rates{Push: 1, Edge: 3, Beta: 5}, Rates{Push: 2, Edge: 2, Beta: 4}
 	if got, want := Slowest([]Rates{a, b}, loads), (Rates{Push: 2, Edge: 3, Beta: 5}); got != want {
 		t.Errorf("found %+v, expected %+v", got, want)
 	}
-	// of three: the first's part of the work is done at 2/3 of the speed of all
+	// With three threads: the first process's part of the work is done at 2/3 of the speed of all.
 	loads[1].Threads = 1
 	if got, want := Slowest([]Rates{a, a}, loads),
 		(Rates{Push: 1.5, Edge: 4.5, Beta: 5}); got != want {
 		t.Errorf("found %+v, expected %+v", got, want)
 	}
-	var every Rates // none is forgotten
+	var every Rates // no field may be missing
 	for i := range reflect.TypeFor[Rates]().NumField() {
 		reflect.ValueOf(&every).Elem().Field(i).SetFloat(1)
 	}
@@ -106,7 +106,7 @@ func TestSlowestProcessDecides(t *testing.T) {
 	}
 }
 
-// TestEdgesByPresence: what an edge takes is between the two that are measured next to it.
+// TestEdgesByPresence: the time of an edge is interpolated between the two nearest measurements.
 func TestEdgesByPresence(t *testing.T) {
 	r := Rates{Probe: 1, EdgeFew: 3, Edge: 8, EdgePresent: 4}
 	for q, want := range map[float64]float64{0: 1, Few / 2: 2, Few: 3, .5: 8, .75: 6, 1: 4} {
@@ -116,8 +116,8 @@ func TestEdgesByPresence(t *testing.T) {
 	}
 }
 
-// TestProcessesSendAtOnce: of bytes between all partitions that are one each of so many processes,
-// each process sends its part.
+// TestProcessesSendAtOnce: n processes with one partition each all send their part of the bytes at
+// the same time.
 func TestProcessesSendAtOnce(t *testing.T) {
 	for _, n := range []int{2, 4, 8} {
 		l := &Load{Partitions: n, Processes: n}

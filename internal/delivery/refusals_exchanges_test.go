@@ -14,8 +14,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// link is an endpoint that keeps what is sent, and receives one frame of a kind, and another of all
-// others.
+// link is an endpoint that stores sent frames. It delivers one frame of one kind, and another frame
+// for all other kinds.
 type link struct {
 	forger
 	kind  transport.Kind
@@ -23,7 +23,7 @@ type link struct {
 	sent  []*transport.Frame
 }
 
-// empty is a frame of no pairs.
+// empty returns a frame without pairs.
 func empty(to, from int) transport.Frame {
 	return transport.Frame{To: to, From: from, Superstep: 3, Encoding: uint8(Pairs)}
 }
@@ -40,14 +40,14 @@ func (l *link) Receive(_ context.Context, kind transport.Kind) (*transport.Frame
 	return &l.frame, nil
 }
 
-// arrived is what the receiver made of a frame: slots or local vertices, sorted, that got
-// something.
+// arrived is the result of receiving a frame: the slots or local vertices that got something,
+// sorted.
 type arrived struct {
 	slots []uint32
-	limit int // they are less than
+	limit int // all slots must be below it
 }
 
-// traffic is an exchange of one kind between partitions of a graph: partition 0 receives.
+// traffic is an exchange of one kind between partitions of a graph. Partition 0 receives.
 type traffic[M any] struct {
 	name   string
 	kind   transport.Kind
@@ -55,7 +55,7 @@ type traffic[M any] struct {
 	values bool
 	pairs  int // bytes of a pair's receiver, or 0 for a column
 	list   func(from int) int
-	// send has an exchange send something, and take has partition 0 take it.
+	// send makes an exchange send something. take makes partition 0 receive it.
 	send func(rng *rand.Rand, x *Exchange, p *graph.Partition) error
 	take func(x *Exchange, p *graph.Partition) (arrived, error)
 }
@@ -66,7 +66,7 @@ type kindOf[M any] struct {
 	make     func(h uint64) M
 }
 
-// combining combines by a function.
+// combining is a Combiner that calls a function.
 type combining[M any] func(a, b M) M
 
 func (f combining[M]) Combine(keys []uint64, from, to kernel.Column, positions []uint32) []uint32 {
@@ -92,7 +92,7 @@ func (k kindOf[M]) kernel(p *graph.Partition) kernel.Kernel[M] {
 	return kernel
 }
 
-// box returns an inbox of a message for each of the slots.
+// box returns an inbox with a message for each of the slots.
 func (k kindOf[M]) box(p *graph.Partition, slots []uint32) *kernel.Inbox[M] {
 	n := p.Layout(pregel.Out).Count
 	box := &kernel.Inbox[M]{Msg: make([]M, n), Has: bitmap.NewFrontier(make([]uint64, n/64))}
@@ -108,7 +108,7 @@ func ones(words []uint64) (all []uint32) {
 	return all
 }
 
-// some chooses about one in so many of n numbers, one at the least.
+// some chooses about one in one of n numbers, at least one.
 func some(rng *rand.Rand, n, one int) []uint32 {
 	if n == 0 {
 		return nil
@@ -123,7 +123,8 @@ func some(rng *rand.Rand, n, one int) []uint32 {
 	return slices.Compact(chosen)
 }
 
-// exchanges are all kinds of frames: with two partitions, and in a grid of 2 x 2.
+// exchanges returns exchanges with all kinds of frames, for a graph in two partitions or in a 2 x 2
+// grid.
 func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 	ctx := context.Background()
 	block := func(p *graph.Partition) *graph.Block { return p.Layout(pregel.Out).Blocks[0].Pull }
@@ -139,7 +140,7 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 		}
 		return []kernel.Sends{o}
 	}
-	// gather calls f with a sink.
+	// gather calls f with a sink that collects the receivers.
 	gather := func(p *graph.Partition, f func(Sink) error) (arrived, error) {
 		a := arrived{limit: p.Owned}
 		err := f(func(to []uint32, messages kernel.Column) {
@@ -243,7 +244,7 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				a, err := gather(p, func(sink Sink) error {
 					return x.Send(ctx, nothing(p, false), nil, sink)
 				})
-				if err == nil && !p.Grid.Flat() { // what goes on to others of the row
+				if err == nil && !p.Grid.Flat() { // the sink gets no messages to others of the row
 					other := x.end.(*link).sent[len(x.end.(*link).sent)-1]
 					a.slots = append(a.slots, make([]uint32, other.Count)...)
 				}
@@ -310,11 +311,11 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				for _, s := range some(rng, p.Owned-64, 2+rng.IntN(40)) {
 					bitmap.Set(t.Open, s)
 				}
-				return x.Pass(ctx, 0, &t, false)
+				return x.SendToken(ctx, 0, &t, false)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				var t Token
-				_, err := x.Take(ctx, block(p).Receivers, &t, false)
+				_, err := x.ReceiveToken(ctx, block(p).Receivers, &t, false)
 				if err != nil {
 					return arrived{}, err
 				}
@@ -324,14 +325,14 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 	)
 }
 
-// seed returns a frame of some values that partition 0 takes.
+// seed returns a frame with some values that partition 0 accepts.
 func (tr *traffic[M]) seed(t testing.TB, rng *rand.Rand, force Encoding) transport.Frame {
 	t.Helper()
 	for i := range 20 * (len(tr.g.Parts) - 1) {
 		p := tr.g.Parts[1+i%(len(tr.g.Parts)-1)]
 		x, l := tr.exchange(p, force)
 		l.kind, l.other = noKind, empty(p.Index, p.Column[0])
-		_ = tr.send(rng, x, p) // which ends in an error where an empty frame of pairs is none
+		_ = tr.send(rng, x, p) // it fails if an empty frame of pairs is not allowed
 		for _, f := range l.sent {
 			if f.To == 0 && f.Kind == tr.kind && f.Count > 1 {
 				return copied(f)
@@ -362,7 +363,7 @@ func (tr *traffic[M]) exchange(p *graph.Partition, force Encoding) (*Exchange, *
 	return x, l
 }
 
-// give has partition 0 take a frame.
+// give makes partition 0 receive a frame.
 func (tr *traffic[M]) give(f transport.Frame) (arrived, error) {
 	p := tr.g.Parts[0]
 	x, l := tr.exchange(p, Auto)
@@ -373,7 +374,7 @@ func (tr *traffic[M]) give(f transport.Frame) (arrived, error) {
 	return tr.take(x, p)
 }
 
-// said makes a frame say that it has so many values, and gives it so many.
+// said sets the frame's count, and gives the frame that number of values.
 func (tr *traffic[M]) said(f *transport.Frame, n int) {
 	f.Count = n
 	switch {

@@ -15,16 +15,16 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// A frame of any exchange is refused if its parts contradict each other or the graph. The tests
-// make the frames that one partition sends another, change them, and give them to the other.
+// An exchange rejects a frame whose parts contradict each other or the graph. These tests record
+// the frames that one partition sends another, change them, and deliver them.
 
-// refusal is a change to a frame after which it must be refused.
+// refusal is a change of a frame after which it must be rejected.
 type refusal struct {
 	name   string
 	change func(f *transport.Frame)
 }
 
-// sparseOf is positions as a sparse column has them, whatever they are.
+// sparseOf encodes positions as a sparse column, even if they are invalid.
 func sparseOf(positions ...uint32) (b []byte) {
 	for _, i := range positions {
 		b = binary.LittleEndian.AppendUint16(b, uint16(i>>16))
@@ -34,7 +34,7 @@ func sparseOf(positions ...uint32) (b []byte) {
 	return b
 }
 
-// refusals are the changes for an exchange whose column or pairs are of n, seeded by a frame.
+// refusals returns the changes for an exchange, based on a valid frame.
 func (tr *traffic[M]) refusals(f transport.Frame) []refusal {
 	n := tr.list(f.From)
 	all := []refusal{
@@ -89,7 +89,7 @@ func (tr *traffic[M]) refusedPairs(n int) []refusal {
 			f.Presence = make([]byte, tr.pairs)
 			at := 0
 			if tr.pairs == joinBytes {
-				at = 8 // behind the sender
+				at = 8 // after the sender
 			}
 			binary.LittleEndian.PutUint32(f.Presence[at:], to)
 		}
@@ -101,7 +101,7 @@ func (tr *traffic[M]) refusedPairs(n int) []refusal {
 		{"a receiver short", func(f *transport.Frame) { f.Presence = f.Presence[:len(f.Presence)-tr.pairs] }},
 		{"a column", func(f *transport.Frame) { f.Encoding = uint8(Bitmap) }},
 	}
-	// own vertices, of which there are less than of others
+	// the own vertices are fewer than those of others
 	if tr.kind == transport.Sends && !tr.g.Options.Grid.Flat() {
 		all = append(all,
 			refusal{"a vertex that is not owned", receiver(uint32(tr.g.Parts[0].Owned * tr.g.Options.Grid.Columns))})
@@ -171,8 +171,8 @@ var (
 	refKind = kindOf[string]{combiners.Func("", func(a, b string) string { return max(a, b) }), func(h uint64) string { return fmt.Sprint(h) }}
 )
 
-// gridsOf are a graph in two partitions and in a grid of 2 x 2, in which partition 0 owns more
-// vertices than others or less.
+// gridsOf returns graphs in two partitions and in a 2 x 2 grid, in which partition 0 owns more or
+// fewer vertices than others.
 func gridsOf(t testing.TB) []*graph.Graph {
 	t.Helper()
 	const n = 801
@@ -219,8 +219,8 @@ func (tr traffic[M]) refuses(t *testing.T) {
 	}
 }
 
-// TestMutatedFramesAreRefusedOrSound changes frames at random: none does harm, and what is taken is
-// as many as the frame says.
+// TestMutatedFramesAreRefusedOrSound changes frames at random. Each is rejected, or has as many
+// messages as its count.
 func TestMutatedFramesAreRefusedOrSound(t *testing.T) {
 	graphs := gridsOf(t)
 	for seed := range uint64(200) {
@@ -228,7 +228,7 @@ func TestMutatedFramesAreRefusedOrSound(t *testing.T) {
 	}
 }
 
-// FuzzMutatedFrames is TestMutatedFramesAreRefusedOrSound from any seed.
+// FuzzMutatedFrames is TestMutatedFramesAreRefusedOrSound with arbitrary seeds.
 func FuzzMutatedFrames(f *testing.F) {
 	graphs := gridsOf(f)
 	f.Add(uint64(1 << 40))
@@ -263,7 +263,7 @@ func (tr *traffic[M]) mutated(t *testing.T, name string, rng *rand.Rand) {
 	}
 }
 
-// mutate changes something of a frame.
+// mutate changes a part of a frame at random.
 func mutate(rng *rand.Rand, f *transport.Frame) {
 	part := &f.Presence
 	if rng.IntN(3) == 0 {
@@ -277,7 +277,7 @@ func mutate(rng *rand.Rand, f *transport.Frame) {
 	case 0:
 		*part = (*part)[:at]
 	case 1:
-		*part = append(*part, (*part)[at:]...) // once more
+		*part = append(*part, (*part)[at:]...) // repeat the end
 	case 2:
 		*part = append(*part, byte(rng.Uint32()))
 	case 3:

@@ -9,13 +9,13 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 )
 
-// resolving is a pull of sums over lists of ghosts, some of which sent: the values of those that
-// did, packed.
+// resolving is a pull of sums over lists of ghosts. Some of the ghosts have sent; packed has their
+// values.
 type resolving struct {
 	present bitmap.Ranked
 	packed  []float64
 	slots   []float64
-	lists   []uint32 // of 16 each
+	lists   []uint32 // 16 neighbours each
 }
 
 func newResolving(ghosts, lists int, density float64) *resolving {
@@ -32,8 +32,7 @@ func newResolving(ghosts, lists int, density float64) *resolving {
 	return r
 }
 
-// byRank finds each value where it came: the popcount offset (RO) of its bit. It is what Ueno13
-// does.
+// byRank finds each value by the rank of its bit (RO), as in Ueno13.
 func (r *resolving) byRank() (total float64) {
 	for i := 0; i < len(r.lists); i += 16 {
 		sum := 0.0
@@ -77,7 +76,7 @@ func TestResolvingIsTheSame(t *testing.T) {
 	}
 }
 
-// BenchmarkResolve compares the two ways to resolve a message in a pull
+// BenchmarkResolve compares these two methods of resolving a message in a pull
 // (docs/design/resolving-messages.md).
 func BenchmarkResolve(b *testing.B) {
 	for _, ghosts := range []int{1 << 16, 1 << 20} {

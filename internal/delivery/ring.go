@@ -65,19 +65,19 @@ type Token struct {
 
 const tokenBytes = 16
 
-// passed has the send buffers of a token.
-type passed struct {
+// tokenBuffer has the send buffers of a token.
+type tokenBuffer struct {
 	frame    transport.Frame
 	presence Presence
 	raw      [tokenBytes]byte
 }
 
-// Pass sends a token to partition q. A serial exchange waits until the token is written.
-func (x *Exchange) Pass(ctx context.Context, q int, t *Token, reversed bool) error {
-	if x.passing == len(x.passed) {
-		x.passed = append(x.passed, new(passed))
+// SendToken sends a token to partition q. A serial exchange waits until the token is written.
+func (x *Exchange) SendToken(ctx context.Context, q int, t *Token, reversed bool) error {
+	if x.passing == len(x.tokens) {
+		x.tokens = append(x.tokens, new(tokenBuffer))
 	}
-	p := x.passed[x.passing]
+	p := x.tokens[x.passing]
 	x.passing++
 	e, count, presence := p.presence.EncodeRun(t.Open, 64*len(t.Open), x.force)
 	for i, n := range [...]int{t.Owner, t.Part, t.First, len(t.Open)} {
@@ -97,9 +97,9 @@ func ringKind(reversed bool) transport.Kind {
 	return transport.Ring
 }
 
-// Take receives the next token for the block whose receivers' side is s, and returns the partition
-// that sent it. The token's words are valid until the exchange receives anything else.
-func (x *Exchange) Take(ctx context.Context, s *graph.Side, t *Token, reversed bool) (from int, err error) {
+// ReceiveToken receives the next token for the block whose receivers' side is s, and returns the
+// partition that sent it. The token's words are valid until the exchange receives anything else.
+func (x *Exchange) ReceiveToken(ctx context.Context, s *graph.Side, t *Token, reversed bool) (from int, err error) {
 	in, err := x.receive(ctx, ringKind(reversed), s.Line)
 	if err != nil {
 		return 0, err

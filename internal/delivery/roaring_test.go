@@ -12,11 +12,11 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Roaring bitmaps against our own: as a column's presence on the wire, and as a list that is asked
-// for ranks. lab/results.md has the figures and the choice they led to.
+// Roaring bitmaps compared with our own: as the presence of a column on the network, and as a list
+// that is asked for ranks. lab/results.md has the measurements and the decision.
 
-// roaringPresence is Encode with a roaring bitmap of the positions; the bits are brought to the
-// list's length as ours are.
+// roaringPresence is Encode with a roaring bitmap of the positions. Like ours, its bits are packed
+// to the list's length.
 func roaringPresence(p *Presence, f *bitmap.Frontier, list *bitmap.List) (*roaring.Bitmap, []byte) {
 	_, _, packed := p.Encode(f, list, Bitmap)
 	set := roaring.FromDense(wire.Slice[uint64](packed), false)
@@ -112,7 +112,7 @@ func BenchmarkPresence(b *testing.B) {
 	}
 }
 
-// BenchmarkRank asks a list for the rank of random members.
+// BenchmarkRank asks a list for the ranks of random members.
 func BenchmarkRank(b *testing.B) {
 	for _, density := range []float64{0.01, 0.5} {
 		rng := rand.New(rand.NewPCG(13, 14))

@@ -13,7 +13,7 @@ import (
 )
 
 // TestSendsOfOneSuperstep: every message to a single vertex reaches its receiver, over one hop or
-// two, combined or not, and in the order of senders where that is asked for.
+// two, combined or not, and with SendInOrder in the order of senders.
 func TestSendsOfOneSuperstep(t *testing.T) {
 	grids := []graph.Grid{graph.Of(1), graph.Of(3), {Rows: 2, Columns: 3}}
 	for _, grid := range grids {
@@ -69,7 +69,7 @@ func testSends[M uint64 | string](t *testing.T, grid graph.Grid, value func(i in
 				}
 				slices.Sort(messages)
 				slices.Sort(got)
-				if way == "combined" { // the own ones are combined by the sink alone
+				if way == "combined" { // only the sink combines the own messages
 					messages, got = messages[len(messages)-1:], got[len(got)-1:]
 				}
 				if !slices.Equal(messages, got) {
@@ -83,7 +83,7 @@ func testSends[M uint64 | string](t *testing.T, grid graph.Grid, value func(i in
 	}
 }
 
-// bySender compares messages by their senders, of whom each sent at most 1000.
+// bySender compares messages by their senders. Each sender has sent at most 1000.
 func bySender[M uint64 | string](value func(i int) M) func(a, b M) int {
 	sender := func(m M) (from int) {
 		for value(1000*(from+1)) <= m {
@@ -94,13 +94,13 @@ func bySender[M uint64 | string](value func(i int) M) func(a, b M) int {
 	return func(a, b M) int { return sender(a) - sender(b) }
 }
 
-// sentTo is what partitions got.
+// sentTo has the messages that a partition received.
 type sentTo struct {
 	to       []uint32
 	messages kernel.Column
 }
 
-// sendAll has all partitions of a grid exchange something at once.
+// sendAll runs an exchange on all partitions of a grid at once.
 func sendAll(
 	t *testing.T, grid graph.Grid, owned int, send func(x *Exchange, p int, sink Sink) error,
 	like kernel.Column,

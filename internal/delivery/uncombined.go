@@ -26,7 +26,7 @@ func (x *Exchange) Uncombined(
 		x.reserve(s.Groups, ghost, b, peers)
 	}
 	for _, b := range bins {
-		x.deal(s.Groups, ghost, b, peers)
+		x.distribute(s.Groups, ghost, b, peers)
 	}
 	own := func() {
 		for _, b := range bins {
@@ -54,17 +54,17 @@ func (x *Exchange) Uncombined(
 		if err != nil {
 			return err
 		}
-		sink(x.placed(&list, to), messages)
+		sink(x.membersAt(&list, to), messages)
 		return nil
 	})
 }
 
-// fewPairs is the threshold of placed: if there are fewer pairs than 1/fewPairs of a list's
+// fewPairs is the threshold of membersAt: if there are fewer pairs than 1/fewPairs of a list's
 // members, it looks up each position; otherwise it unpacks the whole list.
 const fewPairs = 16
 
-// placed returns the members of a list at positions.
-func (x *Exchange) placed(list *bitmap.List, positions []uint32) []uint32 {
+// membersAt returns the members of a list at positions.
+func (x *Exchange) membersAt(list *bitmap.List, positions []uint32) []uint32 {
 	x.to = x.to[:0]
 	if len(positions) < list.Count()/fewPairs {
 		x.to = mem.Grow(x.Store, x.to, len(positions))
@@ -82,10 +82,10 @@ func (x *Exchange) placed(list *bitmap.List, positions []uint32) []uint32 {
 	return x.to[n:]
 }
 
-// deal copies the pairs of bins to the buffers of the receivers' owners. It skips bins that have
-// only owned slots. Usually the slots of a bin have one owner, and deal copies the whole bin. Only
-// if a bin spans several owners does it search the owner of each slot.
-func (x *Exchange) deal(groups []graph.Group, ghost uint32, b kernel.Pairs, peers []peer) {
+// distribute copies the pairs of bins to the buffers of the receivers' owners. It skips bins that
+// have only owned slots. Usually the slots of a bin have one owner, and deal copies the whole bin.
+// Only if a bin spans several owners does it search the owner of each slot.
+func (x *Exchange) distribute(groups []graph.Group, ghost uint32, b kernel.Pairs, peers []peer) {
 	here, first := &peers[x.place(x.part.Index)], 0
 	shift, receivers := b.Layout()
 	for i := int(ghost >> shift); i < len(receivers); i++ {

@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
-// ablationGrids are every grid from 1 x 1 to 4 x 4, and longer ones.
+// ablationGrids returns every grid from 1 x 1 to 4 x 4, and some longer ones.
 func ablationGrids() []graph.Grid {
 	all := []graph.Grid{{Rows: 1, Columns: 7}, {Rows: 7, Columns: 1}, {Rows: 5, Columns: 2}, {Rows: 2, Columns: 6}}
 	for rows := 1; rows <= 4; rows++ {
@@ -25,8 +25,8 @@ func ablationGrids() []graph.Grid {
 	return all
 }
 
-// ablation is a random graph in a random grid with every switch that the papers compare set at
-// random.
+// ablation is a random graph in a random grid, with random values of all switches that the papers
+// compare.
 type ablation struct {
 	shape
 	setting
@@ -51,7 +51,7 @@ func newAblation(rng *rand.Rand) ablation {
 	a.o.Uncombined = rng.IntN(4) == 0 && a.o.Delivery.Allows(delivery.Naive) && !a.o.Deterministic
 
 	a.n, a.directed = 1+rng.IntN(200), rng.IntN(2) == 0
-	a.weights = []float64{} // there are weights even where there is no tuple
+	a.weights = []float64{} // the graph has weights even if it has no tuples
 	skewed := rng.IntN(2) == 0
 	for range rng.IntN(8 * a.n) {
 		u, v := rng.IntN(a.n), rng.IntN(a.n)
@@ -64,7 +64,7 @@ func newAblation(rng *rand.Rand) ablation {
 	return a
 }
 
-// run runs programs, and compares what they find with what their sequential twins do.
+// run runs programs, and compares their results with those of sequential twins.
 func (a ablation) run(t *testing.T, where string, source int) {
 	t.Helper()
 	a.name = fmt.Sprintf("%s: %d vertices, %d tuples, directed %t, input's order %t", where, a.n,
@@ -103,7 +103,8 @@ func (a ablation) run(t *testing.T, where string, source int) {
 	}
 }
 
-// switches are what the papers compare, one at a time; not all are had in a grid that is not flat.
+// switches returns the switches that the papers compare. The functions report whether the switch
+// works in every grid.
 func switches() map[string]func(a *ablation) (anyGrid bool) {
 	all := map[string]func(a *ablation) bool{
 		"overlap off":   func(a *ablation) bool { a.o.Serial = true; return true },
@@ -126,8 +127,8 @@ func switches() map[string]func(a *ablation) (anyGrid bool) {
 	return all
 }
 
-// TestEveryAblationInEveryGrid runs programs in every grid with every switch, the others as they
-// are by default.
+// TestEveryAblationInEveryGrid runs programs in every grid with every switch; the other switches
+// have their defaults.
 func TestEveryAblationInEveryGrid(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 13))
 	for i, grid := range ablationGrids() {
@@ -161,7 +162,7 @@ func TestAblationsAgainstTwins(t *testing.T) {
 	}
 }
 
-// FuzzAblations is TestAblationsAgainstTwins from any seed: go test -fuzz Ablations
+// FuzzAblations is TestAblationsAgainstTwins with arbitrary seeds: go test -fuzz Ablations
 // ./internal/engine
 func FuzzAblations(f *testing.F) {
 	f.Add(uint64(1))

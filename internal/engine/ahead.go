@@ -22,7 +22,7 @@ type early struct {
 	*partition
 	on    bool
 	order delivery.EarlyOrder
-	// ^By worker, the position in order of the chunk that the worker began last. All chunks before
+	// By worker, the position in order of the chunk that the worker began last. All chunks before
 	// the lowest position have run.
 	began  []atomic.Int64
 	looked int // the lowest position at the last check for parts to send
@@ -56,7 +56,7 @@ func (e *early) sendAhead() error {
 	case !byColumns(e.command.Scheme) && e.report.SenderEdges < e.out.Edges/manyEdges:
 		return nil
 	}
-	defer e.timed(&e.report.Times.Expand).end()
+	defer e.startTimer(&e.report.Times.Expand).end()
 	return e.sendColumns(&delivery.AllRan)
 }
 

@@ -20,17 +20,17 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// aheadFrames are frames that were sent ahead, by whom they are for, with what became of them.
+// aheadFrames has frames that were sent ahead, by receiver, and their states.
 type aheadFrames struct {
 	mu                                 sync.Mutex
 	random                             *rand.Rand
 	frames                             map[aheadKey][]*transport.Frame
 	sent, claimed, received, unclaimed int
-	// of those sent, how many while others of their superstep ran
+	// number of frames sent while vertices of the previous superstep ran
 	early int
-	// by sender, those that were sent and not yet claimed
+	// frames that were sent and not yet claimed, by sender
 	open map[[2]aheadKey]int
-	// a frame was claimed that was not sent in this run, and would be waited for in vain
+	// A frame was claimed that was not sent in this run. The receiver would wait for it forever.
 	missing bool
 	broken  func()
 }
@@ -40,7 +40,7 @@ type aheadKey struct {
 	kind          transport.Kind
 }
 
-// take takes a frame, any of those that have come.
+// take removes and returns a random frame among those received.
 func (a *aheadFrames) take(k aheadKey) *transport.Frame {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -61,7 +61,7 @@ func (a *aheadFrames) chance(n int) bool {
 	return a.random.IntN(n) == 0
 }
 
-// aheadEndpoint passes most frames that are sent ahead on, in any order: before those of their
+// aheadEndpoint passes on most frames that are sent ahead, in any order: before the frames of their
 // superstep, between them or after them.
 type aheadEndpoint struct {
 	transport.Endpoint
@@ -124,8 +124,8 @@ func (e *aheadEndpoint) End(ctx context.Context, superstep int) (*transport.Acco
 	return e.Endpoint.End(ctx, superstep)
 }
 
-// aheadJobs are jobs of a program in a process for each partition, with columns of many parts that
-// are sent ahead.
+// aheadJobs has jobs of a program in one process per partition. Columns have many parts, which are
+// sent ahead.
 type aheadJobs struct {
 	g *graph.Graph
 	processes
@@ -139,7 +139,7 @@ func newAheadJobs[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	o.Sizes.PartBytes = 16
 	shareWork(&o, 64)
 	all, d := apart(t, g, p, o, alone(g))
-	cutChunks(t, g, pregel.Erase(p)) // what is sent while the rest is pulled is more than nothing
+	cutChunks(t, g, pregel.Erase(p)) // so that some vertices still run when columns are sent
 	return &aheadJobs{g, all, &aheadFrames{random: rand.New(rand.NewPCG(seed, 41))}}, d
 }
 
@@ -158,7 +158,7 @@ func (a *aheadJobs) run(t *testing.T, d *bsp.Driver) {
 	check(t, err)
 }
 
-// aheadValues are the values of all vertices.
+// aheadValues returns the values of all vertices.
 func aheadValues[V any](a *aheadJobs) []V {
 	values := make([]V, a.g.N)
 	for i, j := range a.processes {
@@ -179,8 +179,8 @@ func runAhead[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	return aheadValues[V](a), a.frames
 }
 
-// TestColumnsSentAhead compares runs whose columns leave before their superstep begins, part by
-// part, with their sequential twins.
+// TestColumnsSentAhead compares runs whose columns are sent before their superstep begins, part by
+// part, with sequential twins.
 func TestColumnsSentAhead(t *testing.T) {
 	sum, team := aheadFrames{}, parallel.NewTeam(3, false)
 	t.Cleanup(team.Close)
@@ -261,8 +261,8 @@ func TestColumnsSentAhead(t *testing.T) {
 	}
 }
 
-// TestAheadOfAnotherRun: what was sent ahead and received in a run that a limit has ended counts for
-// nothing in the next run, which goes further.
+// TestAheadOfAnotherRun: frames that were sent ahead in a run that ended at its limit do not affect
+// the next run, which has more supersteps.
 func TestAheadOfAnotherRun(t *testing.T) {
 	s := shapes(1)[20] // of 300 vertices, directed
 	g := s.loadAs(t, setting{parts: 2, grid: graph.Grid{Rows: 2, Columns: 1}}, edges.Unweighted)
@@ -290,8 +290,8 @@ func TestAheadOfAnotherRun(t *testing.T) {
 	}
 }
 
-// TestNothingAheadOverFastLinks: over links of little delay columns leave early where all vertices
-// send, and only there.
+// TestNothingAheadOverFastLinks: over links with little delay, columns are sent early only if all
+// vertices send.
 func TestNothingAheadOverFastLinks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(50, 40))
 	s := shape{name: "random", n: 6000}
@@ -312,7 +312,7 @@ func TestNothingAheadOverFastLinks(t *testing.T) {
 	}
 }
 
-// TestOrderOfAnEarlyPull: every chunk runs once, and what is said to have run has.
+// TestOrderOfAnEarlyPull: every chunk runs once, and Ran returns only words that have run.
 func TestOrderOfAnEarlyPull(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 42))
 	for range 300 {

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// adjacency is a graph as the sequential twins see it.
+// adjacency returns the shape's lists of neighbours, for the sequential twins.
 func (s shape) adjacency() (out [][]int, weights [][]float64) {
 	out, weights = make([][]int, s.n), make([][]float64, s.n)
 	add := func(u, v uint64, w float64) {
@@ -172,7 +172,7 @@ func TestWCCAgainstTwin(t *testing.T) {
 	}
 }
 
-// ranking is PageRank by adding up along lists.
+// ranking is PageRank by sums along lists.
 func ranking(out [][]int, iterations int) []float64 {
 	n := float64(len(out))
 	rank := make([]float64, len(out))

@@ -19,8 +19,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// layered is a graph of many supersteps that are all alike, each shared among threads: every vertex
-// of a layer has edges to three of the next.
+// layered returns a graph for many similar supersteps, whose work is shared among threads: every
+// vertex of a layer has edges to three vertices of the next layer.
 func layered(layers, width int) shape {
 	rng := rand.New(rand.NewPCG(5, 5))
 	s := shape{name: "layers", n: 1 + layers*width, directed: true}
@@ -39,9 +39,9 @@ func layered(layers, width int) shape {
 	return s
 }
 
-// allocated runs a program for some supersteps three times, and returns the least that each of the
-// later runs allocated: in the first buffers grow to what they need, and so they do in a later one
-// where a worker gets more than it ever had.
+// allocated runs a program for some supersteps three times, and returns the minimum of the later
+// runs' allocations in each superstep. In the first run buffers grow to their size. In a later run
+// they grow if a worker gets more work than ever before.
 func allocated[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], way setting) []int {
 	t.Helper()
 	const supersteps = 12
@@ -80,8 +80,9 @@ func allocated[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], w
 	return least[2:]
 }
 
-// noAllocation fails if supersteps after the second allocate: any of them with one thread; most of
-// them with several, where a worker may get more than it ever had and grow its buffers.
+// noAllocation fails if supersteps after the second allocate: any of them with one thread, most of
+// them with several. With several, a worker may get more work than ever before and grow its
+// buffers.
 func noAllocation[V, M any](t *testing.T, name string, graphs []*graph.Graph, p pregel.Program[V,
 	M], o engine.Options,
 ) {
@@ -89,14 +90,14 @@ func noAllocation[V, M any](t *testing.T, name string, graphs []*graph.Graph, p 
 	for _, g := range graphs {
 		for _, threads := range []int{1, 3, 6} {
 			if threads != 3 && len(g.Parts) > 1 {
-				continue // a partition works with one thread all the same, or with two
+				continue // a partition still works with one or two threads
 			}
 			for _, o.Delivery = range []delivery.Choice{delivery.ChooseAuto, delivery.ChooseNaive, delivery.ChooseMirrored, delivery.ChoosePull} {
 				if len(g.Parts) == 1 && o.Delivery == delivery.ChooseMirrored {
-					continue // is naive
+					continue // it is naive
 				}
 				if threads == 6 && o.Delivery == delivery.ChoosePull {
-					continue // as with three: more than four threads push in another way
+					continue // as with three; more than four threads push by another method
 				}
 				if o.Deterministic && o.Delivery != delivery.ChooseAuto || o.Uncombined &&
 					o.Delivery != delivery.ChooseNaive {
@@ -117,7 +118,7 @@ func noAllocation[V, M any](t *testing.T, name string, graphs []*graph.Graph, p 
 	}
 }
 
-// chatter never ends: every vertex writes to its neighbours, and to one by itself.
+// chatter never ends: every vertex sends to all its neighbours, and separately to one.
 type (
 	chatter     struct{}
 	chatterList struct{}
@@ -134,8 +135,8 @@ func (chatterList) Compute(v *pregel.Vertex[float64, float64], list []float64) {
 	chatter{}.Compute(v, float64(len(list)))
 }
 
-// blockMany lets the runtime make its records of goroutines that wait, which it keeps: it would
-// make them one by one while partitions wait for each other.
+// blockMany makes the runtime allocate its records of waiting goroutines, which it keeps. Otherwise
+// it would make them one by one while partitions wait for each other.
 func blockMany() {
 	gate := make(chan struct{})
 	var group sync.WaitGroup
@@ -150,8 +151,8 @@ func TestNoSuperstepAllocates(t *testing.T) {
 	if raced || invariants.Enabled {
 		t.Skip("the checks allocate, and the race detector shares work unevenly; without them this test runs")
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would free what is kept
-	// small for programs of which all vertices send in every superstep
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would free them
+	// small is for programs in which all vertices send in every superstep
 	s, small := layered(14, 700), layered(5, 700)
 	var deep, plain, weighted []*graph.Graph
 	for _, parts := range []int{1, 3} {

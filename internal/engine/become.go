@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// become moves the runner to the changed partition.
-func (r *runner) become(ctx context.Context, to next) error {
+// moveTo moves the runner to the changed partition.
+func (r *runner) moveTo(ctx context.Context, to changedState) error {
 	c, owned, changed := &r.changing, r.part.Owned, to.changed
 	active, finished, inbox := r.active, r.finished, r.inbox
 	words, own := bitmap.Words(owned), r.instance.Values().Part(0, owned)
@@ -25,13 +25,13 @@ func (r *runner) become(ctx context.Context, to next) error {
 	if r.part.Grid.Flat() {
 		outBefore = len(r.part.Out.Adj)
 	}
-	r.leave()
+	r.retire()
 	r.arena, c.changed = r.job.newArena(), changed
 	c.ids = to.ids
 	if err := r.place(ctx, changed.Partition); err != nil {
 		return err
 	}
-	r.exchange.Become(r.part)
+	r.exchange.SetPartition(r.part)
 	r.instance.Values().Copy(0, own, 0, owned)
 	copy(r.active, active)
 	copy(r.finished, finished[:words])
@@ -149,13 +149,13 @@ func (r *runner) moveProperties(changed *graph.Changed, outBefore int) {
 // countAll counts the vertices and arcs of the whole graph.
 func (r *runner) countAll(ctx context.Context, changed *graph.Changed) error {
 	c := &r.changing
-	came, err := r.exchange.Numbers(ctx, uint64(r.part.Owned-bitmap.Count(c.absent)),
+	received, err := r.exchange.Numbers(ctx, uint64(r.part.Owned-bitmap.Count(c.absent)),
 		uint64(changed.Arcs))
 	if err != nil {
 		return fmt.Errorf("counting vertices and edges: %w", err)
 	}
 	c.vertices, c.arcs = 0, 0
-	for _, counts := range came {
+	for _, counts := range received {
 		c.vertices, c.arcs = c.vertices+counts[0], c.arcs+counts[1]
 	}
 	return nil

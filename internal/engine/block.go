@@ -46,7 +46,7 @@ func (r *puller) pullBlocks(ctx context.Context) error {
 			return err
 		}
 		if r.list { // a program that changes the graph, in a flat grid
-			phase := r.timed(&r.report.Times.Traverse)
+			phase := r.startTimer(&r.report.Times.Traverse)
 			r.threads[0].count.walked += r.instance.Gather(&p.Pull, p.from.way, r.part.Owned,
 				r.finished)
 			phase.end()
@@ -55,7 +55,7 @@ func (r *puller) pullBlocks(ctx context.Context) error {
 		r.pulling = append(r.pulling[:0], p)
 		many := r.report.UnfinishedEdges+r.part.Owned > r.serialEdges && r.team.Size() > 1
 		pull := func(chunks []uint32) error {
-			defer r.timed(&r.report.Times.Traverse).end()
+			defer r.startTimer(&r.report.Times.Traverse).end()
 			return r.run(many, chunks, r.pullingBlock)
 		}
 		if err := pull(b.ByReceiver.GhostChunks()); err != nil {
@@ -78,7 +78,7 @@ func (r *puller) pullBlocks(ctx context.Context) error {
 
 // fold sends partial results to their owners, and folds the received ones into the inbox.
 func (r *partition) fold(ctx context.Context, b *graph.Block, reversed bool) error {
-	defer r.timed(&r.report.Times.Fold).end()
+	defer r.startTimer(&r.report.Times.Fold).end()
 	if err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, reversed); err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
@@ -87,7 +87,7 @@ func (r *partition) fold(ctx context.Context, b *graph.Block, reversed bool) err
 
 // foldAround is fold that calls meanwhile while the partial results are transferred.
 func (r *partition) foldAround(ctx context.Context, b *graph.Block, reversed bool, meanwhile func() error) error {
-	fold := r.timed(&r.report.Times.Fold)
+	fold := r.startTimer(&r.report.Times.Fold)
 	err := r.exchange.FoldOut(b.Receivers, r.inbox, reversed)
 	fold.end()
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *partition) foldAround(ctx context.Context, b *graph.Block, reversed boo
 	if err := meanwhile(); err != nil {
 		return err
 	}
-	defer r.timed(&r.report.Times.Fold).end()
+	defer r.startTimer(&r.report.Times.Fold).end()
 	if err := r.exchange.FoldIn(ctx, b.Receivers, r.folding, reversed); err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
@@ -136,7 +136,7 @@ func (r *puller) announceFinished(ctx context.Context) error {
 	if !r.command.Finished || r.part.Grid.Flat() {
 		return nil
 	}
-	defer r.timed(&r.report.Times.Expand).end()
+	defer r.startTimer(&r.report.Times.Expand).end()
 	if r.announced == nil {
 		r.announced = mem.Make[uint64](r.arena, r.part.Words())
 		r.fresh = bitmap.NewFrontier(mem.Make[uint64](r.arena, r.part.Words()))

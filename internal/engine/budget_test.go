@@ -12,8 +12,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// hubs is a star whose messages and columns are larger than the least arrays that are spilled, with
-// two hubs.
+// hubs returns a star with two hubs, whose messages and columns are large enough to be spilled.
 func hubs() shape {
 	s := shape{name: "hubs", n: 60_000}
 	for i := range uint64(s.n - 1) {
@@ -22,8 +21,8 @@ func hubs() shape {
 	return s
 }
 
-// everyone sends each neighbour a message of its own, and adds up what comes: messages are neither
-// combined nor along all edges.
+// everyone sends each neighbour a separate message, and adds up the received ones. Messages are
+// neither combined nor sent to all neighbours at once.
 type everyone struct{}
 
 func (everyone) Compute(v *pregel.Vertex[uint64, uint64], came []uint64) {
@@ -38,8 +37,8 @@ func (everyone) Compute(v *pregel.Vertex[uint64, uint64], came []uint64) {
 	v.VoteToHalt()
 }
 
-// TestBudget has programs in a budget of which nearly all is spilled compute what they do without
-// one, in every delivery.
+// TestBudget: in a budget that spills nearly everything, programs compute the same as without a
+// budget, in every delivery.
 func TestBudget(t *testing.T) {
 	dir := t.TempDir()
 	if mem.SpillDir(dir) != nil {
@@ -48,7 +47,7 @@ func TestBudget(t *testing.T) {
 	graphs, n := hubs().partitioned(edges.Unweighted), 0
 	plain := setting{parts: 1, threads: 2}
 	labels, _ := run(t, graphs.in(t, plain), pregel.List(algorithms.CDLP{Iterations: 2}), plain)
-	sums := map[int][]uint64{} // messages are of ids, which partitions decide on
+	sums := map[int][]uint64{} // messages are ids, which depend on the number of partitions
 	for _, way := range settings() {
 		if way.threads == 1 || way.parts > 2 || way.o.Uncombined {
 			continue
@@ -56,7 +55,7 @@ func TestBudget(t *testing.T) {
 		g := graphs.in(t, way)
 		if n++; n%2 == 0 { // a disk is slow
 			compareBudgets(t, g, pregel.List(algorithms.CDLP{Iterations: 2}), labels, way, dir,
-				mem.Columns) // labels that are pulled are no messages to single vertices
+				mem.Columns) // pulled labels are not messages to single vertices
 			continue
 		}
 		if sums[way.parts] == nil {
@@ -68,8 +67,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// compareBudgets compares a run in a budget with what one without has found. Memory of these kinds
-// is spilled.
+// compareBudgets compares a run in a budget with the values of a run without one. It checks that
+// memory of these kinds is spilled.
 func compareBudgets[V comparable, M any](
 	t *testing.T, g *graph.Graph, p pregel.Program[V, M], want []V, way setting, dir string,
 	kinds ...string,

@@ -9,12 +9,12 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// The same algorithms by hand, over the same lists: what the layer of vertex programs costs is the
-// ratio of the times.
+// The same algorithms written by hand, over the same lists. The ratio of the times is the cost of
+// the layer of vertex programs.
 
-// handBFS is a direction-optimizing search (Beamer 2012) with all that the engine's has: degree
-// order, the first neighbours apart, bitmaps, hubs' words first; but no programs, no messages, no
-// counts, no model.
+// handBFS is a direction-optimizing search (Beamer 2012) with the optimizations of the engine's:
+// degree order, first neighbours stored separately, bitmaps, words of hubs first. It has no
+// programs, messages, counts or cost model.
 type handBFS struct {
 	l      *kernel.Lists
 	n      int
@@ -109,8 +109,8 @@ func (h *handBFS) up() (int, int) {
 	return found, 0
 }
 
-// upWord looks for parents of the vertices need of word w: first neighbours, all 64 at once where
-// many are wanted, second ones, then the rest.
+// upWord looks for parents of the vertices need of word w: first among first neighbours, all 64 at
+// once if many are needed, then among second neighbours, then among the rest.
 func (h *handBFS) upWord(w int, need uint64) (hit uint64) {
 	l, front := h.l, h.front
 	rows, base := l.Bits[w], l.Rank[w]
@@ -200,7 +200,7 @@ func (h *handBFS) down(edges int) (int, int) {
 	return h.sums()
 }
 
-// handPageRank is one iteration of PageRank with messages in an array of their own.
+// handPageRank is one iteration of PageRank, with messages in a separate array.
 func handPageRank(g *graph.Graph, team *parallel.Team, rank, share, next []float64) {
 	p := g.Parts[0]
 	l, n := &p.In.Lists, float64(g.N)

@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// wordy sends lists of words, with so many bytes together, to all neighbours, or to a vertex.
+// wordy sends lists of words, with this number of bytes in all, to all neighbours, or to one
+// vertex.
 type wordy struct {
 	single bool
 	bytes  int
@@ -30,8 +31,8 @@ func (p wordy) Compute(v *pregel.Vertex[int, []string], msgs [][]string) {
 	}
 }
 
-// TestBytesOfMessagesWithPointers counts what lists and strings take when they travel, not what a
-// pointer to them does.
+// TestBytesOfMessagesWithPointers: lists and strings count with their encoded size, not with the
+// size of a pointer.
 func TestBytesOfMessagesWithPointers(t *testing.T) {
 	w := on(t, "0-1 1-2 2-3 3-0 0-2")
 	for _, single := range []bool{false, true} {
@@ -50,9 +51,9 @@ func TestBytesOfMessagesWithPointers(t *testing.T) {
 	}
 }
 
-// TestPredictionsFollowBytes: where a byte to another process costs much, what is predicted when
-// the first messages have been sent rises with what they took; those that are as large as a number
-// have the prediction of numbers.
+// TestPredictionsFollowBytes: if bytes between processes are expensive, predictions grow with the
+// size of the messages sent first. For messages as large as a number, the predictions are those for
+// numbers.
 func TestPredictionsFollowBytes(t *testing.T) {
 	g := on(t, "0-1 1-2 2-3 3-0 0-2").load(t, 2, 0)
 	predicted := func(bytes int) float64 {

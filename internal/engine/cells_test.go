@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// hiding aggregates what would not arrive.
+// hiding has an aggregator whose values cannot be encoded.
 type hiding struct{}
 
 type hidden struct{ sum, n float64 }

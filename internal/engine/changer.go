@@ -14,17 +14,17 @@ import (
 // changer carries out the requests of a partition's vertices to change the graph.
 type changer struct{ *partition }
 
-// next describes the changed partition.
-type next struct {
+// changedState describes the changed partition.
+type changedState struct {
 	changed  *graph.Changed
 	ids      uint64          // one more than the largest id of a vertex
 	vertices []change.Vertex // removed and added vertices
 	values   kernel.Column   // their values
 }
 
-// decide makes the changed partition from the vertices' requests.
-func (r *changer) decide(ctx context.Context) (to next, err error) {
-	list, values, ids, err := r.requested(ctx)
+// makeChanged makes the changed partition from the vertices' requests.
+func (r *changer) makeChanged(ctx context.Context) (to changedState, err error) {
+	list, values, ids, err := r.requests(ctx)
 	if err != nil {
 		return to, fmt.Errorf("changing the graph: %w", err)
 	}
@@ -40,7 +40,7 @@ func (r *changer) decide(ctx context.Context) (to next, err error) {
 	if err != nil {
 		return to, fmt.Errorf("changing the graph: %w", err)
 	}
-	to = next{ids: ids, vertices: all.Vertices, values: values}
+	to = changedState{ids: ids, vertices: all.Vertices, values: values}
 	to.changed, err = r.part.Changed(ctx, graph.Change{
 		N: int(ids), Remove: append(all.Remove, gone...), Add: all.Add,
 		Places: r.shared.columns.OfEdges(), Team: r.team,
@@ -48,12 +48,12 @@ func (r *changer) decide(ctx context.Context) (to next, err error) {
 	return to, err
 }
 
-// requested returns the requests about owned vertices, their values, and one more than the largest
-// vertex id after the change.
-func (r *changer) requested(ctx context.Context) ([]kernel.Request, kernel.Column, uint64, error) {
+// requests returns the requests about owned vertices, their values, and one more than the
+// largest vertex id after the change.
+func (r *changer) requests(ctx context.Context) ([]kernel.Request, kernel.Column, uint64, error) {
 	c, of := &r.changing, uint64(r.part.Of)
 	byOwner, ids := make([][]kernel.Request, of), c.ids
-	asked, values := r.asked()
+	asked, values := r.pendingRequests()
 	for _, q := range asked {
 		if q.Kind == kernel.AddVertex || q.Kind == kernel.AddEdge {
 			ids = max(ids, q.Of+1, q.To+1)
@@ -72,14 +72,14 @@ func (r *changer) requested(ctx context.Context) ([]kernel.Request, kernel.Colum
 			}
 		}
 	}
-	came, err := r.exchange.All(ctx, data)
+	received, err := r.exchange.All(ctx, data)
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	list := byOwner[r.part.Index]
 	limit := min(2*c.ids+idsAhead, graph.MaxVertices)
 	owns := func(id uint64) bool { return id < limit && id%of == uint64(r.part.Index) }
-	for q, b := range came {
+	for q, b := range received {
 		if q == r.part.Index {
 			continue
 		}
@@ -135,11 +135,11 @@ func (r *changer) outArcs(ctx context.Context, from map[pregel.VertexID]bool) ([
 			data[q] = append(data[q], uint64(a.From), uint64(a.To))
 		}
 	}
-	came, err := r.exchange.Words(ctx, data)
+	received, err := r.exchange.Words(ctx, data)
 	if err != nil {
 		return nil, err
 	}
-	for q, ends := range came {
+	for q, ends := range received {
 		for ; len(ends) >= 2; ends = ends[2:] {
 			a := graph.Arc{From: pregel.VertexID(ends[0]), To: pregel.VertexID(ends[1])}
 			if !from[a.From] {

@@ -20,7 +20,7 @@ type (
 	pair    struct{ a, b uint32 }
 )
 
-// number is a case of numbers small enough to add without rounding.
+// number returns a case with numbers that are small enough to add without rounding.
 func number[T pregel.Number](c pregel.Combiner[T], kind edges.Weights, tune func(*toy[uint64,
 	T]),
 ) chaosCase {
@@ -37,7 +37,7 @@ func crossing[M any](f func(m M, weight float64) M) func(*toy[uint64, M]) {
 	return func(t *toy[uint64, M]) { t.cross = f }
 }
 
-// counting makes a toy take every message for a 1.
+// counting makes a toy treat every message as a 1.
 func counting(t *toy[uint64, int64]) {
 	t.cross, t.lift = func(int64, float64) int64 { return 1 }, func(int64) int64 { return 1 }
 	t.apart = true
@@ -64,7 +64,7 @@ func chaosCases() []chaosCase {
 		chaosOf("OrBits", 0, chaos[uint64]{combiner: combiners.OrBits[uint64](), to: same, from: func(x uint64) uint64 { return x }}, nil),
 		chaosOf("AndBits", 0, chaos[uint64]{combiner: combiners.AndBits[uint64](), to: same, from: func(x uint64) uint64 { return x }}, nil),
 		chaosOf("First", 0, chaos[int64]{
-			combiner: combiners.First[int64](), // all messages of a superstep are the same
+			combiner: combiners.First[int64](), // all messages of a superstep are equal
 			to:       func(v who, _ uint64) int64 { return int64(v.Superstep()) },
 			from:     func(x int64) uint64 { return uint64(x) },
 		}, nil),
@@ -117,8 +117,8 @@ func text(s string) uint64 {
 	return h
 }
 
-// leastSender is chaos under Sender in deterministic runs, where the sender of the least id is the
-// one, by whatever way its message comes.
+// leastSender is chaos under Sender in deterministic runs, which always take the sender with the
+// lowest id, whatever the delivery.
 func leastSender(t *testing.T, rng *rand.Rand) {
 	p := chaos[pregel.VertexID]{
 		seed: rng.Uint64(), direction: pregel.Direction(rng.IntN(4)), combiner: combiners.Sender(),

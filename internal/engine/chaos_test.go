@@ -16,16 +16,18 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// chaos is a program that does everything a program can, as a hash of all it sees decides. Whatever
-// the engine delivers wrongly, too early, too late or to the wrong vertex changes the values.
+// chaos is a program that does everything a program can do, decided by a hash of everything that it
+// sees. Any message that the engine delivers wrongly, too early, too late or to the wrong vertex
+// changes the values.
 type chaos[M any] struct {
 	seed      uint64
 	direction pregel.Direction
-	// blind leaves out what cannot be had in every grid: Edges, and, if apart, a second message to
-	// all neighbours.
+	// blind omits features that some grids do not support: Edges and, if apart is set, a second
+	// message to all neighbours.
 	blind, apart bool
 	combiner     pregel.Combiner[M]
-	// to makes a message of a hash, or of what else the combiner wants; from tells messages apart.
+	// to makes a message from a hash, in the form that the combiner needs. from makes a number from
+	// a message.
 	to   func(v who, h uint64) M
 	from func(m M) uint64
 }
@@ -36,7 +38,7 @@ type who interface {
 	Superstep() int
 }
 
-// chaosEnd is the superstep from which everybody halts.
+// chaosEnd is the superstep from which on all vertices halt.
 const chaosEnd = 6
 
 var (
@@ -112,9 +114,9 @@ func (p chaos[M]) act(v *pregel.Vertex[uint64, M], seen uint64) {
 	}
 }
 
-// sendToAll sends to all neighbours, or not: along the program's direction or, if it may, along
-// any; once if two messages cannot be had everywhere, as those along and against the edges of an
-// undirected graph are.
+// sendToAll may send to all neighbours: along the program's direction or, if it is Either, along
+// any. It sends once if some grids do not support two messages, such as those along out-edges and
+// in-edges of an undirected graph.
 func (p chaos[M]) sendToAll(v *pregel.Vertex[uint64, M], dice *rand.Rand) {
 	either := p.direction == pregel.Either
 	once := p.blind && p.apart
@@ -124,7 +126,7 @@ func (p chaos[M]) sendToAll(v *pregel.Vertex[uint64, M], dice *rand.Rand) {
 			return
 		}
 	}
-	// In some supersteps nobody sends against the edges, and in some few do.
+	// In some supersteps no vertex sends along in-edges, in others a few do.
 	if either && dice.IntN(2+6*(v.Superstep()%3)) == 0 && v.Superstep()%4 != 1 {
 		v.SendAlong(pregel.In, p.to(v, dice.Uint64()))
 		if once {
@@ -140,7 +142,7 @@ func (p chaos[M]) sendToAll(v *pregel.Vertex[uint64, M], dice *rand.Rand) {
 	}
 }
 
-// edges hashes all edges, in any order.
+// edges hashes all edges, independent of their order.
 func (p chaos[M]) edges(v *pregel.Vertex[uint64, M]) (h uint64) {
 	if p.blind {
 		return 0
@@ -153,7 +155,7 @@ func (p chaos[M]) edges(v *pregel.Vertex[uint64, M]) (h uint64) {
 	return h
 }
 
-// The forms a program can have.
+// The forms that a program can have.
 type (
 	chaosInit[M any]      struct{ chaos[M] }
 	chaosInitBlock[M any] struct{ chaosInit[M] }
@@ -166,7 +168,7 @@ func (p chaosInit[M]) Init(v *pregel.Vertex[uint64, M]) { p.act(v, 17) }
 
 func (p chaosSources[M]) Start() (uint64, []pregel.VertexID) { return 99, []pregel.VertexID{0, 0} }
 
-// moment is the superstep as a vertex or a block sees it.
+// moment is a superstep as a vertex or a block sees it.
 type moment interface {
 	pregel.Context
 	Superstep() int
@@ -175,7 +177,7 @@ type moment interface {
 	NumEdges() uint64
 }
 
-// sight is what a vertex sees, and deeds what it does, where it does what a block can do.
+// sight has what a vertex sees. deeds has what it does, of the things that a block can do too.
 type (
 	sight struct {
 		id                  pregel.VertexID
@@ -194,7 +196,7 @@ type (
 func (s sight) ID() pregel.VertexID { return s.id }
 func (s sight) Superstep() int      { return s.at.Superstep() }
 
-// decide is act, of a vertex that sends to all neighbours once at most, and to no one else.
+// decide is act for a vertex that sends at most once to all neighbours, and to no single vertex.
 func (p chaos[M]) decide(s sight, seen uint64) (d deeds[M]) {
 	of := s.at
 	d.value = mix(p.seed, uint64(s.id), uint64(of.Superstep()), s.value, seen, flag(s.has),
@@ -282,7 +284,7 @@ type chaosCase struct {
 	run  func(t *testing.T, rng *rand.Rand)
 }
 
-// chaosOf makes the case of a combiner. tune tells the toy what the combiner does to messages on
+// chaosOf makes the case of a combiner. tune tells the toy how the combiner changes messages on
 // their way.
 func chaosOf[M any](name string, kind edges.Weights, p chaos[M], tune func(*toy[uint64,
 	M]),
@@ -291,7 +293,7 @@ func chaosOf[M any](name string, kind edges.Weights, p chaos[M], tune func(*toy[
 		p.seed, p.direction, p.blind = rng.Uint64(), pregel.Direction(rng.IntN(4)), rng.IntN(2) == 0
 		form := rng.IntN(6)
 		if (form == 3 || form == 4) && p.direction == pregel.Either {
-			p.direction = pregel.Both // blocks send one way
+			p.direction = pregel.Both // blocks send in one direction
 		}
 		isList := form == 5
 		p.apart = isList || name == combiners.Count[int64]().String()
@@ -315,7 +317,7 @@ func chaosOf[M any](name string, kind edges.Weights, p chaos[M], tune func(*toy[
 	}}
 }
 
-// compareWithToy runs a program in some of the settings on a random shape, and by the toy.
+// compareWithToy runs a program in some settings on a random shape, and compares it with the toy.
 func compareWithToy[M any](
 	t *testing.T, rng *rand.Rand, name string, kind edges.Weights, p pregel.Program[uint64, M],
 	tune func(*toy[uint64, M]), ways []setting,
@@ -354,7 +356,8 @@ func compareWithToy[M any](
 	}
 }
 
-// compareShares runs a program as two processes would, one of which has the first partition.
+// compareShares runs a program in two jobs, as two processes would. One of them has the first
+// partition.
 func compareShares[M any](t *testing.T, where string, g *graph.Graph, p pregel.Program[uint64,
 	M], o engine.Options, want *toy[uint64, M],
 ) {
@@ -374,8 +377,8 @@ func compareShares[M any](t *testing.T, where string, g *graph.Graph, p pregel.P
 	}
 }
 
-// TestChaosAgainstToy runs programs of random deeds over random graphs in random settings, and as
-// the toy has it.
+// TestChaosAgainstToy runs programs with random actions over random graphs in random settings, and
+// compares them with the toy.
 func TestChaosAgainstToy(t *testing.T) {
 	const rounds = uint64(3)
 	for i, c := range chaosCases() {
@@ -387,7 +390,7 @@ func TestChaosAgainstToy(t *testing.T) {
 	}
 }
 
-// FuzzChaos is TestChaosAgainstToy from any seed: go test -fuzz Chaos ./internal/engine
+// FuzzChaos is TestChaosAgainstToy with arbitrary seeds: go test -fuzz Chaos ./internal/engine
 func FuzzChaos(f *testing.F) {
 	f.Add(uint64(1), uint8(3))
 	cases := chaosCases()

@@ -16,8 +16,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// BenchmarkChoice runs the algorithms with every delivery by turns, from 8 roots, and reports the
-// median times: auto must not lose to the better of push and pull, nor to Beamer's rule.
+// BenchmarkChoice runs the algorithms with each delivery in turn, from 8 roots, and reports the
+// median times. auto must not be slower than the better of push and pull, nor than Beamer's rule.
 func BenchmarkChoice(b *testing.B) {
 	team := parallel.NewTeam(2, true)
 	defer team.Close()
@@ -30,7 +30,8 @@ func BenchmarkChoice(b *testing.B) {
 	choices(b, g, team, "wcc", roots[:1], func(pregel.VertexID) algorithms.WCC { return algorithms.WCC{} })
 }
 
-// benchmarkGraph is a Kronecker graph of SCALE 20, or 14 in short tests, and roots of searches.
+// benchmarkGraph returns a Kronecker graph of SCALE 20, or 14 in short tests, and roots of
+// searches.
 func benchmarkGraph(b *testing.B, team *parallel.Team, roots int, weights edges.Weights) (*graph.Graph, []pregel.VertexID) {
 	gen := generate.Kronecker{Scale: 20, EdgeFactor: 16, Seed1: 2, Seed2: 3}
 	if testing.Short() {

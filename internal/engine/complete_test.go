@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// adjusted is a program whose vertices say what its parameters are.
+// adjusted is a program whose vertices' values show its parameters.
 type adjusted struct {
 	Rate   float64 `param:"rate" default:"0.5"`
 	Rounds int     `param:"rounds" default:"9" zero:"refused"`
@@ -20,7 +20,7 @@ type adjusted struct {
 	Plain  int     `param:"plain"`
 }
 
-// readjusted embeds it.
+// readjusted embeds adjusted.
 type readjusted struct {
 	adjusted
 	Adjusted
@@ -44,7 +44,7 @@ func (p readjusted) Compute(v *pregel.Vertex[string, int], _ int) {
 	v.VoteToHalt()
 }
 
-// TestZeroIsNotTheDefault has parameters with an explicit zero, by text and by Go, and others with
+// TestZeroIsNotTheDefault: parameters can be set to zero, by text and in Go, and otherwise have
 // their defaults.
 func TestZeroIsNotTheDefault(t *testing.T) {
 	ran := func(p engine.Erased) any {

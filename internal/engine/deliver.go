@@ -50,8 +50,8 @@ func (r *runner) deliverAndCompute(ctx context.Context) error {
 // sends exchanges the messages to single vertices, and puts the received ones into the inbox or the
 // lists.
 func (r *runner) sends(ctx context.Context) error {
-	defer r.timed(&r.report.Times.Fold).end()
-	r.came = 0
+	defer r.startTimer(&r.report.Times.Fold).end()
+	r.received = 0
 	var err error
 	if r.threads[0].KeepsSenders() {
 		err = r.exchange.SendInOrder(ctx, r.outboxes, r.sinking)
@@ -66,7 +66,7 @@ func (r *runner) sends(ctx context.Context) error {
 
 // sink receives messages for owned vertices.
 func (r *partition) sink(to []uint32, messages kernel.Column) {
-	r.came += len(to)
+	r.received += len(to)
 	if !r.list {
 		r.makeInbox()
 	}
@@ -81,8 +81,8 @@ func (r *partition) makeInbox() {
 	}
 }
 
-// writeAll declares that every word of the frontiers being written will be written.
-func (r *partition) writeAll() {
+// markAllWritten declares that every word of the frontiers being written will be written.
+func (r *partition) markAllWritten() {
 	for _, c := range r.columns {
 		c.write.All = true
 	}
@@ -98,7 +98,7 @@ func (r *partition) clearWritten() {
 // expand sends a column's frontier to the partitions of the block's processor column, and receives
 // theirs. It reports whether all vertices with edges in the block have sent.
 func (r *partition) expand(ctx context.Context, from *column, b *graph.Block, reversed bool) (all bool, err error) {
-	defer r.timed(&r.report.Times.Expand).end()
+	defer r.startTimer(&r.report.Times.Expand).end()
 	full, err := r.exchange.Expand(ctx, b.Senders, from.kernel, from.read, reversed)
 	if err != nil {
 		return false, fmt.Errorf("expand: %w", err)
@@ -137,8 +137,8 @@ func (r *partition) delivered() int {
 	return r.delivering.edges
 }
 
-// lap measures the time of a phase.
-type lap struct {
+// phaseTimer measures the time of a phase.
+type phaseTimer struct {
 	report *bsp.Report
 	to     *float64
 	waited *time.Duration // time that the exchange has waited so far
@@ -146,12 +146,13 @@ type lap struct {
 	before time.Duration // value of *waited at the start
 }
 
-// timed begins a phase. lap.end adds its time, without the time spent waiting for other partitions.
-func (r *partition) timed(to *float64) lap {
-	return lap{&r.report, to, &r.exchange.Waited, time.Now(), r.exchange.Waited}
+// startTimer begins a phase. phaseTimer.end adds its time, without the time spent waiting for other
+// partitions.
+func (r *partition) startTimer(to *float64) phaseTimer {
+	return phaseTimer{&r.report, to, &r.exchange.Waited, time.Now(), r.exchange.Waited}
 }
 
-func (l lap) end() {
+func (l phaseTimer) end() {
 	waited := *l.waited - l.before
 	*l.to += (time.Since(l.start) - waited).Seconds()
 	l.report.Times.Wait += waited.Seconds()

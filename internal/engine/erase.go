@@ -53,8 +53,8 @@ type Program interface {
 	// ValidateGraph returns an error if the program rejects a graph. name is the graph's name in
 	// the error.
 	ValidateGraph(name string, about pregel.GraphInfo) error
-	// Keepable returns the reason why runs of the program cannot have checkpoints, or nil.
-	Keepable() error
+	// Checkpointable returns the reason why runs of the program cannot have checkpoints, or nil.
+	Checkpointable() error
 	// HasState reports whether the program has its own state besides that of its vertices.
 	HasState() bool
 	// Fits is ValidateGraph that also rejects a graph with weights that the program cannot use.
@@ -92,7 +92,7 @@ type Bound interface {
 	ValueType() reflect.Type
 	Values(partition int) kernel.Column
 	Shared() *Shared
-	Refers() bool
+	MayHaveVertices() bool
 	AppendBlock(dst []byte, partition, first, count int) ([]byte, error)
 	Append(dst []byte, id pregel.VertexID) []byte
 	AppendAs(dst []byte, id pregel.VertexID, label Label, name AppendName) []byte
@@ -215,7 +215,7 @@ func (m *methods) describe(deterministic bool) *bsp.Program {
 	p := &bsp.Program{
 		Name: m.Name(), List: m.List, Sized: !mem.PointerFreeType(m.program.Message),
 		Combiner: m.Combiner, Aggregates: m.aggregates,
-		Mutates: m.Mutates(), Types: m.keptTypes(deterministic),
+		Mutates: m.Mutates(), Types: m.savedTypes(deterministic),
 		MaxSupersteps: m.traits.MaxSupersteps,
 		Converges:     m.traits.Converges,
 	}
@@ -246,25 +246,25 @@ func (j *Job) Own() []int {
 // Aggregates returns the program's aggregators, which encode cells for other processes.
 func (j *Job) Aggregates() bsp.Aggregates { return j.methods.Aggregates(j.options.Deterministic) }
 
-// Refers reports whether the text of values may contain vertices.
-func (j *Job) Refers() bool {
+// MayHaveVertices reports whether the text of values may contain vertices.
+func (j *Job) MayHaveVertices() bool {
 	return j.methods.Has("OutputLabels") || !j.methods.Has("Output") &&
-		Refers(j.methods.program.Value)
+		MayHaveVertices(j.methods.program.Value)
 }
 
-// Refers reports whether values of a type may contain vertices.
-func Refers(t reflect.Type) bool { return refers(t, 8) }
+// MayHaveVertices reports whether values of a type may contain vertices.
+func MayHaveVertices(t reflect.Type) bool { return mayHaveVertices(t, 8) }
 
-// refers is Refers down to a depth.
-func refers(t reflect.Type, depth int) bool {
+// mayHaveVertices is MayHaveVertices down to a depth.
+func mayHaveVertices(t reflect.Type, depth int) bool {
 	switch {
 	case depth == 0 || t == reflect.TypeFor[pregel.VertexID]() || t.Kind() == reflect.Interface:
 		return true
 	case t.Kind() == reflect.Array || t.Kind() == reflect.Slice:
-		return refers(t.Elem(), depth-1)
+		return mayHaveVertices(t.Elem(), depth-1)
 	case t.Kind() == reflect.Struct:
 		for i := range t.NumField() {
-			if f := t.Field(i); f.IsExported() && refers(f.Type, depth-1) {
+			if f := t.Field(i); f.IsExported() && mayHaveVertices(f.Type, depth-1) {
 				return true
 			}
 		}

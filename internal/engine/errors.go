@@ -28,7 +28,7 @@ func (r *partition) recover(t *thread) {
 	if exhausted := mem.IsExhausted(v); exhausted != nil {
 		err := error(exhausted)
 		if at != pregel.None {
-			err = r.crowded(at, err)
+			err = r.atVertex(at, err)
 		}
 		err = fmt.Errorf("%s: superstep %d: %w", r.job.name, r.command.Superstep, err)
 		r.job.over.CompareAndSwap(nil, &err)

@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// bounded calls f on a goroutine of its own and fails the test when f ends the goroutine, or does
-// not return.
+// bounded calls f on a new goroutine. It fails the test if f ends the goroutine, or does not
+// return.
 func bounded[R any](t *testing.T, what string, f func() R) R {
 	t.Helper()
 	result := make(chan R, 1)
@@ -37,14 +37,14 @@ func bounded[R any](t *testing.T, what string, f func() R) R {
 	}
 }
 
-// exit is a place where a program calls runtime.Goexit, and the start of the error.
+// exit is a place where a program calls runtime.Goexit, and the beginning of the error.
 type exit struct {
 	in        string
 	superstep int
 	where     string
 }
 
-// exits are those in a process that has partitions.
+// exits are the places in a process that has partitions.
 var exits = []exit{
 	{"Init of 3", 0, "program failing, vertex 3, superstep 0: "},
 	{"Compute of 0", 1, "program failing, vertex 0, superstep 1: "},
@@ -67,8 +67,8 @@ func (e exit) want(t *testing.T, err error) {
 	}
 }
 
-// TestGoexitInUserCodeFailsTheJob: a program that ends its goroutine, as testing.T.FailNow does,
-// ends the run and nothing else. The team works afterwards.
+// TestGoexitInUserCodeFailsTheJob: a program that ends its goroutine, like testing.T.FailNow, ends
+// only the run. The team still works afterwards.
 func TestGoexitInUserCodeFailsTheJob(t *testing.T) {
 	w := on(t, "0-1 1-2 2-3 3-4 0-4 0-2")
 	for _, s := range []setting{{parts: 1, threads: 1}, {parts: 1, threads: 3}, {parts: 3, threads: 1}, {parts: 3, threads: 4}} {
@@ -95,7 +95,7 @@ func TestGoexitInUserCodeFailsTheJob(t *testing.T) {
 	}
 }
 
-// TestGoexitInAProcessOfManyFailsTheJob: so it is where a driver elsewhere leads the partitions.
+// TestGoexitInAProcessOfManyFailsTheJob: the same if the driver is in another process.
 func TestGoexitInAProcessOfManyFailsTheJob(t *testing.T) {
 	g := on(t, "0-1 1-2 2-3 3-4 0-4 0-2").load(t, 3, edges.Unweighted)
 	for _, owners := range [][][]int{alone(g), {{0, 1}, {2}}} {

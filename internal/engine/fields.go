@@ -10,7 +10,7 @@ import (
 type Field struct {
 	Name   string // for example hub or in_degree; "value" if the value is one column
 	Vertex bool   // it is a vertex
-	// ^Kind is the kind of a number or boolean in its default format, Array for a JSON array, Slice
+	// Kind is the kind of a number or boolean in its default format, Array for a JSON array, Slice
 	// for a list of numbers, and Invalid for other text.
 	Kind     reflect.Kind
 	Vertices bool // Kind is Slice: the elements are vertices

@@ -38,7 +38,7 @@ type filled struct {
 func (filled) Combiner() pregel.Combiner[int]            { return combiners.Sum[int]() }
 func (filled) Compute(v *pregel.Vertex[int, int], _ int) { v.VoteToHalt() }
 
-// TestGiven finds the parameters from which Fill makes the same program.
+// TestGiven: from the parameters of a program, Fill makes the same program.
 func TestGiven(t *testing.T) {
 	label := func(id pregel.VertexID) (uint64, bool) { return uint64(id) + 100, id < 9 }
 	find := func(label uint64) (pregel.VertexID, bool) { return pregel.VertexID(label - 100), true }
@@ -66,7 +66,7 @@ func TestGiven(t *testing.T) {
 		if err := engine.Fill(&made, values, find); err != nil {
 			t.Fatal(err)
 		}
-		// 0 stands for the default, and so does the empty list.
+		// 0 means the default, and so does the empty list
 		p.Text, p.Narrow, p.On = cmp.Or(p.Text, "x"), cmp.Or(p.Narrow, 2), true
 		p.Rate, p.Every = cmp.Or(p.Rate, 0.5), cmp.Or(p.Every, 2*time.Second)
 		if p.Rates == nil {
@@ -93,7 +93,8 @@ func TestGiven(t *testing.T) {
 	}
 }
 
-// FuzzStringLists writes and reads lists of strings, cut from one text, and reads the text itself.
+// FuzzStringLists writes and reads lists of strings, cut from one text, and also reads the text
+// itself.
 func FuzzStringLists(f *testing.F) {
 	f.Add("a,b", "|")
 	f.Add(`\,|,||\`, "|")
@@ -110,7 +111,8 @@ func FuzzStringLists(f *testing.F) {
 	})
 }
 
-// TestBackslashes: one is left out only before a comma or another, and where it is the whole text.
+// TestBackslashes: a backslash is omitted only before a comma or another backslash, and if it is
+// the whole text.
 func TestBackslashes(t *testing.T) {
 	for text, want := range map[string][]string{
 		`a\b`: {`a\b`}, `x\`: {`x\`}, `a,\`: {"a", `\`}, `a\,b`: {"a,b"}, `a\\,b`: {`a\`, "b"},
@@ -122,7 +124,7 @@ func TestBackslashes(t *testing.T) {
 	}
 }
 
-// TestListsAreNotShared: a list that is filled in is not the registered program's.
+// TestListsAreNotShared: filling a list does not change the registered program's list.
 func TestListsAreNotShared(t *testing.T) {
 	sample := filled{Sizes: []int8{1, 2}}
 	made := sample
@@ -136,7 +138,7 @@ func TestListsAreNotShared(t *testing.T) {
 	}
 }
 
-// TestListsThatAreRefused name the parameter, the element and what was found.
+// TestListsThatAreRefused: errors contain the parameter, the element and the text found.
 func TestListsThatAreRefused(t *testing.T) {
 	find := func(label uint64) (pregel.VertexID, bool) { return pregel.VertexID(label), label < 9 }
 	for want, values := range map[string]map[string]string{
@@ -155,7 +157,7 @@ func TestListsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestFormHasWhatListsAreOf: a client and a cluster whose lists differ are told apart.
+// TestFormHasWhatListsAreOf: the form distinguishes lists of different types.
 func TestFormHasWhatListsAreOf(t *testing.T) {
 	form := engine.Register("filled", pregel.Erase[int, int](filled{})).Form()
 	for _, want := range []string{"Sources slice of uint64;", "Names slice of string;", "Every int64;"} {
@@ -171,7 +173,7 @@ var (
 	weights = pregel.NewEdgeColumn[float64]("cost").Private()
 )
 
-// own has columns of its own, and guarded beside them one that is an input.
+// own has only private columns. guarded also has a column that is an input.
 type own struct{}
 
 func (own) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -186,8 +188,7 @@ func (guarded) Traits() pregel.Traits {
 	return pregel.Traits{Columns: []pregel.Column{mineOf, inputOf, weights}}
 }
 
-// TestPrivateColumns: a column that is the program's own begins with zero, whoever asks for
-// something else.
+// TestPrivateColumns: initial values of a private column cannot be set.
 func TestPrivateColumns(t *testing.T) {
 	for _, test := range []struct {
 		program pregel.Program[int64, int64]

@@ -19,8 +19,8 @@ import (
 
 var twoByTwo = setting{parts: 4, grid: graph.Grid{Rows: 2, Columns: 2}, threads: 2}
 
-// TestWhatGridsRefuse: what cannot be had in a grid fails, before it runs or at the first call, and
-// says what to use.
+// TestWhatGridsRefuse: a feature that a grid does not support fails, before the run or at the first
+// use, with an error that tells what to use instead.
 func TestWhatGridsRefuse(t *testing.T) {
 	s := shapes(6)[7]
 	g := s.loadAs(t, twoByTwo, edges.Unweighted)
@@ -68,8 +68,7 @@ func refused[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	}
 }
 
-// TestFlatGridsHaveOneRing: in a flat grid the whole block and a ring of one block are what a pull
-// is.
+// TestFlatGridsHaveOneRing: in a flat grid block pull and ring pull are the same as a pull.
 func TestFlatGridsHaveOneRing(t *testing.T) {
 	s := shapes(6)[7]
 	for _, choice := range []delivery.Choice{delivery.ChooseBlockPull, delivery.ChooseRingPull} {
@@ -79,7 +78,7 @@ func TestFlatGridsHaveOneRing(t *testing.T) {
 	}
 }
 
-// lines is an endpoint that notes with whom a partition speaks.
+// lines is an endpoint that records which partitions send to each other.
 type lines struct {
 	transport.Endpoint
 	mu    *sync.Mutex
@@ -97,9 +96,9 @@ func (l lines) Send(f *transport.Frame) error {
 	return l.Endpoint.Send(f)
 }
 
-// TestFramesGoAlongLines: a partition speaks with those of its processor row and column alone:
-// expand and the first hop of Send go along the column; fold, rings, finished vertices and the
-// second hop along the row.
+// TestFramesGoAlongLines: a partition sends only to partitions of its processor row and column.
+// Expand and the first hop of Send use the column. Fold, ring pulls, finished vertices and the
+// second hop use the row.
 func TestFramesGoAlongLines(t *testing.T) {
 	s := shapes(6)[9]
 	grid := graph.Grid{Rows: 3, Columns: 4}
@@ -131,8 +130,8 @@ func TestFramesGoAlongLines(t *testing.T) {
 	}
 }
 
-// speak runs a program in one share per partition, and returns how many frames of each kind went
-// from where to where.
+// speak runs a program with a job per partition, and returns the number of frames of each kind, by
+// sender and receiver.
 func speak[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	M], o engine.Options,
 ) map[[2]int]map[transport.Kind]int {

@@ -11,14 +11,14 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// TestHubsLeaveOthersTheirPush: messages of senders beside a hub arrive, where the number of edges
-// to push is an estimate that the hub's edges may equal.
+// TestHubsLeaveOthersTheirPush: messages of other senders than a hub are delivered, even if the
+// number of edges to push is an estimate that may equal the number of the hub's edges.
 func TestHubsLeaveOthersTheirPush(t *testing.T) {
 	for k := range 16 {
-		leaves := 4_000 + k%2 // of vertex 0, the hub, less those that are linked to each other
+		leaves := 4_000 + k%2 // leaves of the hub, vertex 0, that are not linked to each other
 		s := shape{name: "hub", n: leaves + 4}
 		add := func(u, v uint64) { s.tuples, s.weights = append(s.tuples, [2]uint64{u, v}), append(s.weights, 1) }
-		// The second sender has a lower number than the source: another partition owns it.
+		// The second sender has a lower number than the source, and is in another partition.
 		second, source, last := uint64(1), uint64(s.n-2), uint64(s.n-1)
 		distances := map[uint64]float64{source: 0, 0: 1, second: 1}
 		add(source, 0)

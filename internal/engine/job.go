@@ -98,7 +98,7 @@ func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, e
 		j.options.Job = j.name
 	}
 	if o.Parts != nil || o.From != nil {
-		if err := m.Keepable(); err != nil {
+		if err := m.Checkpointable(); err != nil {
 			return nil, err
 		}
 	}
@@ -127,7 +127,7 @@ func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, e
 		return j, nil
 	}
 	driven := j.options.driver(g)
-	driven.Room, driven.Label = j.roomy, j.find
+	driven.Room, driven.Label = j.hasMemory, j.find
 	if m.plan != nil {
 		driven.Before = j.before
 	}
@@ -182,7 +182,7 @@ func (j *Job) Restart(p Erased) error {
 	}
 	own := j.methods.program
 	if m.Name() != j.name || p.Value != own.Value || p.Message != own.Message ||
-		m.traits.Direction != j.methods.traits.Direction || !m.alike(j.methods) {
+		m.traits.Direction != j.methods.traits.Direction || !m.compatible(j.methods) {
 		return fmt.Errorf("%s: a job of %s cannot be restarted with it", m.Name(), j.name)
 	}
 	// the job's columns and kernels were made for these
@@ -231,7 +231,7 @@ func (j *Job) Run(ctx context.Context) (*bsp.Outcome, error) {
 	defer runtime.KeepAlive(j.graph)
 	if from := j.options.From; from != nil && j.methods.plan == nil { // else see before
 		j.options.From = nil // the next run starts from the beginning
-		if err := j.goOn(ctx, from); err != nil {
+		if err := j.resume(ctx, from); err != nil {
 			return nil, err
 		}
 	}

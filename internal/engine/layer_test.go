@@ -14,8 +14,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// vertexBFS and vertexPageRank are the programs in their vertex form alone; vertexWCC has labels
-// alone, without the search.
+// vertexBFS and vertexPageRank are the programs with only their vertex form. vertexWCC has only
+// labels, without the search.
 type (
 	vertexBFS      algorithms.BFS
 	vertexPageRank algorithms.PageRank
@@ -59,7 +59,7 @@ func (p vertexWCC) Init(v *pregel.Vertex[id, id]) {
 
 type id = pregel.VertexID
 
-// layerGraph is a Kronecker graph as kernel 1 makes it.
+// layerGraph returns a Kronecker graph as kernel 1 makes it.
 func layerGraph(b *testing.B, scale int, team *parallel.Team) (*graph.Graph, []pregel.VertexID) {
 	gen := generate.Kronecker{Scale: scale, EdgeFactor: 16, Seed1: 2, Seed2: 3}
 	in, err := generate.Input(b.Context(), gen, generate.Options{Team: team})
@@ -81,8 +81,8 @@ func layerGraph(b *testing.B, scale int, team *parallel.Team) (*graph.Graph, []p
 	return g, ids
 }
 
-// BenchmarkLayerBFS searches from the roots of Graph500, by turns by hand, by the vertex form and
-// by the block form, and reports the sums of the times and their ratios.
+// BenchmarkLayerBFS searches from the roots of Graph500, in turn by hand, by the vertex form and by
+// the block form. It reports the sums of the times and their ratios.
 func BenchmarkLayerBFS(b *testing.B) {
 	for _, scale := range layerScales() {
 		b.Run(fmt.Sprintf("scale=%d", scale), func(b *testing.B) {
@@ -128,8 +128,8 @@ func BenchmarkLayerBFS(b *testing.B) {
 	}
 }
 
-// BenchmarkLayerPageRank runs ten iterations, by turns by hand, by the vertex form and by the block
-// form, and reports the time of one.
+// BenchmarkLayerPageRank runs ten iterations, in turn by hand, by the vertex form and by the block
+// form. It reports the time of one iteration.
 func BenchmarkLayerPageRank(b *testing.B) {
 	const iterations = 10
 	for _, scale := range layerScales() {
@@ -181,7 +181,7 @@ func BenchmarkLayerPageRank(b *testing.B) {
 	}
 }
 
-// layerScales are the sizes to compare at; the least alone with -short.
+// layerScales returns the scales to compare; with -short only the smallest.
 func layerScales() []int {
 	if testing.Short() {
 		return []int{16}

@@ -34,7 +34,7 @@ type lightest struct {
 	bounded             kernel.Bounded // nil if pulls walk whole lists
 	pull                *kernel.Pull   // the pull that visits the lightest arcs first
 	rows                int
-	// ^The superstep that the bound was computed for. Thinned lists are only valid for it.
+	// The superstep that the bound was computed for. Thinned lists are only valid for it.
 	at     int
 	shares bool // pulls deliver messages in the superstep that sends them: see share
 	least  []float64

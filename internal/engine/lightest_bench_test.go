@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// BenchmarkShortestPaths reports how long shortest paths from a root take, by turns with the tree
-// and without.
+// BenchmarkShortestPaths reports the time of shortest paths from a root, in turn with and without
+// the tree.
 func BenchmarkShortestPaths(b *testing.B) {
 	team := parallel.NewTeam(2, true)
 	defer team.Close()

@@ -19,8 +19,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// waves is a program of shortest paths from several sources, of which some begin later, when the
-// others have been everywhere: the least distance sent falls again.
+// waves is a program of shortest paths from several sources. Some sources begin when the others
+// have already reached all vertices, so the least sent distance decreases again.
 type waves[W combiners.Weight] struct{ late int }
 
 func (waves[W]) Combiner() pregel.Combiner[W] { return combiners.MinPlus[W]() }
@@ -48,7 +48,7 @@ func (p waves[W]) Compute(v *pregel.Vertex[W, W], d W) {
 	}
 }
 
-// dense are shapes whose lists are long enough for their lightest arcs to be kept.
+// dense returns shapes whose lists are long enough for lightest arcs.
 func dense(seed uint64) []shape {
 	var all []shape
 	for i, n := range []int{40, 60, 160} {
@@ -57,13 +57,13 @@ func dense(seed uint64) []shape {
 			s := shape{name: fmt.Sprintf("%d vertices, directed %t", n,
 				directed), n: n, directed: directed}
 			for range 50 * n {
-				// The lower of two numbers: some vertices have far longer lists than others.
+				// The minimum of random numbers: some vertices have far longer lists than others.
 				u, v := min(rng.IntN(n), rng.IntN(n)), min(rng.IntN(n), rng.IntN(n), rng.IntN(n))
 				s.tuples = append(s.tuples, [2]uint64{uint64(u), uint64(v)})
 				if w := rng.Float64(); i%2 == 0 {
 					s.weights = append(s.weights, w*w)
 				} else {
-					s.weights = append(s.weights, float64(rng.IntN(5))/4) // many are the same
+					s.weights = append(s.weights, float64(rng.IntN(5))/4) // many are equal
 				}
 			}
 			all = append(all, s)
@@ -72,16 +72,16 @@ func dense(seed uint64) []shape {
 	return all
 }
 
-// early is waves whose messages may come early: also those that are less than all that are being
-// delivered.
+// early is waves with messages that may be delivered early, even if they are less than all messages
+// being delivered.
 type early[W combiners.Weight] struct{ waves[W] }
 
 func (early[W]) Traits() pregel.Traits {
 	return pregel.Traits{Monotone: true, NonNegative: true, Asynchronous: true}
 }
 
-// lightestOf runs a program with whole lists, by the lightest arcs, and by these with messages that
-// come early, if it allows that; each twice.
+// lightestOf runs a program with whole lists, with the lightest arcs and, if it allows that, with
+// early messages; each twice.
 func lightestOf[V comparable, M any](t *testing.T, s shape, g *graph.Graph, way setting, p pregel.Program[V, M]) (thinned, shared int) {
 	t.Helper()
 	team := parallel.NewTeam(way.threads, false)
@@ -93,7 +93,7 @@ func lightestOf[V comparable, M any](t *testing.T, s shape, g *graph.Graph, way 
 		o := way.o
 		shareWork(&o, 64)
 		o.WholeLists, o.Synchronous = how == "whole lists", how != "early messages"
-		o.Sizes.FewArcs, o.Sizes.ThinFrom = 1, 1 // thinned as soon as a part of the arcs does not matter
+		o.Sizes.FewArcs, o.Sizes.ThinFrom = 1, 1 // thinned as soon as some arcs do not matter
 		work := probe(&o)
 		job, err := engine.NewJob(t.Context(), g, pregel.Erase(p), o)
 		check(t, err)
@@ -136,8 +136,8 @@ func lightestOf[V comparable, M any](t *testing.T, s shape, g *graph.Graph, way 
 	return thinned, shared
 }
 
-// sameDistances checks that distances are the same, and of a tree that each vertex has come from
-// one that is as much nearer as an edge is long.
+// sameDistances checks that distances are equal. In a tree, each vertex's parent must be nearer by
+// the length of the edge.
 func sameDistances[V comparable](t *testing.T, s shape, g *graph.Graph, got, want []V) {
 	t.Helper()
 	type hop = algorithms.Hop[float32]
@@ -150,7 +150,7 @@ func sameDistances[V comparable](t *testing.T, s shape, g *graph.Graph, got, wan
 		}
 		return
 	}
-	// the source, and who is entered by an edge of the tree
+	// the source, and vertices reached by an edge of the tree
 	entered := map[pregel.VertexID]bool{0: true}
 	enter := func(u, v pregel.VertexID, weight float64) {
 		if tree[v].From == u && tree[u].Dist+float32(weight) == tree[v].Dist {
@@ -181,9 +181,9 @@ func sameDistances[V comparable](t *testing.T, s shape, g *graph.Graph, got, wan
 	}
 }
 
-// TestLightestArcs: programs of shortest paths find the same, to the bit and to the superstep, by
-// pulls that look at the lightest arcs first and pushes through thinned lists as by whole lists;
-// with messages that come in the superstep in which they are sent, they find the same distances.
+// TestLightestArcs: with lightest arcs and thinned lists, programs of shortest paths have the same
+// values, to the bit, and the same supersteps as with whole lists. With messages delivered in the
+// superstep that sends them, they find the same distances.
 func TestLightestArcs(t *testing.T) {
 	type hop = algorithms.Hop[float32]
 	thinned, shared := 0, 0
@@ -201,7 +201,7 @@ func TestLightestArcs(t *testing.T) {
 					t.Run(fmt.Sprintf("%s, seed %d, %v", s.name, seed, way), func(t *testing.T) {
 						made, came := 0, 0
 						count := func(m, e int) { made, came = made+m, came+e }
-						// half of the programs each, and with another seed the others
+						// half of the programs each; the other half with another seed
 						if (i+int(seed))%2 == 0 {
 							count(lightestOf(t, s, wide, way,
 								pregel.Program[float64, float64](algorithms.SSSP[float64]{})))
@@ -234,8 +234,8 @@ func TestLightestArcs(t *testing.T) {
 	}
 }
 
-// TestJobsAreNotMadeOnceTheContextEnded: a job that wants more of the graph than there is hears of
-// it, and the next one is made.
+// TestJobsAreNotMadeOnceTheContextEnded: a job that needs data of the graph that do not exist yet
+// fails if the context has ended. The next job is made.
 func TestJobsAreNotMadeOnceTheContextEnded(t *testing.T) {
 	s := dense(0)[0]
 	g := s.loadAs(t, setting{parts: 1, threads: 1}, edges.Float64)

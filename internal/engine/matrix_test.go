@@ -16,7 +16,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// shape is a small graph that programs are run on.
+// shape is a small graph for running programs.
 type shape struct {
 	name     string
 	n        int
@@ -25,7 +25,7 @@ type shape struct {
 	directed bool
 }
 
-// shapes are the graphs of the tests: the odd ones, and random ones.
+// shapes returns the graphs of the tests: special cases, and random graphs.
 func shapes(seed uint64) []shape {
 	var all []shape
 	add := func(name string, n int, tuples ...[2]uint64) {
@@ -39,7 +39,7 @@ func shapes(seed uint64) []shape {
 	var star, path, both [][2]uint64
 	for i := range uint64(200) {
 		star = append(star, [2]uint64{0, i + 1})
-		if i < 70 { // as many supersteps: more prove no more
+		if i < 70 { // as many supersteps; more would prove nothing
 			path = append(path, [2]uint64{i, i + 1})
 		}
 		both = append(both, [2]uint64{i % 7, i * i % 150}, [2]uint64{i * i % 150, i % 7})
@@ -93,7 +93,7 @@ func (s shape) loadAs(t testing.TB, way setting, weights edges.Weights) *graph.G
 	return g
 }
 
-// partitioned are the graphs of a shape with one kind of weights, each made once.
+// partitioned has the graphs of a shape with one type of weights, each made once.
 type partitioned struct {
 	shape
 	weights edges.Weights
@@ -113,11 +113,11 @@ func (p partitioned) in(t testing.TB, way setting) *graph.Graph {
 	return p.made[key]
 }
 
-// setting is one way to run a program.
+// setting is a way to run a program.
 type setting struct {
 	parts, threads int
 	o              engine.Options
-	grid           graph.Grid // of the partitions; zero for a flat one
+	grid           graph.Grid // of the partitions; zero for a flat grid
 }
 
 func (s setting) String() string {
@@ -126,7 +126,7 @@ func (s setting) String() string {
 		s.o.Deterministic)
 }
 
-// settings are partitions x deliveries x threads, with the other options mixed in.
+// settings returns partitions x deliveries x threads, with various other options.
 func settings() []setting {
 	var all []setting
 	for _, parts := range []int{1, 2, 3, 4, 7} {
@@ -143,7 +143,7 @@ func settings() []setting {
 				}
 			}
 		}
-		// Some runs share the work of supersteps that are otherwise too small for that.
+		// Some runs share the work of supersteps that are otherwise too small for it.
 		for i := range all {
 			if all[i].threads > 1 {
 				all[i].o.Sizes.SerialEdges = 2 << 10
@@ -161,7 +161,7 @@ func settings() []setting {
 		}
 		all = some
 	}
-	// More than four threads push in another way.
+	// More than four threads push by another method.
 	return append(all,
 		setting{parts: 1, threads: 6, o: engine.Options{
 			Delivery: delivery.ChoosePush, Experiment: delivery.Experiment{Sizes: delivery.Sizes{SerialEdges: 2 << 10}},
@@ -169,8 +169,8 @@ func settings() []setting {
 		setting{parts: 2, threads: 3, o: engine.Options{Delivery: delivery.ChooseBeamer}})
 }
 
-// grids are settings in the grids up to 4 x 4 with both sides above 1, with the deliveries that are
-// open to every program there, and with others.
+// grids returns settings in 2D grids up to 4 x 4, with the deliveries that every program supports
+// there, and with others.
 func grids(others ...delivery.Choice) []setting {
 	var all []setting
 	n := 0
@@ -200,16 +200,16 @@ func grids(others ...delivery.Choice) []setting {
 	return all
 }
 
-// inGrids are settings in flat grids and in others, of which those that are deterministic are flat.
+// inGrids returns settings in flat grids and in 2D grids. Deterministic settings are flat.
 func inGrids(others ...delivery.Choice) []setting { return append(settings(), grids(others...)...) }
 
-// aThird returns every third of some settings, others for each i: over shapes, or cases, that are
-// numbered each setting occurs with every kind of them, and each of them with every delivery and
-// number of partitions and of threads.
+// aThird returns every third of some settings, beginning with another for each i. If i numbers
+// shapes or cases, each setting occurs with every kind of them, and each of them with every
+// delivery and number of partitions and threads.
 func aThird(i int, all []setting) []setting { return part(i, 3, all) }
 
-// forShape returns a part of some settings for a shape: each setting has one of the ten shapes of a
-// few vertices, and of the ten of some hundred an undirected and a directed one.
+// forShape returns a part of some settings for a shape. Each setting is used with one of the ten
+// smallest shapes and, of the ten larger ones, with an undirected and a directed one.
 func forShape(i int, s shape, all []setting) []setting {
 	switch {
 	case s.n < 10:
@@ -220,7 +220,7 @@ func forShape(i int, s shape, all []setting) []setting {
 	return part(i, 5, all)
 }
 
-// part returns every of-th of some settings, others for each i.
+// part returns every of-th of some settings, beginning with number i.
 func part(i, of int, all []setting) []setting {
 	var some []setting
 	for i %= of; i < len(all); i += of {
@@ -229,7 +229,7 @@ func part(i, of int, all []setting) []setting {
 	return some
 }
 
-// teamed returns a setting's options with a team of its own, closed when the test ends.
+// teamed returns a setting's options with a new team, which is closed when the test ends.
 func teamed(t testing.TB, s setting) engine.Options {
 	s.o.Team = parallel.NewTeam(max(s.threads, 1), false)
 	t.Cleanup(s.o.Team.Close)
@@ -254,7 +254,7 @@ func tryRun[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V,
 	t.Helper()
 	s.o.Team = parallel.NewTeam(s.threads, false)
 	defer s.o.Team.Close()
-	if s.o.Checkpoints != nil { // what is saved is of all threads
+	if s.o.Checkpoints != nil { // a checkpoint has the state of all threads
 		shareWork(&s.o, 1)
 	}
 	j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), s.o)

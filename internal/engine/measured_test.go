@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/algorithms"
 )
 
-// TestRatesAreMeasuredOnce: a run on a graph predicts by what the one before measured, so the same
-// superstep has the same predictions. Times that were measured twice would differ.
+// TestRatesAreMeasuredOnce: a run uses the measurements of the previous run on the graph, so the
+// same superstep has the same predictions. Two measurements would differ.
 func TestRatesAreMeasuredOnce(t *testing.T) {
 	g, err := superstep.Load(t.Context(), "kronecker:scale=12", superstep.LoadOptions{})
 	if err != nil {

@@ -28,7 +28,7 @@ func (j *Job) newStore() *mem.Arena {
 func (j *Job) exhausted(err error) error {
 	for _, r := range j.runners {
 		if at := r.hub.Load(); at > 0 {
-			err = r.crowded(r.part.Global(uint32(at-1)), err)
+			err = r.atVertex(r.part.Global(uint32(at-1)), err)
 			break
 		}
 	}
@@ -38,16 +38,16 @@ func (j *Job) exhausted(err error) error {
 	return err
 }
 
-// crowded adds to an error the vertex that was running when the memory was exhausted.
-func (r *partition) crowded(at pregel.VertexID, err error) error {
+// atVertex adds to an error the vertex that was running when the memory was exhausted.
+func (r *partition) atVertex(at pregel.VertexID, err error) error {
 	local := uint64(at) / uint64(r.part.Of)
 	return fmt.Errorf("vertex %d, of degree %d: %w", r.label(at),
 		max(r.out.Of[local], r.in.Of[local]), err)
 }
 
-// roomy reports whether there is enough memory for this number of uncombined messages, in this
+// hasMemory reports whether there is enough memory for this number of uncombined messages, in this
 // process's part of the partitions. They are stored in bins, in buffers and in lists.
-func (j *Job) roomy(messages int) bool {
+func (j *Job) hasMemory(messages int) bool {
 	here := messages / max(len(j.owners), 1) * len(j.runners)
 	return !j.budget().Tight(3 * int64(here) * (4 + int64(j.methods.program.Message.Size())))
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// memory is a store in memory, so that tests take checkpoints as fast as supersteps. While a run
-// goes on it lists nothing: there is nothing to prune.
+// memory is a store in memory, so that checkpoints are as fast as supersteps. While a run
+// continues, it lists no objects, so nothing is pruned.
 type memory struct {
 	mu      sync.Mutex
 	objects map[string][]byte

@@ -10,13 +10,13 @@ import (
 	"sync"
 )
 
-// wellNamed has the types of programs that checkNames has accepted.
-var wellNamed sync.Map
+// checkedPrograms has the types of programs that checkNames has accepted.
+var checkedPrograms sync.Map
 
 // checkNames returns an error if the program has methods that would be ignored.
 func (m *methods) checkNames(value any) error {
 	program := reflect.TypeOf(value)
-	if _, known := wellNamed.Load(program); known {
+	if _, known := checkedPrograms.Load(program); known {
 		return nil
 	}
 	list, errs := methodsOfType(program), []error(nil)
@@ -37,7 +37,7 @@ func (m *methods) checkNames(value any) error {
 		}
 	}
 	if errs == nil {
-		wellNamed.Store(program, true)
+		checkedPrograms.Store(program, true)
 	}
 	return errors.Join(errs...)
 }

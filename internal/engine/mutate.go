@@ -21,7 +21,7 @@ type changing struct {
 	changed *graph.Changed // the changed graph that part belongs to; nil before the first change
 	// Functions that free what the superstep has replaced. They are called later, because frames
 	// that were sent may still be read.
-	left []func()
+	retired []func()
 }
 
 // graphCounts has counts of the whole graph. ids is the first id that no vertex has had.
@@ -81,45 +81,45 @@ func (r *runner) revert() {
 	r.revertCounts()
 	if r.part == base {
 		for _, t := range r.threads {
-			r.allow(t)
+			r.setChangeRules(t)
 		}
 		return
 	}
-	r.leave()
+	r.retire()
 	r.arena = r.job.newArena()
 	if err := r.place(context.Background(), base); err != nil {
 		panic(err) // the same call has succeeded before
 	}
-	r.exchange.Become(base)
-	r.freeLeft()
+	r.exchange.SetPartition(base)
+	r.freeRetired()
 	for _, t := range r.threads {
 		r.equip(t)
 	}
 }
 
-// leave hands the runner's arrays, and a changed partition, to freeLeft.
-func (r *runner) leave() {
+// retire hands the runner's arrays, and a changed partition, to freeRetired.
+func (r *runner) retire() {
 	c, arena := &r.changing, r.arena
-	c.left = append(c.left, arena.Close)
+	c.retired = append(c.retired, arena.Close)
 	if c.changed != nil {
-		c.left = append(c.left, c.changed.Close)
+		c.retired = append(c.retired, c.changed.Close)
 		c.changed = nil
 	}
 }
 
-// freeLeft frees what leave has handed over. It must no longer be in use.
-func (r *runner) freeLeft() {
-	for _, free := range r.changing.left {
+// freeRetired frees what retire has handed over. It must no longer be in use.
+func (r *runner) freeRetired() {
+	for _, free := range r.changing.retired {
 		free()
 	}
-	r.changing.left = nil
+	r.changing.retired = nil
 }
 
 // closeChanges frees what the runner of a changing graph has besides the job's arena.
 func (r *runner) closeChanges() {
 	if r.arena != r.job.arena {
-		r.leave()
-		r.freeLeft()
+		r.retire()
+		r.freeRetired()
 	}
 }
 
@@ -130,8 +130,8 @@ func (r *partition) label(id pregel.VertexID) uint64 {
 	return r.part.Label(id)
 }
 
-// allow tells a thread how its vertices may change the graph.
-func (r *runner) allow(t *thread) {
+// setChangeRules tells a thread how its vertices may change the graph.
+func (r *runner) setChangeRules(t *thread) {
 	c, g := &r.changing, r.job.graph
 	s := t.State()
 	s.NumVertices, s.NumEdges = c.vertices, c.arcs
@@ -155,11 +155,11 @@ func (r *runner) allow(t *thread) {
 // change carries out the requests of the last superstep. It is called after the delivery of
 // messages to the inbox or the lists, and before the vertices run.
 func (r *runner) change(ctx context.Context) error {
-	to, err := r.changer.decide(ctx)
+	to, err := r.changer.makeChanged(ctx)
 	if err != nil {
 		return err
 	}
-	return r.become(ctx, to)
+	return r.moveTo(ctx, to)
 }
 
 // changeAtEnd carries out the requests of the run's last superstep. Messages that it sent are
@@ -175,12 +175,12 @@ func (r *runner) changeAtEnd(ctx context.Context) (err error) {
 		return err
 	}
 	r.report.Account, err = r.exchange.End(ctx)
-	r.freeLeft()
+	r.freeRetired()
 	return err
 }
 
-// asked returns the requests of the threads, and the values of the vertices to add.
-func (r *partition) asked() (list []kernel.Request, values kernel.Column) {
+// pendingRequests returns the requests of the threads, and the values of the vertices to add.
+func (r *partition) pendingRequests() (list []kernel.Request, values kernel.Column) {
 	values = r.instance.Values().New(nil)
 	for _, t := range r.threads {
 		if t.requests == nil {

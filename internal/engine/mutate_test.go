@@ -26,13 +26,13 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// changer is a program that does random things to the graph, and whose values depend on all that it
+// changer is a program that changes the graph at random. Its values depend on everything that it
 // sees.
 type changer struct {
 	rounds    int
 	direction pregel.Direction
 	create    bool // CreateOnMessage
-	spread    bool // no vertex has all its edges
+	spread    bool // a vertex does not have all its edges
 	once      bool // it sends once to all neighbours
 	messages  pregel.Combiner[uint64]
 }
@@ -61,7 +61,7 @@ func digest(values ...any) (x uint64) {
 	return x
 }
 
-// look returns a digest of what a vertex sees, in whatever order its edges come.
+// look returns a digest of what a vertex sees, independent of the order of its edges.
 func (c changer) look(v cursor) uint64 {
 	x := digest(v.OutDegree(), v.InDegree(), v.NumVertices(), v.NumEdges(), v.Label())
 	if c.spread {
@@ -154,7 +154,7 @@ func (c changer) Compute(v cursor, m uint64) {
 	v.Set(x)
 }
 
-// chooser is a changer that decides itself what becomes of vertices.
+// chooser is a changer with a method Resolve.
 type chooser struct{ changer }
 
 func (chooser) Resolve(r pregel.Resolution[uint64]) (uint64, bool) {
@@ -228,7 +228,7 @@ func mutateAsToy(t *testing.T, seed uint64) {
 	}
 }
 
-// compareMutated runs a program in a setting and by the toy, and compares values and graphs.
+// compareMutated runs a program in a setting and with the toy, and compares values and graphs.
 func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pregel.Program[uint64,
 	uint64], way setting, spread bool,
 ) {
@@ -283,14 +283,14 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 		return
 	}
 	defer changed.Close()
-	// begins with the loaded graph
+	// it begins with the loaded graph
 	if o, err := j.Run(t.Context()); err != nil || o.Messages != toy.outcome.Messages {
 		t.Fatalf("%s, after the graph was taken: %+v, %v", where, o, err)
 	}
 	wantGraph(t, where, changed, toy, kind)
 }
 
-// wantValues wants a job to have the vertices that a toy has left, with their values.
+// wantValues checks that a job has the same vertices and values as a toy.
 func wantValues(t *testing.T, where string, j *engine.Job, toy *toy[uint64, uint64]) {
 	t.Helper()
 	if n := j.IDs(); n != uint64(toy.n) {
@@ -307,7 +307,7 @@ func wantValues(t *testing.T, where string, j *engine.Job, toy *toy[uint64, uint
 	}
 }
 
-// wantGraph wants a graph to be what a toy has left.
+// wantGraph checks that a graph equals that of a toy.
 func wantGraph(t *testing.T, where string, changed *graph.Graph, toy *toy[uint64,
 	uint64], kind edges.Weights,
 ) {
@@ -342,8 +342,8 @@ func wantGraph(t *testing.T, where string, changed *graph.Graph, toy *toy[uint64
 	}
 }
 
-// changes are what records tell of changes: how many requests there were, and the size of the graph
-// after the last change.
+// changes has the changes in records: the number of requests, and the size of the graph after the
+// last change.
 type changes struct {
 	requests int
 	graph    *record.GraphSize
@@ -371,7 +371,7 @@ func weightOf(l *kernel.Lists, k uint32) float64 {
 	return 1
 }
 
-// razer removes all edges in superstep 0, and ends as it is told to.
+// razer removes all edges in superstep 0. end ends the run.
 type razer struct {
 	changer
 	end func(c *pregel.Coordinator)
@@ -394,7 +394,7 @@ func (r razer) Compute(v cursor, _ uint64) {
 	v.Change().AddVertex(9, 7)
 }
 
-// What the last superstep asks for is done however the run ends.
+// The requests of the last superstep are carried out, however the run ends.
 func TestChangesOfTheLastSuperstepAreMade(t *testing.T) {
 	for name, end := range map[string]func(c *pregel.Coordinator){
 		"halt": (*pregel.Coordinator).Halt, "stop": (*pregel.Coordinator).Stop, "limit": nil,
@@ -432,8 +432,8 @@ func TestChangesOfTheLastSuperstepAreMade(t *testing.T) {
 	}
 }
 
-// marked marks every edge with what it and the superstep are, and finds the marks again beside the
-// changes of all. Edges that were added have none.
+// marked marks every edge with a digest of the edge and the superstep, and checks the marks after
+// changes. Added edges have no marks.
 type marked struct{ changer }
 
 func (m marked) Traits() pregel.Traits {
@@ -504,8 +504,8 @@ func TestEdgeColumnsMoveWithTheirEdges(t *testing.T) {
 	}
 }
 
-// TestEdgesAreRemovedInTheirLoop: a loop over a vertex's edges sees each of them, also if the vertex
-// has changed them before, and removes them.
+// TestEdgesAreRemovedInTheirLoop: a loop over a vertex's edges sees each edge, even if the vertex
+// has already requested changes, and can remove it.
 func TestEdgesAreRemovedInTheirLoop(t *testing.T) {
 	w := on(t, "0>1 0>2 0>3 0>4")
 	j, err := engine.NewJob(t.Context(), w.load(t, 1, edges.Unweighted),
@@ -520,7 +520,7 @@ func TestEdgesAreRemovedInTheirLoop(t *testing.T) {
 	}
 }
 
-// adder adds an edge to each vertex, then removes all.
+// adder adds an edge to each vertex, then removes all edges.
 type adder struct{ changer }
 
 func (adder) Compute(v cursor, _ uint64) {
@@ -533,7 +533,8 @@ func (adder) Compute(v cursor, _ uint64) {
 	v.Set(100*seen + uint64(v.OutDegree()))
 }
 
-// Who changes the graph without saying so, or asks for ids far off, fails by name.
+// A program that changes the graph without the trait Mutates, or requests ids that are too large,
+// gets an error.
 func TestMutationRefuses(t *testing.T) {
 	w := on(t, "0>1:1 1>2:1")
 	wantError(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { v.Change().AddEdge(v.ID(), 0, 1) }}), 1,

@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// names keeps a vertex's neighbours, and writes them.
+// names stores a vertex's neighbours, and writes them.
 type names struct{}
 
 func (names) Compute(v *pregel.Vertex[[]pregel.VertexID, bool], _ []bool) {
@@ -34,7 +34,7 @@ type misnamed struct{ names }
 
 func (misnamed) OutputLabels(dst []byte, _ []pregel.VertexID) []byte { return dst }
 
-// unequal says of values that are no whole numbers that they are input ids.
+// unequal has InputIDs, although its values are not integers.
 type unequal struct{ names }
 
 func (unequal) Traits() pregel.Traits { return pregel.Traits{InputIDs: true} }
@@ -48,7 +48,7 @@ func TestOutputLabelsWritesWhatTheInputHas(t *testing.T) {
 		defer j.Close()
 		_, err = j.Run(t.Context())
 		check(t, err)
-		if !j.Refers() {
+		if !j.MayHaveVertices() {
 			t.Error("lines do not name vertices")
 		}
 		for label, want := range []string{"<3>", "", "<0>", "<3><2><1>"} {
@@ -71,7 +71,7 @@ func TestOutputLabelsWritesWhatTheInputHas(t *testing.T) {
 			"want func([]uint8, []pregel.VertexID, func([]uint8, pregel.VertexID) []uint8) []uint8": misnamed{},
 		"unequal: InputIDs is for values of type uint64": unequal{},
 	} {
-		for range 2 { // what was refused once is refused again
+		for range 2 { // what was rejected once is rejected again
 			if _, err := engine.NewProgram(pregel.Erase(pregel.List(p))); err == nil ||
 				err.Error() != want {
 				t.Errorf("the error is %v, expected %s", err, want)

@@ -17,11 +17,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// BenchmarkObserved runs searches by turns unobserved, summed up as every run of the command line
-// is, shown as by --http, and written as by --trace too, and unobserved once more, to tell how much
-// of a difference is noise. It reports the mean over 16 roots of the median of their times, the
-// median of the ratios to the unobserved search, and that of the time that
-// Graph500 counts, in which little is told.
+// BenchmarkObserved runs searches in turn: unobserved, summarized as in every run of the command
+// line, shown as by --http, and also written as by --trace. It runs them unobserved a second time,
+// which shows the noise. It reports the mean over 16 roots of the median of their times, and the
+// median of the ratios to the unobserved search: of the whole time, and of the time that Graph500
+// counts, in which few records are made.
 func BenchmarkObserved(b *testing.B) {
 	team := parallel.NewTeam(2, true)
 	defer team.Close()
@@ -35,7 +35,7 @@ func BenchmarkObserved(b *testing.B) {
 	journals := []trace.Journal{nil, meter, shown, append(slices.Clone(shown),
 		trace.NewWriter(buffer)), nil}
 	names := []string{"off", "summed", "shown", "written", "again"}
-	// by watcher and root
+	// by observer and root
 	times, inside := make([][][]float64, len(names)), make([][]float64, len(names))
 	for i := range times {
 		times[i] = make([][]float64, len(roots))
@@ -43,8 +43,8 @@ func BenchmarkObserved(b *testing.B) {
 	var ratios [5][]float64
 	for b.Loop() {
 		for turn := range 10 {
-			// Two jobs that lie elsewhere in memory differ by more than what a record costs: every
-			// turn has others, made in another order.
+			// Two jobs with different addresses in memory differ by more than the time of a record.
+			// So every turn uses new jobs, made in another order.
 			var jobs [5]*engine.Job
 			for k := range journals {
 				i := (k + turn) % len(journals)

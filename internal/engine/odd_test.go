@@ -12,20 +12,20 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// oddValues are what floats have beside usual numbers, and some of these, which add exactly.
+// oddValues has special floats, and some usual ones, whose sums are exact.
 var oddValues = []float64{math.NaN(), 0, math.Copysign(0,
 	-1), math.Inf(1), math.Inf(-1), 1, -2, 0.5}
 
-// odd sends odd messages in superstep 0, and keeps what comes.
+// odd sends special values in superstep 0, and stores the received messages.
 type odd[M any] struct {
 	combiner pregel.Combiner[M]
 	message  func(v pregel.VertexID, value float64) M
-	// values are what a vertex sends to all neighbours, or, if it has receivers, to each of these.
+	// values has what a vertex sends to all neighbours, or to each of its receivers if it has any.
 	values    map[uint64][]float64
 	receivers map[uint64][]pregel.VertexID
 }
 
-// came is what came to a vertex.
+// came is the message that a vertex received.
 type came[M any] struct {
 	Any     bool
 	Message M
@@ -50,25 +50,25 @@ func (p odd[M]) Compute(v *pregel.Vertex[came[M], M], m M) {
 	}
 }
 
-// oddMonotone is odd for combiners that leave out what is no better.
+// oddMonotone is odd for combiners that drop messages that are not better.
 type oddMonotone[M any] struct{ odd[M] }
 
 func (oddMonotone[M]) Traits() pregel.Traits { return pregel.Traits{Monotone: true} }
 
-// oddRule is a combiner as its documentation has it.
+// oddRule is a combiner as documented.
 type oddRule[M any] struct {
 	combiner pregel.Combiner[M]
 	weights  edges.Weights
 	message  func(v pregel.VertexID, value float64) M
 	value    func(m M) float64
-	drops    bool // NaN
-	given    bool // messages stay as they are
+	drops    bool // drops NaN
+	given    bool // messages are not changed
 	combine  func(a, b float64) float64
 	cross    func(x, weight float64) float64
 	monotone bool
 }
 
-// of combines what comes to a vertex, in any order.
+// of combines the messages to a vertex, in any order.
 func (r oddRule[M]) of(values []float64) (x float64, any bool) {
 	for _, y := range values {
 		if y == 0 && !r.given {
@@ -85,7 +85,7 @@ func (r oddRule[M]) of(values []float64) (x float64, any bool) {
 	return x, any
 }
 
-// check runs the program in all ways on a graph, and compares what comes with the rule.
+// check runs the program in all ways on a graph, and compares the received messages with the rule.
 func (r oddRule[M]) check(t *testing.T, number int) {
 	for variant := range 3 {
 		rng := rand.New(rand.NewPCG(uint64(number), uint64(variant)))
@@ -132,8 +132,8 @@ func (r oddRule[M]) check(t *testing.T, number int) {
 	}
 }
 
-// compare compares what came with the rule. A monotone program may go without what is no better
-// than the identity.
+// compare compares the received messages with the rule. A monotone program may not get messages
+// that are not better than the identity.
 func (r oddRule[M]) compare(t *testing.T, where string, list [][]float64, got []came[M], monotone bool) {
 	t.Helper()
 	for v, values := range list {
@@ -148,12 +148,12 @@ func (r oddRule[M]) compare(t *testing.T, where string, list [][]float64, got []
 	}
 }
 
-// sameBits reports whether two floats are the same, signs of zeros included, or both NaN.
+// sameBits reports whether two floats are equal, including the signs of zeros, or both NaN.
 func sameBits(a, b float64) bool {
 	return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
 }
 
-// oddShape is a directed graph in which some vertices have one in-edge, and some a hundred.
+// oddShape returns a directed graph in which some vertices have one in-edge, and some a hundred.
 func oddShape(rng *rand.Rand, variant int) shape {
 	s := shape{name: fmt.Sprint("odd ", variant), n: 150, directed: true}
 	for v := range uint64(s.n) {
@@ -169,7 +169,7 @@ func oddShape(rng *rand.Rand, variant int) shape {
 	return s
 }
 
-// oddNumbers checks the rules in a ninth of the settings, others for each first.
+// oddNumbers checks the rules in a ninth of the settings, beginning with number first.
 func oddNumbers[T float32 | float64](t *testing.T, first int, weights edges.Weights) {
 	plain := func(x, _ float64) float64 { return x }
 	sum := func(a, b float64) float64 { return a + b }
@@ -217,8 +217,8 @@ func oddNumbers[T float32 | float64](t *testing.T, first int, weights edges.Weig
 	t.Run(r.combiner.String(), func(t *testing.T) { r.check(t, first+7) })
 }
 
-// TestOddFloats sends NaN, infinities and both zeros in all ways: every delivery gives what the
-// combiner's documentation says.
+// TestOddFloats sends NaN, infinities and both zeros in all ways. Every delivery has the result
+// that the combiner's documentation describes.
 func TestOddFloats(t *testing.T) {
 	oddNumbers[float64](t, 0, edges.Float64)
 	oddNumbers[float32](t, 3, edges.Float32)
@@ -230,7 +230,7 @@ func TestOddFloats(t *testing.T) {
 	}.check(t, 8)
 }
 
-// TestNaNIsNoMessage: 0, 1 and 2 send 9, NaN and 2 to 3. A vertex that got NaN alone sleeps on.
+// TestNaNIsNoMessage: 0, 1 and 2 send 9, NaN and 2 to 3. A vertex that only got NaN is not woken.
 func TestNaNIsNoMessage(t *testing.T) {
 	s := shape{name: "nan-min", n: 5, directed: true, tuples: [][2]uint64{{0, 3}, {1, 3}, {2, 3}, {1, 4}}}
 	p := odd[float64]{

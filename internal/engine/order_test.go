@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
-// TestInputOrderAgainstTwin: programs find the same where vertices are numbered as in the input.
+// TestInputOrderAgainstTwin: programs have the same results if vertices are numbered as in the
+// input.
 func TestInputOrderAgainstTwin(t *testing.T) {
 	for k, shape := range shapes(8) {
 		out, weights := shape.adjacency()

@@ -57,12 +57,12 @@ func (r *summarizer) checkOverflow(ctx context.Context) (found bool, failure, er
 		owner := uint64(id) % uint64(r.part.Of)
 		data[owner] = append(data[owner], uint64(id))
 	}
-	came, err := r.exchange.Words(ctx, data)
+	got, err := r.exchange.Words(ctx, data)
 	if err != nil {
 		return false, nil, err
 	}
 	own := uint64(pregel.None)
-	for _, ids := range came {
+	for _, ids := range got {
 		for _, id := range ids {
 			own = min(own, r.label(pregel.VertexID(id)))
 		}
@@ -81,8 +81,8 @@ func (r *summarizer) checkOverflow(ctx context.Context) (found bool, failure, er
 
 // leastOfAll returns the minimum over all partitions.
 func (r *summarizer) leastOfAll(ctx context.Context, own uint64) (uint64, error) {
-	came, err := r.exchange.Numbers(ctx, own)
-	for _, numbers := range came {
+	got, err := r.exchange.Numbers(ctx, own)
+	for _, numbers := range got {
 		own = min(own, numbers[0])
 	}
 	return own, err
@@ -127,12 +127,12 @@ func (r *summarizer) exchangeLengths(ctx context.Context, greatest float64) (map
 	}); err != nil {
 		return nil, nil, err
 	}
-	came, err := r.exchange.Words(ctx, slices.Repeat([][]uint64{append(own, pairs...)}, r.part.Of))
+	got, err := r.exchange.Words(ctx, slices.Repeat([][]uint64{append(own, pairs...)}, r.part.Of))
 	if err != nil {
 		return nil, nil, err
 	}
 	lengths, unreached := map[uint64]float64{}, make([][]uint64, r.part.Of)
-	for q, list := range came {
+	for q, list := range got {
 		words := bitmap.Words((int(r.ids()) - q + r.part.Of - 1) / r.part.Of)
 		if len(list) < words {
 			return nil, nil, fmt.Errorf("%d words from partition %d, expected %d", len(list), q,

@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// overflown returns the lengths of shortest paths from vertex 0, relaxed until nothing changes, and
-// the first vertex whose shortest path is too long for a float, or -1.
+// overflown returns the lengths of shortest paths from vertex 0, relaxed until nothing changes.
+// first is the first vertex whose shortest path is too long for a float, or -1.
 func overflown(s shape, single bool) (dist []float64, first int) {
 	dist = make([]float64, s.n)
 	for v := range dist {
@@ -77,8 +77,8 @@ func checkOverflow[V, M any](t *testing.T, s shape, i int, single bool, p func(s
 	return first >= 0
 }
 
-// TestOverflowIsNotUnreachable: a path whose length is beyond the largest float fails the run, with
-// the vertex, in every grid; a vertex without a path, or with a shorter one, does not.
+// TestOverflowIsNotUnreachable: a path whose length exceeds the largest float fails the run, with
+// the vertex, in every grid. A vertex without a path, or with a shorter one, does not.
 func TestOverflowIsNotUnreachable(t *testing.T) {
 	number := func(d float64) float64 { return d }
 	double := func(source pregel.VertexID) pregel.Program[float64, float64] {
@@ -127,8 +127,7 @@ func TestOverflowIsNotUnreachable(t *testing.T) {
 	}
 }
 
-// A run that the limit of supersteps ends does not fail: it may not have found the path that is
-// short enough.
+// A run that ends at the limit of supersteps does not fail: it may not have found a shorter path.
 func TestARunThatIsCutDoesNotOverflow(t *testing.T) {
 	s := on(t, "0>1:1e308 1>2:1e308 0>3:1 3>4:1 4>2:1").shape
 	for i, way := range inGrids() {

@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// learning is a program whose Coordinate changes its fields, and whose vertices say what they see
-// of them.
+// learning is a program whose Coordinate changes its fields. Its vertices' values show what they
+// see of the fields.
 type learning struct {
 	k     int
 	names map[string]int
@@ -39,8 +39,8 @@ func (p *learning) Compute(v *pregel.Vertex[string, int], _ int) {
 	}
 }
 
-// TestCoordinateHasItsOwnProgram has vertices see the fields as they were given, in every partition
-// and in every run.
+// TestCoordinateHasItsOwnProgram: vertices see the original fields, in every partition and in every
+// run.
 func TestCoordinateHasItsOwnProgram(t *testing.T) {
 	for _, parts := range []int{1, 3} {
 		g := on(t, "0>1 1>2 2>0").load(t, parts, edges.Unweighted)

@@ -14,16 +14,16 @@ import (
 type Parameter struct {
 	Name, Default, Help string
 	Type                string
-	// ^Kind is the kind of the field, or of its elements if it is a slice. It is Invalid for a
+	// Kind is the kind of the field, or of its elements if it is a slice. It is Invalid for a
 	// parameter without a field.
 	Kind  reflect.Kind
 	List  bool     // the field is a slice
 	Words []string // the allowed values, or nil
-	// ^Required is set for a vertex without a default, and for a list of vertices without a tag for
+	// Required is set for a vertex without a default, and for a list of vertices without a tag for
 	// one.
 	Required bool
 	NotZero  bool // 0 is not allowed, because in Go it stands for the default
-	// ^If the parameter Unless is given, this one has no default.
+	// If the parameter Unless is given, this one has no default.
 	Unless string
 	field  int
 }

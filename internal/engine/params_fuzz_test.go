@@ -62,8 +62,8 @@ func TestFillSetsParametersAndDefaults(t *testing.T) {
 	}
 }
 
-// FuzzParameters checks and fills parameters of any text: what Check takes, Fill takes or refuses,
-// without harm.
+// FuzzParameters checks and fills parameters with arbitrary text: Fill accepts what Check accepts,
+// or returns an error.
 func FuzzParameters(f *testing.F) {
 	f.Add("source", "3")
 	f.Add("count", "-128")

@@ -151,8 +151,8 @@ func TestValidateIsFound(t *testing.T) {
 	}
 }
 
-// TestEmptyDefaultOfVertices: a list of vertices whose default is empty need not be given, a vertex
-// must be.
+// TestEmptyDefaultOfVertices: a list of vertices with an empty default is optional; a vertex is
+// required.
 func TestEmptyDefaultOfVertices(t *testing.T) {
 	type seeds struct {
 		None []pregel.VertexID `param:"none" default:""`

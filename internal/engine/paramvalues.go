@@ -109,8 +109,8 @@ func (m *misfit) Error() string { return fmt.Sprintf("found %s, expected %s", m.
 
 func unlike(text, expected string) error { return &misfit{fmt.Sprintf("%.150q", text), expected} }
 
-// outside is the misfit for a number that strconv rejects: it is outside its type's range, or not a
-// number.
+// outside is the misfit for a number that strconv rejects: it is outside its type's range, or
+// not a number.
 func outside(err error, text, within, number string) error {
 	if errors.Is(err, strconv.ErrRange) {
 		return &misfit{fmt.Sprintf("%.150s", text), within}

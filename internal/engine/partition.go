@@ -29,8 +29,8 @@ type partition struct {
 	instance Instance      // the partition's data that have the program's types
 	traits   kernel.Traits // of both columns
 	list     bool          // the program is a list program
-	// ^1 more than the last vertex of a list program that has so many messages that they need
-	// memory of their own.
+	// In a list program, 1 more than the last vertex with so many messages that they need memory of
+	// their own.
 	hub atomic.Uint64
 
 	// The column of messages to all neighbours, and for direction Either a second column of
@@ -59,7 +59,7 @@ type partition struct {
 	exchange *delivery.Exchange
 	sinking  delivery.Sink // the method value sink, made once
 	folding  delivery.Sink // the method value Take of the instance, made once
-	came     int           // messages to single vertices, in the last superstep that delivered any
+	received int           // messages to single vertices, in the last superstep that delivered any
 
 	command *bsp.Command
 	report  bsp.Report

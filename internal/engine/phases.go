@@ -110,7 +110,7 @@ func (j *Job) before(ctx context.Context) (bsp.Outcome, []float64, error) {
 		return sum, w.Times, nil
 	}
 	j.driver.Follow(sum) // all phases had ended
-	return sum, w.Times, j.goOn(ctx, from)
+	return sum, w.Times, j.resume(ctx, from)
 }
 
 // Shared returns the state that the phases of a plan share, after this job's run if it was one of
@@ -186,7 +186,7 @@ func (r *runner) countBase(ctx context.Context) error {
 	}
 	p.counts, p.recount = r.changing.graphCounts, false
 	for _, t := range r.threads {
-		r.allow(t)
+		r.setChangeRules(t)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 		reverse = pregel.Both
 	}
 	r.out, r.in = p.Degrees(direction), p.Degrees(reverse)
-	// ^The number of edges that can be numbered, in both directions together if messages go both
+	// The number of edges that can be numbered, in both directions together if messages go both
 	// ways.
 	places := cmp.Or(r.job.options.Sizes.Places, math.MaxUint32)
 	if most := r.out.Most; direction == pregel.Both && most > uint64(places) {
@@ -123,5 +123,5 @@ func (r *runner) equip(t *thread) {
 	s.Edges, s.Out, s.In, s.NoEdges = nil, nil, nil, nil
 	s.NoEdges = r.edgeLists(s)
 	t.Equip()
-	r.allow(t)
+	r.setChangeRules(t)
 }

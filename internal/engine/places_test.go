@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestEdgesBeyondNumbers: a program is refused on a graph of which a partition has more edges than
-// numbers where it numbers them: if they have properties, or a vertex has more in both directions.
+// TestEdgesBeyondNumbers: a program is rejected if a partition has more edges than can be numbered,
+// if the edges need numbers: if they have properties, or if a vertex has more in both directions.
 func TestEdgesBeyondNumbers(t *testing.T) {
 	g := on(t, "0>1 1>0 0>2 2>0").load(t, 2, edges.Unweighted)
 	none := script{func(v talker, _ int64) { v.VoteToHalt() }}
@@ -49,9 +49,8 @@ type fickle struct {
 
 func (f fickle) Traits() pregel.Traits { return f.traits }
 
-// TestRestartWantsTheSameTraits: columns, kernels and driver of a job were made for the traits that
-// its program had, so another with other traits is refused, and a plan makes a job of its own for
-// it.
+// TestRestartWantsTheSameTraits: a job's columns, kernels and driver were made for the traits of
+// its program. So Restart rejects a program with other traits, and a plan makes a new job for it.
 func TestRestartWantsTheSameTraits(t *testing.T) {
 	g := on(t, "0>1 1>0").load(t, 1, edges.Unweighted)
 	none := script{func(v talker, _ int64) { v.VoteToHalt() }}

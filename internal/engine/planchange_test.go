@@ -18,8 +18,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// seer is a program that does not change the graph, and whose values and columns depend on all that
-// it sees.
+// seer is a program that does not change the graph. Its values and columns depend on everything
+// that it sees.
 type seer struct{ c changer }
 
 func (s seer) Combiner() pregel.Combiner[uint64] { return s.c.messages }
@@ -36,7 +36,7 @@ func (s seer) Compute(v cursor, m uint64) {
 	}
 }
 
-// unseen is a changer that has no column.
+// unseen is a changer without columns.
 type unseen struct{ changer }
 
 func (u unseen) Traits() pregel.Traits {
@@ -67,8 +67,7 @@ func (u unseen) Compute(v cursor, m uint64) {
 	v.Send(id(), m)
 }
 
-// composed is a program with phases, each a program that changes the graph or not, as the program
-// itself does.
+// composed is a program with phases. The phases, and the program itself, may change the graph.
 type (
 	composed struct {
 		changer
@@ -97,8 +96,8 @@ func (p phases) Plan() pregel.Plan {
 	return plan.Sequence(steps...)
 }
 
-// toyOf runs the phases and the program by toys, one after the other, to a limit of supersteps, and
-// returns the last that ran.
+// toyOf runs the phases and the program with toys, one after the other, up to a limit of
+// supersteps. It returns the last toy that ran.
 func (p phases) toyOf(limit int, last pregel.Program[uint64,
 	uint64], make func(pregel.Program[uint64, uint64]) *toy[uint64,
 	uint64],
@@ -125,7 +124,7 @@ func (p phases) toyOf(limit int, last pregel.Program[uint64,
 		sum.Messages += t.outcome.Messages
 		if sum.Ended = t.outcome.Ended; !sum.Ended.Complete() {
 			if i < len(all)-1 {
-				clear(t.values) // they are as they were at the beginning
+				clear(t.values) // they have their initial values
 			}
 			break
 		}
@@ -201,7 +200,7 @@ func phasesAsToy(t *testing.T, seed uint64) {
 	}
 }
 
-// comparePhases runs a program with phases in a setting, twice, and by toys, and compares values
+// comparePhases runs a program with phases in a setting, twice, and with toys, and compares values
 // and graphs.
 func comparePhases(
 	t *testing.T, seed uint64, s shape, kind edges.Weights, p phases,
@@ -238,7 +237,7 @@ func comparePhases(
 	}
 	if changed := j.TakeGraph(); changed != nil {
 		defer changed.Close()
-		// begins with the loaded graph
+		// it begins with the loaded graph
 		if o, err := j.Run(t.Context()); err != nil || o.Messages != want.Messages {
 			t.Fatalf("%s, after the graph was taken: %+v, %v", where, o, err)
 		}
@@ -246,8 +245,7 @@ func comparePhases(
 	}
 }
 
-// marking and finding share the marks of edges with phases that change the graph and do not know of
-// them.
+// marking and finding share edge marks with phases that change the graph and do not use the marks.
 type (
 	marking struct{ direction pregel.Direction }
 	finding struct{ marking }
@@ -265,7 +263,7 @@ func (marking) Compute(v cursor, _ uint64) {
 	v.VoteToHalt()
 }
 
-// Compute counts the edges with a mark, and those without.
+// Compute counts the edges with and without a mark.
 func (finding) Compute(v cursor, _ uint64) {
 	for e := range v.Edges() {
 		switch changerMark.Of(e) {
@@ -315,8 +313,8 @@ func TestEdgeColumnsMoveThroughPhases(t *testing.T) {
 	}
 }
 
-// A run that is cancelled in a phase after one that changed the graph ends, frees what it had, and
-// the job can run again.
+// A run that is cancelled in a phase after one that changed the graph ends and frees its memory.
+// The job can run again.
 func TestPhasesAreCancelled(t *testing.T) {
 	for _, parts := range []int{1, 4} {
 		s := shapes(3)[9]
@@ -352,7 +350,7 @@ func TestPhasesAreCancelled(t *testing.T) {
 	}
 }
 
-// lightening adds an edge of a negative weight, and wary takes none.
+// lightening adds an edge with a negative weight. wary accepts none.
 type (
 	lightening struct{ changer }
 	wary       struct {

@@ -10,13 +10,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// probed is the work of each kind that a job does.
+// probed has the work of each kind that a job does.
 type probed struct {
 	mu   sync.Mutex
 	work map[delivery.Work][]int
 }
 
-// probe has the runs of jobs with these options counted.
+// probe counts the work of runs with these options.
 func probe(o *engine.Options) *probed {
 	p := &probed{work: map[delivery.Work][]int{}}
 	o.Probe = func(kind delivery.Work, n int) {
@@ -27,7 +27,7 @@ func probe(o *engine.Options) *probed {
 	return p
 }
 
-// take returns the work of a kind since it was taken last, and its sum.
+// take returns the work of a kind since the last call, and its sum.
 func (p *probed) take(kind delivery.Work) (each []int, sum int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,15 +39,15 @@ func (p *probed) take(kind delivery.Work) (each []int, sum int) {
 	return each, sum
 }
 
-// shareWork makes work of any size shared among threads, and bins folded when a thread has put so
-// many pairs into them, for graphs smaller than those for which that pays.
+// shareWork makes threads share work of any size, and fold bins after round pairs, for graphs that
+// are otherwise too small for that.
 func shareWork(o *engine.Options, round int) {
 	o.Sizes.SerialEdges, o.Sizes.RoundEdges = 1, round
 }
 
-// cutChunks cuts the rows of senders, and those that are pulled, into chunks of one word each, as
-// if they had a chunk's cost of edges: what is shared among threads in rounds is then shared in
-// many. It is called after the jobs of the program have been made.
+// cutChunks makes chunks of one word each, of senders' rows and of pulled rows. So work that
+// threads share in rounds is shared in many rounds. It is called after the jobs of the program have
+// been made.
 func cutChunks(t testing.TB, g *graph.Graph, p engine.Erased) {
 	t.Helper()
 	direction := pregel.Out

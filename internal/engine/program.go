@@ -200,8 +200,9 @@ func (m *methods) byBlock() string {
 	return ""
 }
 
-// alike reports whether a job's columns and kernels work for both of two programs of the same type.
-func (m *methods) alike(other *methods) bool {
+// compatible reports whether a job's columns and kernels work for both of two programs of the same
+// type.
+func (m *methods) compatible(other *methods) bool {
 	facts := func(m *methods) [12]bool {
 		t := m.traits
 		return [...]bool{

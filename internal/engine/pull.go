@@ -48,12 +48,12 @@ func (r *puller) pullAndCompute(ctx context.Context) error {
 	if r.tiles.on {
 		r.pulling = r.pulling[:0]
 	}
-	phase := r.timed(&r.report.Times.Traverse)
+	phase := r.startTimer(&r.report.Times.Traverse)
 	defer func() {
 		phase.end()
-		r.sweep.tellComputing()
+		r.sweep.splitTraverseTime()
 	}()
-	r.writeAll() // owned words are all written below; expand writes the ghosts' words
+	r.markAllWritten() // owned words are all written below; expand writes the ghosts' words
 	if r.list {
 		r.instance.Sort(r.part.Owned)
 	} else if r.command.Sends {

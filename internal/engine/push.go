@@ -98,7 +98,7 @@ func (r *pusher) pushBlock(ctx context.Context, from *column, b *graph.Block, re
 		edges = r.command.SenderEdges / r.part.Of
 	}
 	r.pushing, r.sending, r.through = kernel.Push{Lists: &a.Lists, Present: from.read.Words, Skip: r.finished}, from, b
-	phase := r.timed(&r.report.Times.Traverse)
+	phase := r.startTimer(&r.report.Times.Traverse)
 	if r.uncombined() {
 		err = r.emit(a, edges)
 	} else {
@@ -112,7 +112,7 @@ func (r *pusher) pushBlock(ctx context.Context, from *column, b *graph.Block, re
 	if !r.uncombined() {
 		return r.fold(ctx, b, reversed)
 	}
-	defer r.timed(&r.report.Times.Fold).end()
+	defer r.startTimer(&r.report.Times.Fold).end()
 	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.allBins(), r.sinking,
 		reversed)
 	for _, b := range r.emitted {
@@ -163,19 +163,19 @@ func (r *pusher) pushAlone() {
 	r.send(t, &r.pushing, r.hubs, len(r.pushing.Bits), t.Push)
 }
 
-// parting is how the workers of a team divide a push (docs/design.md, Push).
-type parting uint8
+// pushMethod is how the workers of a team divide a push (docs/design.md, Push).
+type pushMethod uint8
 
 const (
-	byClaims parting = iota // a worker takes senders, and claims receivers atomically
-	byRanges                // a worker takes ranges of receivers, and visits every sender
+	byClaims pushMethod = iota // a worker takes senders, and claims receivers atomically
+	byRanges                   // a worker takes ranges of receivers, and visits every sender
 	// A worker takes senders and puts pairs into bins by receiver. Then one worker folds each bin.
 	byBins
 )
 
 // pushBy returns how the team divides a push through a block. Bins are for cases in which the
 // others do not apply, and for monotone programs, which drop most messages before they reach a bin.
-func (r *pusher) pushBy(b *graph.Block, senders, edges int) parting {
+func (r *pusher) pushBy(b *graph.Block, senders, edges int) pushMethod {
 	ranges := b.BySender.Rising && r.team.Size() <= maxRanges && !r.job.methods.traits.Monotone
 	switch {
 	case r.instance.Claims() && (!ranges || edges < longLists*senders):

@@ -19,8 +19,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// busiest gives each task, in order, to the worker that has the least, and returns the most that
-// one has, of the mean.
+// busiest gives each task, in order, to the worker with the least work. It returns the ratio of the
+// largest work to the mean.
 func busiest(tasks []int, workers int) float64 {
 	has := make([]int, workers)
 	sum := 0
@@ -32,7 +32,7 @@ func busiest(tasks []int, workers int) float64 {
 	return float64(slices.Max(has)) * float64(workers) / float64(sum)
 }
 
-// chosen is a program of which some vertices send, in superstep 0.
+// chosen is a program in which some vertices send, in superstep 0.
 type chosen struct{ senders []uint64 }
 
 func (chosen) Combiner() pregel.Combiner[uint64] { return combiners.Min[uint64]() }
@@ -44,7 +44,7 @@ func (p chosen) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) {
 	v.VoteToHalt()
 }
 
-// pushTasks returns how many edges each task has in a push by a team from these senders, the
+// pushTasks returns the numbers of edges of the tasks in a push by a team from these senders,
 // largest first.
 func pushTasks(t *testing.T, g *graph.Graph, o engine.Options, senders []uint64) []int {
 	t.Helper()
@@ -53,7 +53,7 @@ func pushTasks(t *testing.T, g *graph.Graph, o engine.Options, senders []uint64)
 	job, err := engine.NewJob(t.Context(), g, pregel.Erase(chosen{senders}), o)
 	check(t, err)
 	defer job.Close()
-	work.take(delivery.PushedEdges) // by which pushes were measured
+	work.take(delivery.PushedEdges) // of measurements
 	_, err = job.Run(t.Context())
 	check(t, err)
 	tasks, got := work.take(delivery.PushedEdges)
@@ -67,8 +67,7 @@ func pushTasks(t *testing.T, g *graph.Graph, o engine.Options, senders []uint64)
 	return tasks
 }
 
-// TestSharesOfAPush: hubs do not keep one of many workers busy while the others wait (Nakao20,
-// 3.4).
+// TestSharesOfAPush: a hub does not keep one worker busy while the others wait (Nakao20, 3.4).
 func TestSharesOfAPush(t *testing.T) {
 	in, err := generate.Input(t.Context(),
 		generate.Kronecker{Scale: 16, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
@@ -97,7 +96,7 @@ func TestSharesOfAPush(t *testing.T) {
 				part, has)
 			most := 1.35
 			if sum < 4096*threads {
-				most = 1.8 // so little is shared in few pieces
+				most = 1.8 // so little work is divided into few pieces
 			}
 			if has > most {
 				t.Errorf("%d threads, %g of the vertices send: the busiest has %.2f of the mean",
@@ -108,8 +107,8 @@ func TestSharesOfAPush(t *testing.T) {
 	}
 }
 
-// TestHubsOfAPush: where hubs are pushed apart, by teams of any size and each way of sharing the
-// others, the values are those of one thread.
+// TestHubsOfAPush: if hubs are pushed separately, the values are those of one thread, for teams of
+// any size and each method of dividing the other senders.
 func TestHubsOfAPush(t *testing.T) {
 	in, err := generate.Input(t.Context(),
 		generate.Kronecker{Scale: 14, EdgeFactor: 16, Seed1: 2, Seed2: 3},
@@ -130,7 +129,7 @@ func TestHubsOfAPush(t *testing.T) {
 			t.Errorf("%d threads: the first vertex's edges are in %d tasks", threads, parts)
 		}
 		o.Team.Close()
-		// The others go by bins, of a monotone program and of sums, whose order differs, and by
+		// The other senders use bins, in a monotone program and in sums, whose order differs, and
 		// claims.
 		pushesHubs(t, g, threads, algorithms.SSSP[float32]{Source: 0}, func(x float32) float64 { return float64(x) })
 		pushesHubs(t, g, threads, algorithms.PageRank{Iterations: 4, Damping: .85}, func(x float64) float64 { return x })

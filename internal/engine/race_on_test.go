@@ -2,5 +2,5 @@
 
 package engine_test
 
-// raced says that the race detector watches, under which everything takes many times as long.
+// raced tells whether the race detector is on, which makes everything many times slower.
 const raced = true

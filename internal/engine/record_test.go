@@ -18,7 +18,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// journal keeps what a run tells. fail makes it refuse the record of a superstep.
+// journal stores a run's records. fail makes it return an error for the record of a superstep.
 type journal struct {
 	records []*record.Superstep
 	begun   []*trace.Job
@@ -155,7 +155,7 @@ func TestTheEndSaysWhy(t *testing.T) {
 	}
 }
 
-// limited is a search that says how many supersteps it runs at most.
+// limited is a search with a limit of supersteps.
 type limited struct {
 	algorithms.BFS
 	most int
@@ -167,7 +167,8 @@ func (p limited) Traits() pregel.Traits {
 	return t
 }
 
-// TestTheLimitOfSuperstepsIsTold: the smaller one of the user's and the program's, in the journal.
+// TestTheLimitOfSuperstepsIsTold: the journal gets the smaller of the user's and the program's
+// limit.
 func TestTheLimitOfSuperstepsIsTold(t *testing.T) {
 	for _, c := range []struct{ users, programs, want int }{{0, 0, 0}, {50, 0, 50}, {0, 60, 60}, {50, 60, 50}, {60, 50, 50}} {
 		j := journal{}

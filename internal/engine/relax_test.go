@@ -10,19 +10,19 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// relax is a monotone program: a vertex keeps the best message it has had, and tells its neighbours
-// now or, as a hash decides, later; to some vertices it sends a word by themselves. Where all this
-// ends does not depend on when what came.
+// relax is a monotone program: a vertex keeps its best message, and sends it on now or, if a hash
+// decides so, later. It sends separate messages to some vertices. The final values do not depend on
+// the order of messages.
 type relax[M comparable] struct {
 	seed      uint64
 	direction pregel.Direction
 	combiner  pregel.Combiner[M]
 	start     func(v *pregel.Vertex[M, M]) M
-	next      func(v *pregel.Vertex[M, M], m M) M // what is told of a value
-	neighbors bool                                // tells nobody else
+	next      func(v *pregel.Vertex[M, M], m M) M // makes the message about a value
+	neighbors bool                                // sends only to neighbours
 }
 
-// relaxMonotone is relax that says so.
+// relaxMonotone is relax with the trait Monotone.
 type relaxMonotone[M comparable] struct{ relax[M] }
 
 func (p relaxMonotone[M]) Traits() pregel.Traits {
@@ -36,7 +36,7 @@ func (p relax[M]) Init(v *pregel.Vertex[M, M]) {
 	v.Set(p.combiner.Identity())
 	if mix(p.seed, uint64(v.ID()))%8 == 0 || v.ID() == 0 {
 		v.Set(p.start(v))
-		return // awake: tells in superstep 1
+		return // awake: it sends in superstep 1
 	}
 	v.VoteToHalt()
 }
@@ -123,7 +123,7 @@ func crossing1(f func(m, w float64) float64) func(*toy[float64, float64]) {
 	return func(t *toy[float64, float64]) { t.cross = f }
 }
 
-// With who told, distances are as of MinPlus, and none is less than that of who told it.
+// With senders, distances are those of MinPlus, and no distance is less than that of its sender.
 func TestMonotoneTreesAreTrees(t *testing.T) {
 	for seed := range uint64(6) {
 		rng := rand.New(rand.NewPCG(seed, 78))

@@ -19,11 +19,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// processes are jobs on some partitions each, as processes have them.
+// processes has jobs on some partitions each, as in several processes.
 type processes []engine.Bound
 
-// apart binds a program to a graph of which each process sees its own partitions, and makes their
-// driver.
+// apart binds a program to a graph in several jobs, which see only their own partitions, and makes
+// their driver.
 func apart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	M], o engine.Options, owners [][]int,
 ) (processes, *bsp.Driver) {
@@ -34,7 +34,7 @@ func apart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	var facts []*bsp.Facts
 	for _, own := range owners {
 		o := o
-		if o.Team != nil { // each has its own
+		if o.Team != nil { // each has its own team
 			o.Team = parallel.NewTeam(o.Team.Size(), false)
 			t.Cleanup(o.Team.Close)
 		}
@@ -48,7 +48,7 @@ func apart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	return all, d
 }
 
-// withPartitions returns the graph with some of its partitions only, as a process has it.
+// withPartitions returns the graph with only some of its partitions, as a process has it.
 func withPartitions(g *graph.Graph, own []int) *graph.Graph {
 	s := &graph.Graph{
 		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights,
@@ -65,7 +65,7 @@ func withPartitions(g *graph.Graph, own []int) *graph.Graph {
 	return s
 }
 
-// alone is a process for each partition.
+// alone returns owners with one process per partition.
 func alone(g *graph.Graph) (owners [][]int) {
 	for i := range g.Parts {
 		owners = append(owners, []int{i})
@@ -73,7 +73,7 @@ func alone(g *graph.Graph) (owners [][]int) {
 	return owners
 }
 
-// run begins a run and leads it to its end.
+// run begins a run and drives it to its end.
 func (all processes) run(ctx context.Context, d *bsp.Driver, endpoint func(int) transport.Endpoint, broken func()) (*bsp.Outcome, error) {
 	for _, j := range all {
 		if err := j.Begin(ctx, endpoint, broken); err != nil {
@@ -83,7 +83,7 @@ func (all processes) run(ctx context.Context, d *bsp.Driver, endpoint func(int) 
 	return d.Run(ctx, all)
 }
 
-// Superstep has every process run a superstep.
+// Superstep runs a superstep in every process.
 func (all processes) Superstep(ctx context.Context, c *bsp.Command) ([]*bsp.Report, error) {
 	var group sync.WaitGroup
 	errs, some := make([]error, len(all)), make([][]*bsp.Report, len(all))
@@ -96,7 +96,7 @@ func (all processes) Superstep(ctx context.Context, c *bsp.Command) ([]*bsp.Repo
 	return reports, errors.Join(errs...)
 }
 
-// Failed has nothing to add to the errors of Superstep.
+// Failed returns nil, because Superstep already returns all errors.
 func (processes) Failed() error { return nil }
 
 // values returns the lines of all vertices.
@@ -112,7 +112,7 @@ func (all processes) values(g *graph.Graph) []string {
 	return values
 }
 
-// runApart runs a program as processes would, and returns the lines of its vertices.
+// runApart runs a program as several processes would, and returns the lines of its vertices.
 func runApart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	M], o engine.Options, owners [][]int,
 ) (values []string, outcome *bsp.Outcome) {
@@ -128,8 +128,8 @@ func runApart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	return values, outcome
 }
 
-// TestSharesAreAJob: whatever process has which partitions, results, supersteps and messages are
-// those of one Job.
+// TestSharesAreAJob: however partitions are distributed to processes, results, supersteps and
+// messages are those of a single Job.
 func TestSharesAreAJob(t *testing.T) {
 	for _, s := range shapes(4) {
 		if s.n == 0 {

@@ -16,14 +16,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// rerunForms are the forms of a program of random deeds, by what is in their way of use of a job's
-// memory.
+// rerunForms returns the forms of a program with random actions that use a job's memory
+// differently.
 func rerunForms[M any](p chaos[M]) []pregel.Program[uint64, M] {
 	return []pregel.Program[uint64, M]{p, chaosInit[M]{p}, chaosSources[M]{p}, chaosBlock[M]{p}}
 }
 
-// rerunChaos stops runs of programs of random deeds with a combiner, in all ways, and in a ring if
-// that can be had.
+// rerunChaos stops runs of programs with random actions and a combiner, in all ways, and in a ring
+// pull if ring is set.
 func rerunChaos[M any](t *testing.T, kind edges.Weights, p chaos[M], ring bool) {
 	ways := rerunWays(true)
 	if ring {
@@ -37,7 +37,7 @@ func rerunChaos[M any](t *testing.T, kind edges.Weights, p chaos[M], ring bool) 
 		form := (i + i/4) % 4
 		if p.seed, p.direction = seed, pregel.Direction(seed%4); form == 3 &&
 			p.direction == pregel.Either {
-			p.direction = pregel.In // a ComputeBlock sends one way
+			p.direction = pregel.In // a ComputeBlock sends in one direction
 		}
 		rerun(t, s, seed, kind, func(f *fault) pregel.Program[uint64, M] { return rerunForms(hook(f, p))[form] })
 	}
@@ -59,7 +59,7 @@ func TestAStoppedRunLeavesNothingToTheNext(t *testing.T) {
 	})
 	t.Run("First", func(t *testing.T) {
 		rerunChaos(t, 0, chaos[int64]{
-			combiner: combiners.First[int64](), // all messages of a superstep are the same
+			combiner: combiners.First[int64](), // all messages of a superstep are equal
 			to:       func(v who, _ uint64) int64 { return int64(v.Superstep()) },
 			from:     func(x int64) uint64 { return uint64(x) },
 		}, true)
@@ -82,7 +82,7 @@ func TestAStoppedRunLeavesNothingToTheNext(t *testing.T) {
 	t.Run("list", func(t *testing.T) {
 		for i, s := range rerunWays(true) {
 			if s.o.Delivery == delivery.ChooseBlockPull {
-				continue // lists are pushed there
+				continue // list programs push there
 			}
 			p := sum
 			p.seed, p.direction, p.blind, p.apart = uint64(i), pregel.Direction(i%4), true, true
@@ -124,7 +124,7 @@ func TestAStoppedRunOfAnAlgorithmLeavesNothingToTheNext(t *testing.T) {
 	}
 }
 
-// A run that ends at a limit of supersteps leaves messages that were sent, which the next must not
+// A run that ends at a limit of supersteps leaves sent messages, which the next run must not
 // deliver.
 func TestARunThatReachedItsLimitLeavesNothingToTheNext(t *testing.T) {
 	p := chaos[int64]{
@@ -164,8 +164,8 @@ func TestARunThatReachedItsLimitLeavesNothingToTheNext(t *testing.T) {
 	}
 }
 
-// TestAStoppedRunOfSharesLeavesNothingToTheNext stops runs of shares, as workers have them, and
-// begins others.
+// TestAStoppedRunOfSharesLeavesNothingToTheNext stops runs of several jobs, as workers have them,
+// and begins new ones.
 func TestAStoppedRunOfSharesLeavesNothingToTheNext(t *testing.T) {
 	owners := [][]int{{0, 3}, {1, 2}}
 	for i, s := range rerunWays(true) {

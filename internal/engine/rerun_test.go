@@ -15,17 +15,16 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A run that was stopped leaves nothing behind: the next run of the same job has the values,
-// supersteps and messages of a job that never ran before. The tests stop runs at every operation of
-// an exchange and at calls of the program.
+// A stopped run leaves nothing behind: the next run of the same job has the values, supersteps and
+// messages of a new job. The tests stop runs at every operation of an exchange and at calls of the
+// program.
 
 var errFault = errors.New("an injected fault")
 
-// fault stops a run at the n-th of some events: by an error, a panic, or the end of the run's
-// context.
+// fault stops a run at the n-th event: by an error, a panic, or the end of the run's context.
 type fault struct {
-	// whose endpoint's operations are the events; -1 if calls of the program are, -2 if calls of
-	// its combiner
+	// the partition whose endpoint operations are the events; -1 for calls of the program, -2 for
+	// calls of its combiner
 	partition int
 	n         int64
 	cancels   bool
@@ -39,7 +38,7 @@ const (
 	inCombiner = -2
 )
 
-// arm makes the fault wait for event n of a place. Event 0 never happens.
+// arm arms the fault for event n of a place. Event 0 never happens.
 func (f *fault) arm(t *testing.T, place int, n int64, cancels bool) context.Context {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	f.partition, f.n, f.cancels, f.cancel = place, n, cancels, cancel
@@ -47,7 +46,7 @@ func (f *fault) arm(t *testing.T, place int, n int64, cancels bool) context.Cont
 	return ctx
 }
 
-// event counts an event at a place, and returns the error of the one that the fault is armed for.
+// event counts an event at a place. It returns an error if the fault is armed for it.
 func (f *fault) event(place int) error {
 	if f.partition != place || f.happened.Add(1) != f.n {
 		return nil
@@ -111,7 +110,7 @@ func hook[M any](f *fault, p chaos[M]) chaos[M] {
 	return p
 }
 
-// rerunWays are the deliveries that leave something behind in other places. Their jobs share work
+// rerunWays returns settings whose deliveries leave data in different places. Their jobs share work
 // among threads from the first edge on, and fold bins after a few pairs.
 func rerunWays(grid bool) []setting {
 	ways := []setting{
@@ -125,7 +124,7 @@ func rerunWays(grid bool) []setting {
 		{parts: 3, threads: 1, o: engine.Options{Deterministic: true}},
 	}
 	two := graph.Grid{Rows: 2, Columns: 2}
-	if raced { // one of each kind: they take ten times as long
+	if raced { // one of each kind, because they take ten times as long
 		ways = []setting{ways[1], ways[4], ways[5]}
 		if grid {
 			ways = append(ways,
@@ -183,7 +182,7 @@ func rerun[V comparable, M any](t *testing.T, s setting, seed uint64, kind edges
 		if err != nil {
 			t.Fatalf("%v, after a run stopped %s: %v", s, where, err)
 		}
-		// who sends what is left to chance
+		// the choice of the scheme is random
 		if s.o.Delivery == delivery.ChooseAuto || s.o.Delivery == delivery.ChooseRingPull {
 			o.Sent, o.Bytes = want.Sent, want.Bytes
 		}
@@ -214,7 +213,7 @@ func rerun[V comparable, M any](t *testing.T, s setting, seed uint64, kind edges
 	}
 }
 
-// rerunStep is how many events there are between two at which runs are stopped.
+// rerunStep is the number of events between two at which runs are stopped.
 func rerunStep(place int) int64 {
 	if place < 0 {
 		return 211

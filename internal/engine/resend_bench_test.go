@@ -17,8 +17,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// withMessages takes the method Resend from a program that it is embedded in beside one that has
-// it.
+// withMessages hides the method Resend of a program, if both are embedded in a type.
 type withMessages struct{}
 
 func (withMessages) Resend() {}
@@ -34,13 +33,12 @@ type (
 	}
 )
 
-// costs are what checkpoints of a run cost.
+// costs has the costs of a run's checkpoints.
 type costs struct{ raw, stored, copied, wrote, restored []float64 }
 
-// BenchmarkCheckpoint takes checkpoints of a run with messages and of one that sends them again, by
-// turns, and reports for each the medians: the megabytes of state and as stored, the milliseconds
-// that the run stood still, those that storing in memory took, and those that going on takes until
-// the first superstep.
+// BenchmarkCheckpoint takes checkpoints of a run, in turn with messages and with Resend. It reports
+// the medians of each: the megabytes of state and as stored, the milliseconds that the run was
+// stopped, the milliseconds of storing in memory, and those of restoring until the first superstep.
 func BenchmarkCheckpoint(b *testing.B) {
 	for _, scale := range layerScales() {
 		team := parallel.NewTeam(1, false)
@@ -71,8 +69,8 @@ func benchmarkCheckpoint[V, M any](b *testing.B, name string, g *graph.Graph, te
 	})
 }
 
-// addCosts runs a program with a checkpoint every so many supersteps, and goes on from the first of
-// them, which is the one that counts.
+// addCosts runs a program with a checkpoint every every supersteps, and continues from the first of
+// them. Only that one counts.
 func addCosts[V, M any](b *testing.B, c *costs, g *graph.Graph, p pregel.Program[V,
 	M], o engine.Options, every int,
 ) {

@@ -18,8 +18,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// chaosAgain sends, by its value, what it sent: a program of random deeds throws its dice by the
-// value that it has set.
+// chaosAgain repeats its messages from its value: a program with random actions uses its new value
+// as the seed.
 type (
 	chaosAgain[M any]        struct{ chaos[M] }
 	chaosAgainInit[M any]    struct{ chaosAgain[M] }
@@ -42,8 +42,8 @@ func (p chaos[M]) again(v *pregel.Vertex[uint64, M]) {
 	p.sendToAll(v, dice)
 }
 
-// TestMessagesAreSentAgain goes on from checkpoints without messages to all neighbours, which
-// programs of random deeds send again.
+// TestMessagesAreSentAgain continues from checkpoints without messages to all neighbours, which
+// programs with random actions send again.
 func TestMessagesAreSentAgain(t *testing.T) {
 	ways := rerunWays(true)
 	t.Run("Sum", func(t *testing.T) {
@@ -83,7 +83,8 @@ func TestMessagesAreSentAgain(t *testing.T) {
 	})
 }
 
-// TestAlgorithmsSendAgain are those with Resend that TestAnAlgorithmGoesOnFromACheckpoint has not.
+// TestAlgorithmsSendAgain tests the algorithms with Resend that
+// TestAnAlgorithmGoesOnFromACheckpoint omits.
 func TestAlgorithmsSendAgain(t *testing.T) {
 	flat := rerunWays(false)
 	for i, s := range flat {
@@ -103,7 +104,7 @@ func TestAlgorithmsSendAgain(t *testing.T) {
 	}
 }
 
-// relaying sends its value on for six supersteps. What its Resend does is other's.
+// relaying sends on its value for six supersteps. Embedding types define Resend.
 type relaying struct{}
 
 func (relaying) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -125,7 +126,7 @@ type sendingAgain struct{ relaying }
 
 func (p sendingAgain) Resend(v *pregel.Vertex[int64, int64]) { p.send(v) }
 
-// Two programs of one name, with Resend and without.
+// two programs with the same name, with and without Resend
 func plain() pregel.Program[int64, int64] {
 	type program struct{ relaying }
 	return program{}
@@ -136,7 +137,7 @@ func again() pregel.Program[int64, int64] {
 	return program{}
 }
 
-// sections counts the sections of a name in all parts at a place.
+// sections counts the sections with a name in all parts in a store.
 func sections(t *testing.T, place store.Store, name string) (n, checkpoints int) {
 	t.Helper()
 	found, err := checkpoint.List(t.Context(), place)
@@ -158,9 +159,9 @@ func sections(t *testing.T, place store.Store, name string) (n, checkpoints int)
 	return n, len(found)
 }
 
-// TestCheckpointsWithAndWithoutMessages: those of a program with Resend have no messages, and those
-// that have some, from before it had this method, are read. Without the method what has no messages
-// is refused.
+// TestCheckpointsWithAndWithoutMessages: checkpoints of a program with Resend have no messages.
+// Checkpoints with messages, from before it had this method, can be read. A program without the
+// method rejects a checkpoint without messages.
 func TestCheckpointsWithAndWithoutMessages(t *testing.T) {
 	s := setting{parts: 2, threads: 1}
 	g := shapes(1)[18].loadAs(t, s, 0)
@@ -181,7 +182,7 @@ func TestCheckpointsWithAndWithoutMessages(t *testing.T) {
 	if n, all := sections(t, full, "messages"); n != 2*all || all == 0 {
 		t.Errorf("%d checkpoints of a program without Resend have %d times messages", all, n)
 	}
-	s.o.Fork = true // the two programs have other fields
+	s.o.Fork = true // the two programs have different fields
 	for place, with := range map[store.Store]bool{lean: false, full: true} {
 		found, err := checkpoint.List(t.Context(), place)
 		check(t, err)
@@ -202,8 +203,7 @@ func TestCheckpointsWithAndWithoutMessages(t *testing.T) {
 	}
 }
 
-// countingAgain counts the vertices that run, also when they send again, and has their number in its
-// values.
+// countingAgain counts the vertices that run, also in Resend, and has their number in its values.
 type countingAgain struct{ relaying }
 
 func (p countingAgain) Init(v *pregel.Vertex[int64, int64]) { p.Compute(v, int64(v.Label())) }
@@ -217,8 +217,8 @@ func (p countingAgain) Resend(v *pregel.Vertex[int64, int64]) {
 	p.send(v)
 }
 
-// TestResendAddsToNoAggregator: neither when a run goes on from a checkpoint, nor when a test of the
-// program watches the run.
+// TestResendAddsToNoAggregator: Resend does not change aggregators, neither when a run continues
+// from a checkpoint, nor when a test of the program watches the run.
 func TestResendAddsToNoAggregator(t *testing.T) {
 	s := setting{parts: 2, threads: 1}
 	resumed(t, s, 1, 0, []setting{s}, func() pregel.Program[int64, int64] { return countingAgain{} })
@@ -237,7 +237,7 @@ func TestResendAddsToNoAggregator(t *testing.T) {
 	}
 }
 
-// lying is a program whose Resend does something else.
+// lying is a program with a wrong Resend.
 type lying struct {
 	relaying
 	does func(v *pregel.Vertex[int64, int64])
@@ -245,23 +245,24 @@ type lying struct {
 
 func (p lying) Resend(v *pregel.Vertex[int64, int64]) { p.does(v) }
 
-// watchNothing watches nothing: in a job that is watched Resend is compared with what was sent.
+// watchNothing is a watcher that does nothing. In a watched job Resend is compared with the sent
+// messages.
 type watchNothing struct{}
 
 func (watchNothing) Sent(int, pregel.VertexID, any)                     {}
 func (watchNothing) Began(any)                                          {}
 func (watchNothing) Ended(int, any, func(pregel.VertexID) uint64) error { return nil }
 
-// TestResendThatLies finds programs whose Resend does not send what was sent: when a test of the
-// program watches the run, under -tags invariants when a checkpoint is taken and, but for another
-// message, when a run goes on from one.
+// TestResendThatLies: a wrong Resend is found when a test of the program watches the run, with
+// -tags invariants when a checkpoint is taken and, except for a different message, when a run
+// continues from one.
 func TestResendThatLies(t *testing.T) {
 	s := setting{parts: 1, threads: 1}
 	g := shapes(1)[18].loadAs(t, s, 0)
 	for _, c := range []struct {
 		what, want string
 		does       func(v *pregel.Vertex[int64, int64])
-		unseen     bool // when a run goes on
+		unseen     bool // not found when a run continues
 	}{
 		{"the truth", "", relaying{}.send, false},
 		{"another message", "sends other messages than were sent", func(v *pregel.Vertex[int64, int64]) { v.SendToAllNeighbors(v.Value()) }, true},
@@ -310,7 +311,7 @@ func TestResendThatLies(t *testing.T) {
 	}
 }
 
-// oddly has a Resend of another signature, and changing changes the graph.
+// oddly has a Resend with another signature. changing changes the graph.
 type (
 	oddly    struct{ relaying }
 	changing struct{ sendingAgain }

@@ -17,7 +17,7 @@ import (
 // superstep is then the one after the checkpoint. The run that made the checkpoint may have had
 // another number of partitions.
 func (j *Job) Restore(ctx context.Context, from *checkpoint.Reader) error {
-	now := checkpoint.Program{Name: j.name, Types: j.methods.keptTypes(j.options.Deterministic)}
+	now := checkpoint.Program{Name: j.name, Types: j.methods.savedTypes(j.options.Deterministic)}
 	if differs := from.Program.Differs(&now); differs != "" {
 		return fmt.Errorf("the checkpoint before superstep %d: %s", from.Superstep, differs)
 	}
@@ -101,8 +101,8 @@ func (j *Job) wanted(from *checkpoint.Reader) (parts []int) {
 	return parts
 }
 
-// goOn prepares the current run, after Begin, to continue from a checkpoint.
-func (j *Job) goOn(ctx context.Context, from *checkpoint.Reader) error {
+// resume prepares the current run, after Begin, to continue from a checkpoint.
+func (j *Job) resume(ctx context.Context, from *checkpoint.Reader) error {
 	if err := j.Restore(ctx, from); err != nil {
 		return err
 	}

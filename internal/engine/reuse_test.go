@@ -24,7 +24,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// sparse is a random graph whose columns are large enough for arrays outside Go's heap.
+// sparse returns a random graph whose columns are large enough for arrays outside Go's heap.
 func sparse() shape {
 	r := rand.New(rand.NewPCG(4, 8))
 	s := shape{name: "sparse", n: 20_000, directed: true}
@@ -35,8 +35,8 @@ func sparse() shape {
 	return s
 }
 
-// TestJobsReuseMemory compares jobs on one graph, several at once, with jobs on graphs of their
-// own: values do not depend on the jobs whose memory they got.
+// TestJobsReuseMemory compares jobs on one graph, several at once, with jobs on separate graphs.
+// Values do not depend on the jobs whose memory they reuse.
 func TestJobsReuseMemory(t *testing.T) {
 	s := sparse()
 	for _, parts := range []int{1, 2} {
@@ -81,8 +81,8 @@ func TestJobsReuseMemory(t *testing.T) {
 	}
 }
 
-// TestValuesOfALargeGraphAreFilled: of more vertices than a thread fills at a time all get the
-// initial value.
+// TestValuesOfALargeGraphAreFilled: in a graph with more vertices than a thread fills at a time,
+// all get the initial value.
 func TestValuesOfALargeGraphAreFilled(t *testing.T) {
 	s := shape{name: "an edge", n: 1<<16 + 100, tuples: [][2]uint64{{0, 1}}, weights: []float64{1}}
 	way := setting{parts: 1, threads: 2}
@@ -94,7 +94,7 @@ func TestValuesOfALargeGraphAreFilled(t *testing.T) {
 	}
 }
 
-// aloneOn runs a program on a graph of its own.
+// aloneOn runs a program on a separate graph.
 func aloneOn[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], way setting) []V {
 	values, _ := run(t, g, p, way)
 	return values
@@ -109,8 +109,8 @@ func sameOn[V comparable, M any](t *testing.T, g *graph.Graph, p pregel.Program[
 	}
 }
 
-// breaking is a program that sends on and on, until it calls what ends its run. Its values are of
-// another size than all else.
+// breaking is a program that sends until it calls end, which ends its run. Its values have another
+// size than all other arrays.
 type breaking struct{ end func() }
 
 func (breaking) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
@@ -124,16 +124,16 @@ func (p breaking) Compute(v *pregel.Vertex[uint32, uint64], m uint64) {
 	}
 }
 
-// leaves reports whether the arena of a graph of n vertices has the values of a job of breaking, and
-// takes them away.
+// leaves reports whether the arena of a graph of n vertices has the values of a job of breaking,
+// and removes them.
 func leaves(parent *mem.Arena, n int) bool {
 	a := &mem.Arena{Parent: parent}
 	defer a.Close()
 	return mem.MakeAny[uint32](a, (n+63)&^63)[5] != 0
 }
 
-// TestMemoryOfRunsThatEndIsReused: the next job has the memory of a run that came to its end.
-// Nobody has that of one which failed, was cancelled or ended its goroutine.
+// TestMemoryOfRunsThatEndIsReused: the next job reuses the memory of a successful run, but not that
+// of a run that failed, was cancelled or ended its goroutine.
 func TestMemoryOfRunsThatEndIsReused(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("arrays are on Go's heap")
@@ -180,7 +180,7 @@ func TestMemoryOfRunsThatEndIsReused(t *testing.T) {
 	}
 }
 
-// nonzero is a monotone program. All its columns but those of messages hold no zero, also behind the
+// nonzero is a monotone program. No column except those of messages contains a zero, even after the
 // last vertex.
 type nonzero struct{}
 
@@ -191,7 +191,7 @@ func (nonzero) Traits() pregel.Traits { return pregel.Traits{Monotone: true} }
 func (nonzero) Start() (uint64, []pregel.VertexID)                 { return 7, []pregel.VertexID{1} }
 func (nonzero) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) { v.VoteToHalt() }
 
-// skipping is a program that adds vertices one by one, and leaves out an id before each.
+// skipping is a program that adds vertices one by one, and skips an id before each.
 type skipping struct{}
 
 const skipped = 6
@@ -207,8 +207,8 @@ func (skipping) Compute(v *pregel.Vertex[uint64, uint32], _ uint32) {
 	}
 }
 
-// TestAddedVerticesAreZero: ids that a changed graph has no vertex for have the value 0, and not
-// one of the job before.
+// TestAddedVerticesAreZero: ids without a vertex have the value 0 after a change of the graph, not
+// a value of the previous job.
 func TestAddedVerticesAreZero(t *testing.T) {
 	way := setting{parts: 1, threads: 1}
 	s := sparse()
@@ -235,8 +235,8 @@ func TestAddedVerticesAreZero(t *testing.T) {
 	}
 }
 
-// TestChangedGraphFreesSpares: what jobs leave to a graph that a program has changed goes with it,
-// also if nobody closes it.
+// TestChangedGraphFreesSpares: spares of a changed graph are freed with it, even if nobody closes
+// it.
 func TestChangedGraphFreesSpares(t *testing.T) {
 	if runtime.GOOS != "linux" || invariants.Enabled {
 		t.Skip("arrays are on Go's heap, or MakeAny overwrites them")
@@ -272,7 +272,7 @@ func TestChangedGraphFreesSpares(t *testing.T) {
 	t.Error("a changed graph that was forgotten keeps spares")
 }
 
-// TestManyJobsHoldNoMore: what 24 jobs leave on two graphs is as much as the first ones left.
+// TestManyJobsHoldNoMore: 24 jobs on two graphs leave only as much memory as the first ones.
 func TestManyJobsHoldNoMore(t *testing.T) {
 	s := sparse()
 	s.n = 1 << 17 // columns of 1 MiB

@@ -114,13 +114,13 @@ func (g *ringPull) passParts(ctx context.Context, b *graph.Block, reversed bool)
 		if err := g.searchOwn(&t); err != nil {
 			return err
 		}
-		if err := g.exchange.Pass(ctx, g.along(column, k), &t, reversed); err != nil {
+		if err := g.exchange.SendToken(ctx, g.along(column, k), &t, reversed); err != nil {
 			return err
 		}
 	}
 	for range parts * len(b.Receivers.Line) {
-		fold := g.timed(&g.report.Times.Fold)
-		from, err := g.exchange.Take(ctx, b.Receivers, &t, reversed)
+		fold := g.startTimer(&g.report.Times.Fold)
+		from, err := g.exchange.ReceiveToken(ctx, b.Receivers, &t, reversed)
 		fold.end()
 		if err != nil {
 			return err
@@ -132,7 +132,7 @@ func (g *ringPull) passParts(ctx context.Context, b *graph.Block, reversed bool)
 			return err
 		}
 		if next := g.along(column, t.Part); next != t.Owner {
-			if err := g.exchange.Pass(ctx, next, &t, reversed); err != nil {
+			if err := g.exchange.SendToken(ctx, next, &t, reversed); err != nil {
 				return err
 			}
 		}
@@ -220,7 +220,7 @@ func (g *ringPull) searchGhosts(b *graph.Block, t *delivery.Token) error {
 
 // search pulls for the rows need, whose first word is word first.
 func (g *ringPull) search(need []uint64, first int) error {
-	defer g.timed(&g.report.Times.Traverse).end()
+	defer g.startTimer(&g.report.Times.Traverse).end()
 	g.searched, g.first = need, first
 	g.chunks.Reset(0)
 	if len(need) > 4*ringGrain && g.team.Size() > 1 {

@@ -29,7 +29,7 @@ type runner struct {
 	changer     changer
 
 	prefilled map[int]kernel.Column // initial values of properties, by their numbers
-	// ^For messages to single vertices; nil if they are sent uncombined.
+	// For messages to single vertices; nil if they are sent uncombined.
 	combine delivery.Combiner
 	watcher Watcher                         // or nil
 	instead func(ctx context.Context) error // runs in place of the next superstep; or nil
@@ -198,7 +198,7 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 		return err
 	}
 	r.report.Times.Wait += (r.exchange.Waited - waited).Seconds()
-	r.freeLeft()
+	r.freeRetired()
 	if err := r.settle(); err != nil {
 		return err
 	}

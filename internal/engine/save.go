@@ -56,8 +56,8 @@ type Keeping interface {
 	encoding.BinaryUnmarshaler
 }
 
-// Keepable returns the reason why runs of the program cannot have checkpoints, or nil.
-func (m *methods) Keepable() error {
+// Checkpointable returns the reason why runs of the program cannot have checkpoints, or nil.
+func (m *methods) Checkpointable() error {
 	var errs []error
 	for _, t := range []reflect.Type{m.program.Value, m.program.Message} {
 		if !mem.PointerFreeType(t) {
@@ -76,7 +76,7 @@ func (m *methods) Keepable() error {
 		phases, _ := m.plan.Phases()
 		own := m.HasState()
 		for _, p := range phases {
-			errs = append(errs, p.Keepable())
+			errs = append(errs, p.Checkpointable())
 			own = own || p.HasState()
 		}
 		// The state of an ended phase that may run again would have to be saved together with that
@@ -97,9 +97,9 @@ func (m *methods) HasState() bool {
 	return ok
 }
 
-// keptTypes describes the program's types. A run that continues from a checkpoint must have the
+// savedTypes describes the program's types. A run that continues from a checkpoint must have the
 // same.
-func (m *methods) keptTypes(deterministic bool) []string {
+func (m *methods) savedTypes(deterministic bool) []string {
 	received, kind := "combiner "+m.Combiner, "a run that is not deterministic"
 	if m.List {
 		received = "all messages"

@@ -20,10 +20,10 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A run that goes on from a checkpoint, on other partitions, ends as the run that was not
-// disturbed.
+// A run that continues from a checkpoint, with other partitions, ends like a run without
+// interruption.
 
-// keeping runs a program and keeps its checkpoints, all of those that there can be.
+// keeping runs a program and keeps all possible checkpoints.
 func keeping[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	M], s setting,
 ) (store.Store, []V, *bsp.Outcome) {
@@ -44,7 +44,7 @@ func keeping[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	return place, values, o
 }
 
-// goOn has a run go on from a checkpoint.
+// goOn continues a run from a checkpoint.
 func goOn[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	M], s setting, place store.Store, m *checkpoint.Manifest,
 ) ([]V, *bsp.Outcome) {
@@ -53,11 +53,12 @@ func goOn[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	return run(t, g, p, s)
 }
 
-// resumed compares runs that go on from checkpoints of a run in one setting, in that and in others.
+// resumed takes checkpoints of a run in one setting, and compares runs that continue from them in
+// this and in other settings.
 func resumed[V, M any](t *testing.T, s setting, seed uint64, kind edges.Weights, others []setting, program func() pregel.Program[V, M]) {
 	t.Helper()
 	all := shapes(seed)
-	shape := all[len(all)-2-int(seed)%2*len(all)/2] // of 300 vertices, directed, or not
+	shape := all[len(all)-2-int(seed)%2*len(all)/2] // of 300 vertices, directed or not
 	graphs := shape.partitioned(kind)
 	g := graphs.in(t, s)
 	want, ended := run(t, g, program(), s)
@@ -70,7 +71,7 @@ func resumed[V, M any](t *testing.T, s setting, seed uint64, kind edges.Weights,
 				what, o.Supersteps, o.Messages, ended.Supersteps, ended.Messages)
 		}
 		if reflect.DeepEqual(got, want) {
-			return // else they may differ by NaN alone
+			return // otherwise they may only differ by NaN
 		}
 		for v := range want {
 			if fmt.Sprint(got[v]) != fmt.Sprint(want[v]) {
@@ -140,7 +141,7 @@ func TestARunGoesOnFromACheckpoint(t *testing.T) {
 	t.Run("list", func(t *testing.T) {
 		for i, s := range ways {
 			if s.o.Delivery == delivery.ChooseBlockPull {
-				continue // lists are pushed there
+				continue // list programs push there
 			}
 			p := chaos[int64]{
 				seed: uint64(i), direction: pregel.Direction(i % 4), blind: true, apart: true,
@@ -157,7 +158,7 @@ func TestARunGoesOnFromACheckpoint(t *testing.T) {
 	})
 }
 
-// countingUp is a program with columns of vertices and edges, which it counts up and says.
+// countingUp is a program with vertex and edge columns, which it increments and shows.
 func countingUp(d pregel.Direction) pregel.Program[string, int64] {
 	return columned{looker{script{func(v talker, _ int64) {
 		say(v, "%d", visits.Of(v))
@@ -186,8 +187,8 @@ func TestAnAlgorithmGoesOnFromACheckpoint(t *testing.T) {
 	}
 }
 
-// steering is a program whose own state, which Coordinate changes, decides what its vertices
-// compute.
+// steering is a program with its own state, which Coordinate changes and which determines what its
+// vertices compute.
 type steering struct{ turns uint8 }
 
 func (s *steering) MarshalBinary() ([]byte, error) { return []byte{s.turns}, nil }
@@ -216,24 +217,25 @@ func (s *steering) Compute(v *pregel.Vertex[int64, int64], sum int64) {
 	v.SendToAllNeighbors(v.Value() % 1000)
 }
 
-// steered has a plan with a program that has a state of its own.
+// steered has a plan with a program that has its own state.
 type steered struct{ steering }
 
 func (s *steered) Plan() pregel.Plan { return plan.Phase[int64, int64](new(steering)) }
 
-// TestNoCheckpointsOfAPlanWithState refuses what could not go on as it was.
+// TestNoCheckpointsOfAPlanWithState: such a plan cannot have checkpoints, because the state is not
+// saved for each phase.
 func TestNoCheckpointsOfAPlanWithState(t *testing.T) {
 	p, err := engine.NewProgram(pregel.Erase[int64, int64](new(steered)))
 	check(t, err)
-	err = p.Keepable()
+	err = p.Checkpointable()
 	if err == nil || !strings.Contains(err.Error(),
 		"its runs cannot have checkpoints: it has a plan, and one of the plan's programs has its own state") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestLastCheckpointOfARunAtItsLimit stores the parts of the last checkpoint when the driver has
-// looked for them: they are told with the summary, or not at all, and make a checkpoint.
+// TestLastCheckpointOfARunAtItsLimit stores the parts of the last checkpoint after the driver has
+// looked for them. They are reported with the summary, or not at all, and make a checkpoint.
 func TestLastCheckpointOfARunAtItsLimit(t *testing.T) {
 	for _, summary := range []bool{false, true} {
 		g := shapes(1)[8].loadAs(t, setting{parts: 2, threads: 1}, edges.Unweighted)

@@ -14,7 +14,7 @@ func (r *saver) saveChanges(p *checkpoint.Part) error {
 	if r.part != r.loaded {
 		r.saveGraph(p)
 	}
-	list, values := r.asked()
+	list, values := r.pendingRequests()
 	if len(list) == 0 {
 		return nil
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// A run that goes on from a checkpoint with a changed graph, on other partitions, ends as the toy
-// does.
+// A run that continues from a checkpoint with a changed graph, with other partitions, ends like the
+// toy.
 func TestAChangedGraphGoesOnFromACheckpoint(t *testing.T) {
 	rounds := 9
 	if raced || testing.Short() {
@@ -74,8 +74,8 @@ func changedGoesOn(t *testing.T, seed uint64) {
 	}
 }
 
-// goesOnAsToy wants a run to go on as a toy ends, and the next run of the job, which begins anew,
-// as well.
+// goesOnAsToy checks that a continued run ends like a toy, and that the next run of the job, which
+// starts from the beginning, does so too.
 func goesOnAsToy(
 	t *testing.T, where string, s shape, kind edges.Weights, p pregel.Program[uint64, uint64],
 	way setting, toy *toy[uint64, uint64], want bsp.Outcome,
@@ -124,7 +124,8 @@ func smallShape(seed uint64, rng *rand.Rand) (shape, edges.Weights) {
 	return s, kind
 }
 
-// someWay returns a setting: in which vertices have all their edges, or not.
+// someWay returns a random setting. spread selects grids in which vertices do not have all their
+// edges.
 func someWay(rng *rand.Rand, spread bool) setting {
 	ways := settings()
 	if spread {

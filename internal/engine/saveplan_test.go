@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// A run by a plan goes on from a checkpoint in any of its phases, with the graph and the columns
-// that these have left, and ends as toys do that run one after the other.
+// A run of a plan continues from a checkpoint in any of its phases, with the graph and columns of
+// the earlier phases. It ends like toys that run one after the other.
 func TestAPlanGoesOnFromACheckpoint(t *testing.T) {
 	rounds := 6
 	if raced {
@@ -68,7 +68,7 @@ func planGoesOn(t *testing.T, seed uint64) {
 	})
 	way.o.Seed = seed
 	place, _, whole := keeping(t, g, last, way)
-	want.Left = whole.Left // of phases of which none changes the graph there is none
+	want.Left = whole.Left // phases that do not change the graph do not set it
 	found, err := checkpoint.List(t.Context(), place)
 	check(t, err)
 	if len(found) < want.Supersteps/3 {
@@ -94,7 +94,7 @@ func planGoesOn(t *testing.T, seed uint64) {
 	}
 }
 
-// Float sums are equal to the bit in deterministic runs only, which are flat and push combined
+// Float sums are equal to the bit only in deterministic runs, which are flat and push combined
 // messages.
 func TestPlannedAlgorithmsGoOnFromACheckpoint(t *testing.T) {
 	grids, flat := rerunWays(true), rerunWays(false)
@@ -124,10 +124,10 @@ func TestPlannedAlgorithmsGoOnFromACheckpoint(t *testing.T) {
 	each("MSF", flat, func(t *testing.T, s setting, seed uint64) {
 		resumed(t, s, 2*seed+1, edges.Float64, flat, func() pregel.Program[algorithms.Branch, bool] { return algorithms.MSF{} })
 	})
-	// Louvain is left out: its hundreds of phases take half a minute with a checkpoint each.
+	// Louvain is omitted: its hundreds of phases take half a minute with a checkpoint each.
 }
 
-// A checkpoint of a plan is refused where the plan is another.
+// A checkpoint of a plan is rejected if the plan is a different one.
 func TestAPlanThatTakesAnotherWayIsRefused(t *testing.T) {
 	s := shapes(1)[8] // of 70 vertices
 	way := setting{parts: 2, threads: 1}

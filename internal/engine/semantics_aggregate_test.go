@@ -27,7 +27,7 @@ var (
 // set is too large for a register.
 type set [2]uint64
 
-// sums is a script with aggregators, and with a Coordinate.
+// sums is a script with aggregators and a Coordinate.
 type sums struct {
 	script
 	coordinate func(c *pregel.Coordinator)
@@ -45,7 +45,7 @@ func (p sums) Coordinate(c *pregel.Coordinator) {
 	}
 }
 
-// until makes a program of a function called in each superstep up to the last one.
+// until makes a program from a function that is called in each superstep up to superstep last.
 func until(last int, f func(v talker)) sums {
 	return sums{script: script{func(v talker, _ int64) {
 		if f(v); v.Superstep() >= last {
@@ -135,8 +135,8 @@ func (degreeCounter) Traits() pregel.Traits {
 	return pregel.Traits{Aggregators: []pregel.Aggregate{degreeCounts}}
 }
 
-// TestAnIdentityIsNotShared: an aggregator whose reduce changes a map in place counts right in
-// every setting, superstep after superstep and run after run.
+// TestAnIdentityIsNotShared: an aggregator whose reduce changes a map in place counts correctly in
+// every setting, in all supersteps and runs.
 func TestAnIdentityIsNotShared(t *testing.T) {
 	w := on(t, "0>1 0>2 1>2 3 70")
 	p := pregel.Program[string, int64](degreeCounter{script{func(v talker, _ int64) {
@@ -161,7 +161,7 @@ func TestAnIdentityIsNotShared(t *testing.T) {
 	}
 }
 
-// twins lists an aggregator twice, or two of one name.
+// twins lists an aggregator twice, or two with the same name.
 type twins struct {
 	script
 	list []pregel.Aggregate
@@ -266,7 +266,7 @@ func TestCoordinateSwitchesPhases(t *testing.T) {
 	w.expect(t, p, all, all, all)
 }
 
-// floats sums numbers whose sum depends on the order, and of large and small ones.
+// floats sums numbers whose sum depends on the order, among them large and small ones.
 type floats struct{ script }
 
 var (
@@ -278,7 +278,7 @@ var (
 	namedNarrow = pregel.SumOf[share]("named narrow")
 )
 
-// rank and share are floats by another name.
+// rank and share are named float types.
 type (
 	rank  float64
 	share float32
@@ -305,7 +305,7 @@ func TestFloatSumsOfDeterministicRunsAreBitIdentical(t *testing.T) {
 			// a sum does not depend on its type's name
 			say(v, "%x", math.Float64bits(float64(namedWide.Value(v))))
 		}
-		*direct.Cell(v) += math.Trunc(math.Sin(x) * 1e6) // in place: exact by itself
+		*direct.Cell(v) += math.Trunc(math.Sin(x) * 1e6) // in place; these sums are exact
 		if v.Superstep() == 3 {
 			v.VoteToHalt()
 		}

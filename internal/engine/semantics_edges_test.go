@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// looker is a script that goes by edges of a direction.
+// looker is a script with a direction of edges.
 type looker struct {
 	script
 	direction pregel.Direction
@@ -20,8 +20,8 @@ type looker struct {
 
 func (p looker) Traits() pregel.Traits { return pregel.Traits{Direction: p.direction} }
 
-// look says a vertex's degrees and edges, then what came from the neighbours, each of which sends
-// 1, 10, 100... by label.
+// look shows a vertex's degrees and edges, then the sum received from the neighbours, which send 1,
+// 10, 100... by label.
 func look(w *world) script {
 	return script{func(v talker, m int64) {
 		if v.Superstep() == 1 {
@@ -69,7 +69,7 @@ func TestDirectionIn(t *testing.T) {
 	w.expectSupersteps(t, o, 2, 4)
 }
 
-// Vertices 0 and 2 are joined both ways, and a loop points both ways: they count twice.
+// Vertices 0 and 2 are joined in both directions, and a loop counts in both: they count twice.
 func TestDirectionBothCountsNeighborsJoinedBothWaysTwice(t *testing.T) {
 	w := on(t, "0>1:2 0>2:3 2>0:4 3>3:5")
 	o := w.expect(t, looker{look(w), pregel.Both},

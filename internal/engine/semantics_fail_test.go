@@ -19,7 +19,7 @@ import (
 
 var errUser = errors.New("a user's error")
 
-// failing panics where it is told, or ends its goroutine.
+// failing panics in a given place, or ends its goroutine.
 type failing struct {
 	sums
 	in        string
@@ -127,7 +127,7 @@ func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
 	}
 }
 
-// waits is a program whose vertex 0 does not return from superstep 2 until a test says so.
+// waits is a program whose vertex 0 does not return from superstep 2 until the test allows it.
 type waits struct{ until chan struct{} }
 
 func (waits) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -146,8 +146,8 @@ func (p waits) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	v.SendToAllNeighbors(1)
 }
 
-// TestASuperstepThatTakesLongerThanItsLimitEndsTheRun: the error names the superstep and the limit.
-// Other supersteps take less.
+// TestASuperstepThatTakesLongerThanItsLimitEndsTheRun: the error has the superstep and the limit.
+// Other supersteps are faster.
 func TestASuperstepThatTakesLongerThanItsLimitEndsTheRun(t *testing.T) {
 	for _, parts := range []int{1, 3} {
 		until := make(chan struct{})
@@ -188,7 +188,7 @@ func TestAPanicInComputeBlockNamesTheSuperstep(t *testing.T) {
 	}
 }
 
-// impostor sends another's id.
+// impostor sends another vertex's id.
 type impostor struct {
 	single bool
 	id     pregel.VertexID
@@ -242,7 +242,7 @@ func TestUnderSenderAMessageMustNameItsSender(t *testing.T) {
 	}
 }
 
-// The programs whose methods are wrong.
+// Programs with wrong methods.
 type (
 	wrongInit       struct{ script }
 	wrongCoordinate struct{ script }
@@ -295,8 +295,8 @@ func (leftOut) Cordinate(*pregel.Coordinator)        {}
 func (added) Startt() (string, []pregel.VertexID)    { return "", nil }
 func (swapped) Trait() pregel.Traits                 { return pregel.Traits{Direction: pregel.Both} }
 
-// Methods whose names are further from those of optional ones, are short, or have another signature
-// are the program's own.
+// Methods whose names differ more from those of optional ones, are short, or have another signature
+// are ignored.
 func (otherwise) Coordinator(*pregel.Coordinator)    {}
 func (otherwise) Inits(talker)                       {}
 func (otherwise) Cordinate(*pregel.Coordinator, int) {}
@@ -343,7 +343,7 @@ func TestWrongMethodsAreRefusedByName(t *testing.T) {
 		"noCombiner: the method Combiner() pregel.Combiner[bool] is missing; or wrap a list program in pregel.List")
 }
 
-// Methods of earlier versions, with values and with pointers as receivers.
+// Methods of earlier versions, with value and pointer receivers.
 type (
 	oldFacts    struct{ script }
 	oldStart    struct{ listener }

@@ -68,7 +68,7 @@ func TestTheIdentityIsAMessage(t *testing.T) {
 	}
 }
 
-// sendOnce sends m from 0, and tells at the receiver whether it came.
+// sendOnce sends m from vertex 0, and shows at the receiver whether it was received.
 func sendOnce(v talker, got, m int64) {
 	if v.Superstep() == 0 && v.Label() == 0 {
 		v.SendToAllNeighbors(m)
@@ -101,7 +101,7 @@ func TestMessagesToFinishedVerticesDoNotKeepTheRun(t *testing.T) {
 	w.expectSupersteps(t, o, 1, 2)
 }
 
-// Vertex 2 is not finished, so that only delivery can tell that nobody gets a message.
+// Vertex 2 is not finished, so only the delivery shows that nobody gets a message.
 func TestEmptySuperstepsNeitherRunNorCount(t *testing.T) {
 	w := on(t, "0>1 1>0 2")
 	p := script{func(v talker, _ int64) {

@@ -48,7 +48,7 @@ func TestASingleVertexTalksToItself(t *testing.T) {
 	}
 }
 
-// with replaces a program's function by one that sees messages; it halts as before.
+// with returns the program with a function that sees messages; it halts as before.
 func (p sums) with(f func(v talker, m int64)) sums {
 	before := p.compute
 	p.compute = func(v talker, m int64) {
@@ -104,7 +104,7 @@ func TestAJobRestartsWithOtherParameters(t *testing.T) {
 			id, _ := g.Find(uint64(source))
 			check(t, j.Restart(pregel.Erase(algorithms.BFSLevels{Source: id})))
 			if round == 1 {
-				j.Prepare() // which Run does otherwise
+				j.Prepare() // otherwise Run does it
 			}
 			o, err := j.Run(t.Context())
 			check(t, err)
@@ -133,7 +133,7 @@ func TestAJobRestartsWithOtherParameters(t *testing.T) {
 // levelsOfOne has the types of BFSLevels.
 type levelsOfOne struct{ algorithms.BFSLevels }
 
-// votes is a program of float messages that do not add up exactly, by Send and to neighbours.
+// votes is a program with float messages whose sums are not exact, by Send and to neighbours.
 type votes struct{ combiner pregel.Combiner[float64] }
 
 func (p votes) Combiner() pregel.Combiner[float64] { return p.combiner }
@@ -151,7 +151,7 @@ func (votes) Compute(v *pregel.Vertex[float64, float64], m float64) {
 	}
 }
 
-// listVotes is votes with every message by itself, added as they come.
+// listVotes is votes as a list program, which adds the messages in their order.
 type listVotes struct{ votes }
 
 func (p listVotes) Compute(v *pregel.Vertex[float64, float64], list []float64) {
@@ -199,7 +199,7 @@ func TestFloatSumsOfMessagesAreBitIdenticalInDeterministicRuns(t *testing.T) {
 	}
 }
 
-// rankVotes is votes by another name of floats.
+// rankVotes is votes with a named float type.
 type rankVotes struct{ combiner pregel.Combiner[rank] }
 
 func (p rankVotes) Combiner() pregel.Combiner[rank] { return p.combiner }
@@ -233,7 +233,7 @@ func TestSumsOfNamedFloatsAreBitIdenticalInDeterministicRuns(t *testing.T) {
 	}
 }
 
-// firsts keeps the first message, which names its sender.
+// firsts stores the first message, which is its sender.
 type firsts struct{ single bool }
 
 func (firsts) Combiner() pregel.Combiner[int64] { return combiners.First[int64]() }
@@ -281,7 +281,7 @@ func TestInDeterministicRunsFirstKeepsTheMessageOfTheLeastSender(t *testing.T) {
 	}
 }
 
-// boxed sends pointers, of which the nil one is no message.
+// boxed sends pointers. A nil pointer is not a message.
 type boxed struct{}
 
 func (boxed) Combiner() pregel.Combiner[*[2]int64] {
@@ -302,7 +302,7 @@ func (boxed) Compute(v *pregel.Vertex[[]int64, *[2]int64], m *[2]int64) {
 	v.VoteToHalt()
 }
 
-// The graph is large enough for the model to be measured, on messages that do not exist.
+// The graph is large enough for measurements of the model, on messages that do not exist.
 func TestMessagesAndValuesMayHoldPointers(t *testing.T) {
 	shape := shapes(13)[len(shapes(13))-1]
 	var want []string

@@ -25,7 +25,8 @@ func TestMessagesSentInSAreReadInSPlus1Only(t *testing.T) {
 }
 
 func TestSendReachesAnyVertex(t *testing.T) {
-	w := on(t, "0>1 2 70") // itself, a stranger, isolated ones; with partitions, of others too
+	// to itself, to a vertex that is no neighbour, and to isolated vertices, also of other partitions
+	w := on(t, "0>1 2 70")
 	want := make([]string, 71)
 	for i := range want {
 		want[i] = "70"
@@ -196,7 +197,7 @@ func TestAMessageToNeighborsCrossesTheWeightsAndOneToAVertexDoesNot(t *testing.T
 	for _, c := range []struct {
 		combiner pregel.Combiner[float64]
 		twice    bool
-		want     string // of 1, 2, which has two edges, and 3, which is sent 100
+		want     string // for 1, for 2, which has two edges, and for 3, which is sent 100
 	}{
 		{combiners.MinPlus[float64](), false, "[8.5 10 100]"},
 		{combiners.MinPlus[float64](), true, "[4.5 6 100]"},
@@ -228,7 +229,7 @@ func TestASemiringWantsItsWeights(t *testing.T) {
 	}
 }
 
-// pinger sends nothing but that it sends.
+// pinger sends empty messages.
 type pinger struct{}
 
 func (pinger) Combiner() pregel.Combiner[struct{}] { return combiners.First[struct{}]() }

@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// byIndex has every vertex say its edges by Edge, and where these are not what Edges yields.
+// byIndex shows each vertex's edges by Edge, and where they differ from those of Edges.
 func byIndex(w *world) columned {
 	return columned{looker{script{func(v talker, _ int64) {
 		i := 0
@@ -38,7 +38,7 @@ func TestEdgeIsByIndexWhatEdgesYields(t *testing.T) {
 	w := on(t, "0>1:2 0>2:3 2>0:4 3>3:5 0>1:0.5 4")
 	p := byIndex(w)
 	w.expect(t, p, "1:0.5 1:2 2:3 2:4", "0:0.5 0:2", "0:4 0:3", "3:5 3:5", "")
-	p.direction = pregel.Either // whose edges are those of Out
+	p.direction = pregel.Either // its edges are those of Out
 	w.expect(t, p, "1:0.5 1:2 2:3", "", "0:4", "3:5", "")
 	p.direction = pregel.In
 	w.expect(t, p, "2:4", "0:0.5 0:2", "0:3", "3:5", "")
@@ -86,8 +86,8 @@ func TestEdgeOutOfRangeFailsTheJobByVertex(t *testing.T) {
 	}
 }
 
-// along has every vertex send along each of its edges, in two supersteps, and say what came: by
-// index, or to the edge's target.
+// along sends along each edge of every vertex, in two supersteps, by index or to the edge's target,
+// and shows the received messages.
 func along(d pregel.Direction, byIndex bool) columned {
 	return columned{looker{script{func(v talker, came int64) {
 		say(v, "%d", came)
@@ -134,8 +134,8 @@ func TestEdgesInAGridNameTheGridThatHasThem(t *testing.T) {
 	}
 }
 
-// Every vertex intersects its edges with lists of every length, and compares with a look at every
-// pair.
+// Every vertex intersects its edges with lists of every length, and compares the result with that
+// of comparing all pairs.
 func TestCommonIsWhatEveryPairSays(t *testing.T) {
 	compare := func(v talker, list []pregel.VertexID) {
 		var want, got []string
@@ -181,8 +181,8 @@ func TestCommonIsWhatEveryPairSays(t *testing.T) {
 	}
 }
 
-// randomTwin makes the numbers of a vertex by other means than Vertex.Rand: SplitMix64's own steps,
-// and a source of its own.
+// randomTwin computes the random numbers of a vertex without Vertex.Rand: by SplitMix64's steps,
+// and with a separate source.
 func randomTwin(seed, label uint64, superstep int) *rand.Rand {
 	split := func(state uint64) uint64 {
 		state += 0x9e3779b97f4a7c15
@@ -198,7 +198,7 @@ func TestRandIsOfTheSeedTheVertexAndTheSuperstepAlone(t *testing.T) {
 	draw := play{script{func(v talker, _ int64) {
 		say(v, "%d", v.Rand().IntN(1000))
 		if v.Label()%2 == 0 {
-			say(v, "%d", v.Rand().Uint64()) // goes on
+			say(v, "%d", v.Rand().Uint64()) // it continues
 		}
 		if v.Superstep() == 3 {
 			v.VoteToHalt()
@@ -217,14 +217,14 @@ func TestRandIsOfTheSeedTheVertexAndTheSuperstepAlone(t *testing.T) {
 			}
 			want[label] = want[label][1:]
 		}
-		// other degrees, and so other handles
+		// other degrees, and so other internal ids
 		for _, text := range []string{"0-1 1-2 0-2 70", "70>70 70>3 5>70 9>70 0>1"} {
 			on(t, text).expectWith(t, draw, func(s *setting) { s.o.Seed = seed }, want...)
 		}
 	}
 }
 
-// A job that is run again begins its streams again, also on a graph of one vertex, which ran last.
+// A job that runs again restarts its streams, also on a graph of one vertex, which ran last.
 func TestRandBeginsAgainWithEveryRun(t *testing.T) {
 	p := pregel.Program[string, int64](script{func(v talker, _ int64) {
 		say(v, "%d", v.Rand().Uint64())
@@ -245,7 +245,7 @@ func TestRandBeginsAgainWithEveryRun(t *testing.T) {
 }
 
 // Numbers of neighbouring vertices and supersteps must look independent: of 64 bits each, 32
-// differ, and all values come up.
+// differ, and all values occur.
 func TestRandDiffersBetweenVerticesAndSupersteps(t *testing.T) {
 	w := on(t, "4095")
 	var drawn [4][4096]uint64

@@ -17,11 +17,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// The rules of pregel's package comment and of the design, a test for each sentence. Vertices say
-// what they see: their value is all they have said, and must be the same in every setting.
+// The rules in pregel's package comment and in the design, a test for each sentence. A vertex's
+// value is the text of all that it has shown, and must be the same in every setting.
 
-// world is a small graph in words: "0>1 1>2:0.5 3" has two arcs, one with a weight, and a vertex
-// without; "0-1" is an edge both ways, and makes all of them so.
+// world is a small graph as text: "0>1 1>2:0.5 3" has two arcs, one with a weight, and a vertex
+// without edges. "0-1" is an undirected edge, and makes the whole graph undirected.
 type world struct {
 	shape
 	kind edges.Weights
@@ -56,12 +56,12 @@ func on(t testing.TB, text string) *world {
 	return w
 }
 
-// id returns the handle of an input vertex.
+// id returns the internal id of an input vertex.
 func (w *world) id(label uint64) pregel.VertexID { return pregel.VertexID(w.ids[label]) }
 
-// expect runs a program in a third of the settings, others for each test and world. Vertices must
-// have said what is wanted, in the order of their labels, and runs must agree on how many
-// supersteps and messages there were.
+// expect runs a program in a third of the settings, different for each test and world. The vertices
+// must have these values, in the order of their labels. All runs must have the same numbers of
+// supersteps and messages.
 func (w *world) expect(t *testing.T, p pregel.Program[string, int64], want ...string) *bsp.Outcome {
 	t.Helper()
 	return w.expectWith(t, p, nil, want...)
@@ -87,7 +87,7 @@ func (w *world) expectWith(t *testing.T, p pregel.Program[string,
 		got, o, err := tryRun(t, graphs[grid], p, s)
 		if !grid.Flat() && errors.Is(err, pregel.ErrGrid) &&
 			strings.Contains(err.Error(), fmt.Sprintf("a grid of %dx1", s.parts)) {
-			continue // it cannot be had there, and says where it can
+			continue // this grid does not support it, and the error tells which does
 		}
 		check(t, err)
 		for v := range got {
@@ -95,7 +95,7 @@ func (w *world) expectWith(t *testing.T, p pregel.Program[string,
 				t.Fatalf("%s, %v: vertex %d said\n%q, want\n%q", w.name, s, v, said, want[v])
 			}
 		}
-		o.Sent, o.Bytes = 0, 0 // which do depend on the setting
+		o.Sent, o.Bytes = 0, 0 // they depend on the setting
 		if first == nil {
 			first = o
 		}
@@ -113,7 +113,7 @@ func (w *world) expectSupersteps(t *testing.T, o *bsp.Outcome, supersteps, messa
 	}
 }
 
-// talker is a vertex that says what it sees.
+// talker is a vertex that shows what it sees.
 type talker = *pregel.Vertex[string, int64]
 
 func say(v talker, format string, args ...any) {
@@ -122,9 +122,9 @@ func say(v talker, format string, args ...any) {
 
 // The programs are made of functions; each form has other methods.
 type (
-	// script sums what is sent.
+	// script sums the messages.
 	script struct{ compute func(v talker, m int64) }
-	// play has an Init too.
+	// play also has an Init.
 	play struct {
 		script
 		init func(v talker)
@@ -138,7 +138,7 @@ type (
 		play
 		sources []pregel.VertexID
 	}
-	// listener gets every message by itself.
+	// listener gets every message separately.
 	listener struct {
 		compute func(v talker, messages []int64)
 	}
@@ -189,7 +189,7 @@ func TestWithoutInitComputeRunsInSuperstep0WithTheIdentity(t *testing.T) {
 	w.expect(t, p, "9223372036854775807 false", "9223372036854775807 false")
 }
 
-// minimum is a script whose messages are reduced to the least.
+// minimum is a script with the minimum as combiner.
 type minimum struct{ script }
 
 func (minimum) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
@@ -260,8 +260,8 @@ func TestASourceThatIsNoVertexFailsTheJob(t *testing.T) {
 	}
 }
 
-// wantError runs a program over some partitions, by three threads, and wants an error that contains
-// each text.
+// wantError runs a program in some partitions, with three threads, and checks that the error
+// contains each text.
 func wantError[V, M any](t *testing.T, w *world, p pregel.Program[V,
 	M], parts int, texts ...string,
 ) error {

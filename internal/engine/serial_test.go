@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// turns is an endpoint that notes in which order a partition sends (s), flushes (f) and receives
-// (r), by superstep.
+// turns is an endpoint that records the order in which a partition sends (s), flushes (f) and
+// receives (r), by superstep.
 type turns struct {
 	transport.Endpoint
 	deeds *[]string
@@ -46,8 +46,8 @@ func (t turns) End(ctx context.Context, superstep int) (*transport.Account, erro
 	return t.Endpoint.End(ctx, superstep)
 }
 
-// TestSerialRunsDoOneThingAtATime: overlapped, all frames of an exchange are sent before one is
-// waited for; serial, every frame is written, and one received, before the next is sent.
+// TestSerialRunsDoOneThingAtATime: an overlapped exchange sends all frames before it waits for one.
+// A serial exchange writes each frame, and receives one, before it sends the next.
 func TestSerialRunsDoOneThingAtATime(t *testing.T) {
 	s := shapes(6)[9]
 	g := s.loadAs(t, setting{parts: 12, grid: graph.Grid{Rows: 3, Columns: 4}}, edges.Unweighted)
@@ -56,7 +56,7 @@ func TestSerialRunsDoOneThingAtATime(t *testing.T) {
 		name             string
 		g                *graph.Graph
 		choice           delivery.Choice
-		overlapped, turn string // of a superstep that delivers
+		overlapped, turn string // of a superstep that delivers messages
 	}{
 		// expand to 2, fold to 3
 		{"push", g, delivery.ChoosePush, "ssrr" + "sssrrr", "sfrsfr" + "sfrsfrsfr"},
@@ -76,7 +76,7 @@ func TestSerialRunsDoOneThingAtATime(t *testing.T) {
 					if superstep == 0 || superstep == len(deeds)-1 {
 						continue // nothing is delivered
 					}
-					// tokens come in any order, but none before the own ones are sent
+					// tokens arrive in any order, but none before the own tokens are sent
 					if c.name == "ring" && !serial {
 						if deed[:8] != want[:8] || len(deed) != len(want) {
 							t.Errorf("%s: partition %d, superstep %d: %s, want %s", c.name, p,
@@ -92,7 +92,7 @@ func TestSerialRunsDoOneThingAtATime(t *testing.T) {
 	}
 }
 
-// deedsOf runs a search in one share per partition, and returns what each partition did in each
+// deedsOf runs a search with a job per partition, and returns each partition's operations in each
 // superstep.
 func deedsOf(t *testing.T, g *graph.Graph, o engine.Options) [][]string {
 	t.Helper()

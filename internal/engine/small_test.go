@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// watchman is a program of which one vertex alone stays awake.
+// watchman is a program in which only one vertex stays awake.
 type watchman struct{ awake pregel.VertexID }
 
 func (watchman) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
@@ -25,7 +25,7 @@ func (p watchman) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) {
 	}
 }
 
-// TestFewAwake: a superstep looks at the words of those that are awake, and not at all.
+// TestFewAwake: a superstep only looks at the words of awake vertices.
 func TestFewAwake(t *testing.T) {
 	const n, awake, steps = 20_000, 12_345, 4
 	s := shape{name: "path", n: n}
@@ -41,7 +41,7 @@ func TestFewAwake(t *testing.T) {
 		j, err := engine.NewJob(t.Context(), g, pregel.Erase(watchman{awake}), teamed(t, way))
 		check(t, err)
 		defer j.Close()
-		for range 2 { // the second run begins with all awake again
+		for range 2 { // the second run begins with all vertices awake again
 			_, err = j.Run(t.Context())
 			check(t, err)
 			if looked != 1 {
@@ -61,8 +61,8 @@ func TestFewAwake(t *testing.T) {
 	}
 }
 
-// TestPushesAreMeasured: the rate of pushes is that of a sample of edges, in each way a team
-// divides them.
+// TestPushesAreMeasured: the rate of pushes is that of a sample of edges, for each method by which
+// a team divides them.
 func TestPushesAreMeasured(t *testing.T) {
 	s := layered(6, 1500)
 	for _, threads := range []int{1, 2} {
@@ -83,8 +83,8 @@ func TestPushesAreMeasured(t *testing.T) {
 	}
 }
 
-// TestModelSharesPushesAsTheEngineDoes: a push that the engine runs on one thread is predicted so,
-// and one of an edge more is shared in both.
+// TestModelSharesPushesAsTheEngineDoes: the model predicts one thread for a push that the engine
+// runs on one thread. With one more edge, both use the team.
 func TestModelSharesPushesAsTheEngineDoes(t *testing.T) {
 	for _, degree := range []int{delivery.SerialEdges, delivery.SerialEdges + 1} {
 		s := shape{name: "star", n: degree + 1}
@@ -100,7 +100,7 @@ func TestModelSharesPushesAsTheEngineDoes(t *testing.T) {
 			work := probe(&way.o)
 			j, err := engine.NewJob(t.Context(), g, p, teamed(t, way))
 			check(t, err)
-			work.take(delivery.PushedEdges) // by which pushes were measured
+			work.take(delivery.PushedEdges) // of measurements
 			_, err = j.Run(t.Context())
 			check(t, err)
 			j.Close()

@@ -135,12 +135,12 @@ func (r *summarizer) groups(ctx context.Context) (*trace.Groups, error) {
 			data[q] = append(data[q], s.key, s.count)
 		}
 	}
-	came, err := r.exchange.Words(ctx, data)
+	received, err := r.exchange.Words(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("counting groups: %w", err)
 	}
 	var own []size
-	for q, list := range came {
+	for q, list := range received {
 		if len(list)%2 != 0 {
 			return nil, fmt.Errorf("counting groups: %d numbers from partition %d", len(list), q)
 		}

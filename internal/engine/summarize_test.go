@@ -17,7 +17,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// told is a program whose values are the vertices' input ids times 7, of which it says everything.
+// told is a program whose values are the vertices' input ids times 7, with all functions of Report.
 type told struct{}
 
 func (told) Combiner() pregel.Combiner[bool]             { return combiners.Or() }
@@ -39,7 +39,7 @@ func (told) Report() pregel.Report[int] {
 	}
 }
 
-// summaryOf runs a program and returns what reports say of its values.
+// summaryOf runs a program and returns the summary of its values.
 func summaryOf[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	M], s setting,
 ) (summary trace.Summary, values []V, label func(pregel.VertexID) uint64) {
@@ -68,7 +68,7 @@ func summaryOf[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	return summary, values, j.Label
 }
 
-// plainSummary is the twin: maps and sorting.
+// plainSummary is the twin, with maps and sorting.
 func plainSummary(n int, group func(v int) (uint64, bool), score func(v int) (float64,
 	bool), label func(v int) uint64,
 ) (s trace.Summary) {
@@ -130,7 +130,7 @@ func TestReportsSumUpTheValues(t *testing.T) {
 	}
 }
 
-// astray is a program that says something wrong of the value of one vertex.
+// astray is a program with a Report function that is wrong for the value of one vertex.
 type astray struct {
 	script
 	group func(value string) pregel.VertexID

@@ -19,11 +19,11 @@ type sweep struct {
 // start runs superstep 0: Init, or Compute without messages, on every vertex or only on the
 // sources.
 func (r *sweep) start() error {
-	defer r.timed(&r.report.Times.Compute).end()
+	defer r.startTimer(&r.report.Times.Compute).end()
 	if r.job.methods.Has("Start") {
 		return r.startSources()
 	}
-	r.writeAll()
+	r.markAllWritten()
 	return r.run(r.team.Size() > 1, r.ownChunks(), r.starting)
 }
 
@@ -135,10 +135,10 @@ func (r *sweep) runBatch(t *thread, n int) {
 
 // computeInbox runs the vertices that are awake or have a message in the inbox.
 func (r *sweep) computeInbox() error {
-	defer r.timed(&r.report.Times.Compute).end()
+	defer r.startTimer(&r.report.Times.Compute).end()
 	if r.list {
 		r.instance.Sort(r.part.Owned)
-		r.writeAll()
+		r.markAllWritten()
 		return r.run(r.team.Size() > 1, r.ownChunks(), r.lists)
 	}
 	r.makeInbox()
@@ -148,7 +148,7 @@ func (r *sweep) computeInbox() error {
 	}
 	work := r.report.Active + r.delivered()
 	if r.command.Sends {
-		work += r.came
+		work += r.received
 	}
 	return r.run(work > r.serialEdges/4 && r.team.Size() > 1, nil, r.inboxes)
 }
@@ -179,9 +179,9 @@ func (r *sweep) computeLists(t *thread, lo, hi int, pull bool) {
 	t.EndLists()
 }
 
-// tellComputing moves the program's part of a pull from the traverse time to the compute time. A
-// pull of a list program alternates between gathering messages and running the program.
-func (r *sweep) tellComputing() {
+// splitTraverseTime moves the program's part of a pull from the traverse time to the compute time.
+// A pull of a list program alternates between gathering messages and running the program.
+func (r *sweep) splitTraverseTime() {
 	var gathering, running float64
 	for _, t := range r.threads {
 		g, s := t.ListTimes()

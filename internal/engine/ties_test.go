@@ -10,11 +10,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// nearest is a program whose vertices keep the nearest of their in-neighbours that sent: every
-// third does, from distance 0.
+// nearest is a program whose vertices store the nearest of their in-neighbours that sent. Every
+// third vertex sends, from distance 0.
 type nearest struct{}
 
-// nearestMonotone is nearest that says that worse messages change nothing.
+// nearestMonotone is nearest with the trait Monotone.
 type nearestMonotone struct{ nearest }
 
 func (nearestMonotone) Traits() pregel.Traits { return pregel.Traits{Monotone: true} }
@@ -30,8 +30,8 @@ func (nearest) Compute(v *pregel.Vertex[arrival, arrival], a arrival) {
 	v.VoteToHalt()
 }
 
-// TestOfEquallyNearSendersTheLeastIsKept: many edges have the same weight, and whatever way
-// messages go, of equal distances the sender of the least id is the one.
+// TestOfEquallyNearSendersTheLeastIsKept: many edges have the same weight. Of senders at equal
+// distances, the one with the lowest id is taken, in every delivery.
 func TestOfEquallyNearSendersTheLeastIsKept(t *testing.T) {
 	all := shapes(14)
 	for i, s := range inGrids() {
@@ -61,7 +61,7 @@ func TestOfEquallyNearSendersTheLeastIsKept(t *testing.T) {
 			shareWork(&s.o, 1)
 			j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), teamed(t, s))
 			check(t, err)
-			cutChunks(t, g, pregel.Erase(p)) // of which later rounds may have the lesser senders
+			cutChunks(t, g, pregel.Erase(p)) // later rounds may have the lower senders
 			_, err = j.Run(t.Context())
 			check(t, err)
 			for v, w := range want {

@@ -53,7 +53,7 @@ func (s *tiling) pullTiles(ctx context.Context, pulling []*pull, many bool) erro
 		return err
 	}
 	s.on, s.found = true, a.Bits
-	phase := s.timed(&s.report.Times.Traverse)
+	phase := s.startTimer(&s.report.Times.Traverse)
 	defer phase.end()
 	for s.now = range s.tiles.Ranges() {
 		if err := s.run(many, s.tiles.Windows, s.add); err != nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// narrowRank is PageRank whose messages travel as float32.
+// narrowRank is PageRank whose messages are sent as float32.
 type narrowRank struct{ algorithms.PageRank }
 
 func (narrowRank) Combiner() pregel.Combiner[float64] { return combiners.NarrowSum() }
 
-// ranks runs a program of ranks by tiles of a size, or without, and returns the ranks of two runs
-// of one job: a job's second run has the tiles of its first.
+// ranks runs a program of ranks with tiles of a size, or without, and returns the ranks of two runs
+// of one job. The second run has the tiles of the first.
 func ranks[P pregel.Program[float64,
 	float64]](t *testing.T, s shape, program P, way setting,
 	size graph.TileSize,
@@ -54,7 +54,7 @@ func ranks[P pregel.Program[float64,
 	return first, second, by
 }
 
-// TestTilesSumTheSame compares pulls by tiles with those by whole lists: to the bit where sums are
+// TestTilesSumTheSame compares pulls by tiles with pulls of whole lists: to the bit if sums are
 // ordered.
 func TestTilesSumTheSame(t *testing.T) {
 	tiled := 0
@@ -124,10 +124,10 @@ func (joining) Compute(v *pregel.Vertex[float64, float64], _ float64) {
 	v.VoteToHalt()
 }
 
-// TestTilesOfAnotherGraph: tiles end with the memory that they lie in, when a job moves to a graph
-// that another has changed. It does not come back to them with the graph that they are of.
+// TestTilesOfAnotherGraph: tiles are dropped with their memory when a job moves to a graph that
+// another job has changed. They are not reused when it moves back.
 func TestTilesOfAnotherGraph(t *testing.T) {
-	s := sparse() // whose tiles are not on Go's heap
+	s := sparse() // its tiles are not on Go's heap
 	g := s.loadAs(t, setting{parts: 1}, edges.Unweighted)
 	o := engine.Options{Shared: engine.NewShared(), Delivery: delivery.ChoosePull}
 	defer o.Shared.Close()
@@ -157,7 +157,7 @@ func TestTilesOfAnotherGraph(t *testing.T) {
 	changing.Shared()
 	sums(summing{silent: true})
 	work.take(delivery.MadeTiles)
-	o.Shared.Close() // the graph is as it was loaded
+	o.Shared.Close() // the graph is the loaded one again
 	if got := sums(summing{}); !slices.Equal(got, want) {
 		t.Error("other sums than before the graph was changed")
 	}
@@ -166,9 +166,9 @@ func TestTilesOfAnotherGraph(t *testing.T) {
 	}
 }
 
-// BenchmarkTiles runs PageRank by turns by whole lists and by tiles of several sizes, and reports
-// the medians of the time of an iteration once tiles are made, and the time of the first run of
-// each job, of an iteration.
+// BenchmarkTiles runs PageRank in turn with whole lists and with tiles of several sizes. It reports
+// the medians, per iteration, of the time after tiles are made, and of the time of the first run of
+// each job.
 func BenchmarkTiles(b *testing.B) {
 	const iterations = 20
 	p := algorithms.PageRank{Damping: 0.85, Iterations: iterations}

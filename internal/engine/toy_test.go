@@ -12,17 +12,17 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// toy is Pregel as the rules have it and nothing else: one vertex at a time, every message kept by
-// itself until its receiver runs. It is what the engine is compared with.
+// toy is Pregel by its rules, in the simplest form: one vertex at a time, every message stored
+// separately until its receiver runs. The engine is compared with it.
 type toy[V, M any] struct {
 	n         int
-	edges     []arc // of the graph, by handle: an undirected edge once
-	arcs      []arc // by direction, by handle
+	edges     []arc // of the graph, by internal id; an undirected edge once
+	arcs      []arc // by direction, by internal id
 	stored    uint64
 	program   pregel.Program[V, M]
 	inner     any                         // the program, or the list program in it
-	cross     func(m M, weight float64) M // what a message to all neighbours becomes on an edge
-	lift      func(m M) M                 // what a message to one vertex becomes
+	cross     func(m M, weight float64) M // changes a message to all neighbours on an edge
+	lift      func(m M) M                 // changes a message to one vertex
 	apart     bool                        // a second message to all neighbours is one to each
 	limit     int
 	direction pregel.Direction
@@ -36,8 +36,9 @@ type toy[V, M any] struct {
 	lane        engine.Lane
 	state       *kernel.State // the lane's
 	messages    []M           // of the vertex that runs
-	one         M             // these, combined
-	// what it sent to all neighbours: along the program's direction, and to in-neighbours apart
+	one         M             // messages, combined
+	// Messages to all neighbours: along the program's direction, and separate ones to
+	// in-neighbours.
 	all        [2]M
 	traits     pregel.Traits
 	out, in    []uint32               // whole words
@@ -51,9 +52,9 @@ type toy[V, M any] struct {
 	changes    toyChanges[V]
 	seed       uint64
 	unweighted bool              // added edges have the weight 1
-	spread     bool              // no vertex has all its edges
+	spread     bool              // a vertex does not have all its edges
 	shared     []kernel.Column   // property columns that it begins with
-	carried    []kernel.Property // which these are
+	carried    []kernel.Property // the properties of shared
 }
 
 // arc is an edge that messages cross.
@@ -62,7 +63,7 @@ type arc struct {
 	weight   float64
 }
 
-// newToy makes a toy of a shape whose vertex i has the handle ids[i].
+// newToy makes a toy of a shape whose vertex i has the internal id ids[i].
 func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] {
 	t := &toy[V, M]{n: s.n, state: new(kernel.State), program: p, inner: pregel.Erase(p).Program, cross: func(m M, _ float64) M { return m }, lift: func(m M) M { return m }}
 	if p, ok := t.inner.(engine.Stating); ok {
@@ -92,7 +93,7 @@ func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] 
 		if i := slices.Index(ids, uint32(id)); i >= 0 {
 			return uint64(i)
 		}
-		// of a vertex that was added: the largest id is the number of vertices less one
+		// of an added vertex: its id
 		return uint64(id)
 	}
 	t.coordinator = kernel.Pregel.Coordinator(uint64(s.n), t.stored, t.totals,
@@ -129,7 +130,7 @@ func (t *toy[V, M]) link() {
 	t.ways = [2][]*kernel.EdgeLists{{t.index(ways[0])}, {t.index(ways[1])}}
 }
 
-// edgeLists are those of the program's direction.
+// edgeLists returns the lists of the program's direction.
 func (t *toy[V, M]) edgeLists() []*kernel.EdgeLists {
 	if t.direction == pregel.Both {
 		return []*kernel.EdgeLists{t.ways[0][0], t.ways[1][0]}
@@ -137,7 +138,7 @@ func (t *toy[V, M]) edgeLists() []*kernel.EdgeLists {
 	return []*kernel.EdgeLists{t.lists}
 }
 
-// index makes lists of arcs, such as Vertex.Edges runs over.
+// index makes lists of arcs, in the form for Vertex.Edges.
 func (t *toy[V, M]) index(arcs []arc) *kernel.EdgeLists {
 	slices.SortStableFunc(arcs, func(a, b arc) int { return cmp.Compare(a.from, b.from) })
 	words := (t.n + 63) / 64
@@ -158,12 +159,12 @@ func (t *toy[V, M]) index(arcs []arc) *kernel.EdgeLists {
 	return &kernel.EdgeLists{Lists: l, Slots: kernel.Slots{Stride: 1, Ghost: uint32(64 * words)}}
 }
 
-// The instance and the lane of a toy run a program that is this: Compute and Init of the toy's, for
-// one vertex, and a combiner that keeps what the vertex sent to all neighbours.
+// The instance and the lane of a toy run this program: Compute and Init call the toy's program for
+// one vertex, and the combiner stores the messages that the vertex sends to all neighbours.
 type (
 	toyProgram[V, M any] struct{ *toy[V, M] }
 	toyCombiner[M any]   struct {
-		pregel.Combiner[M] // of the program; nil of a list program
+		pregel.Combiner[M] // of the program; nil for a list program
 		each               bool
 		all                *[2]M
 		way                int
@@ -221,7 +222,7 @@ func (t *toy[V, M]) combiner() pregel.Combiner[M] {
 	return nil
 }
 
-// place gives the instance the vertices and edges that there are.
+// place sets the vertices and edges of the instance.
 func (t *toy[V, M]) place() {
 	p := kernel.Placement{Ways: 2, Size: len(t.out), Partitions: 1, OutDegrees: t.out, InDegrees: t.in}
 	p.Capacity = p.Size
@@ -291,7 +292,7 @@ func (t *toy[V, M]) run() {
 	}
 }
 
-// awaits reports whether anything is left to do.
+// awaits reports whether there is anything left to do.
 func (t *toy[V, M]) awaits() bool {
 	for v := range t.n {
 		if t.active[v] || !t.done[v] && len(t.inbox[v]) > 0 {
@@ -334,7 +335,7 @@ func (t *toy[V, M]) aggregate() {
 	}
 }
 
-// compute runs one vertex, in a block of its own.
+// compute runs one vertex, in a separate block.
 func (t *toy[V, M]) compute(v int, messages []M) {
 	values := kernel.Elements[V](t.instance.Values())
 	_, has := t.instance.Inbox()

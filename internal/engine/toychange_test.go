@@ -10,14 +10,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// toyChanges is how a toy's program changes the graph: by the rules of docs/design/mutation.md,
-// with maps.
+// toyChanges has the changes of the graph by a toy's program, by the rules of
+// docs/design/mutation.md, with maps.
 type toyChanges[V any] struct {
 	on, create bool
 	requests   kernel.Requests
-	list       []toyRequest[V] // of the superstep that runs
+	list       []toyRequest[V] // of the current superstep
 	absent     map[uint64]bool
-	asked      int // requests in all
+	asked      int // number of all requests
 }
 
 type toyRequest[V any] struct {
@@ -45,7 +45,7 @@ func (t *toy[V, M]) allow() {
 	t.changes.requests.NextID, t.changes.requests.Limit = uint64(t.n), uint64(2*t.n+1<<16)
 }
 
-// after has the toy begin with the graph, and the columns, that another has left.
+// after makes the toy begin with the graph and the columns of another toy.
 func (t *toy[V, M]) after(before *toy[V, M]) {
 	t.n, t.edges = before.n, slices.Clone(before.edges)
 	t.changes.absent = maps.Clone(before.changes.absent)
@@ -57,7 +57,7 @@ func (t *toy[V, M]) after(before *toy[V, M]) {
 	t.shared, t.carried = before.state.Properties, before.columns()
 }
 
-// took takes what a vertex has asked for.
+// took takes the requests of a vertex.
 func (t *toy[V, M]) took() {
 	c := &t.changes
 	if !c.on {
@@ -75,7 +75,7 @@ func (t *toy[V, M]) took() {
 	t.lane.ResetRequests()
 }
 
-// net is what happens to the edges of one vertex.
+// net has the changes of one vertex's edges.
 type net struct {
 	removed map[uint64]bool // targets
 	all     bool
@@ -87,8 +87,7 @@ func (n *net) remove(to uint64) {
 	n.added = slices.DeleteFunc(n.added, func(a arc) bool { return a.to == to })
 }
 
-// change makes the changes that the last superstep asked for, and returns the messages that are
-// left.
+// change carries out the requests of the last superstep, and returns the remaining messages.
 func (t *toy[V, M]) change(inbox [][]M) [][]M {
 	c := &t.changes
 	if len(c.list) == 0 {
@@ -143,7 +142,7 @@ func (t *toy[V, M]) change(inbox [][]M) [][]M {
 	return inbox
 }
 
-// resolve carries out what was asked about one vertex, but for its edges, which it returns.
+// resolve carries out the requests about one vertex, except for its edges, which it returns.
 func (t *toy[V, M]) resolve(id uint64, list []toyRequest[V], inbox [][]M) *net {
 	c, n := &t.changes, &net{removed: map[uint64]bool{}}
 	existed := !c.absent[id]
@@ -169,7 +168,7 @@ func (t *toy[V, M]) resolve(id uint64, list []toyRequest[V], inbox [][]M) *net {
 			values = append(values, r.value)
 		}
 	}
-	clean := func() { // the vertex that was there is gone
+	clean := func() { // the previous vertex is removed
 		*n = net{removed: n.removed, all: true}
 		inbox[id] = nil
 		t.values[id], t.active[id], t.done[id] = *new(V), false, false
@@ -222,7 +221,7 @@ func (t *toy[V, M]) resolve(id uint64, list []toyRequest[V], inbox [][]M) *net {
 	return n
 }
 
-// exists reports whether a vertex does: a message may make it.
+// exists reports whether a vertex exists. A message may create it.
 func (t *toy[V, M]) exists(v int, messages []M) bool {
 	c := &t.changes
 	if !c.absent[uint64(v)] {
@@ -244,8 +243,7 @@ func (t *toy[V, M]) weigh(w float64) float64 {
 	return w
 }
 
-// growColumns makes the vertex columns as long as there are ids, of which so many were there
-// before.
+// growColumns extends the vertex columns to the new number of ids. before is the previous number.
 func (t *toy[V, M]) growColumns(before int) {
 	for _, c := range t.columns() {
 		all := t.state.Properties
@@ -265,7 +263,7 @@ func (t *toy[V, M]) clearColumns(id uint64) {
 	}
 }
 
-// columns are the program's and those of the phases before it.
+// columns returns the columns of the program and of the phases before it.
 func (t *toy[V, M]) columns() []kernel.Property {
 	all := slices.Clone(t.carried)
 	for _, c := range t.traits.Columns {

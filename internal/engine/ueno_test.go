@@ -15,19 +15,19 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestMessageCountsOfUeno13 reproduces Table 1 of Ueno13: on a uniform random graph of mean degree
-// 32, how many values cross partitions when each gets a sender's message once, over how many
-// messages do so one by one.
+// TestMessageCountsOfUeno13 reproduces Table 1 of Ueno13. On a uniform random graph with mean
+// degree 32, it compares two counts: values between partitions if each partition gets a sender's
+// message once, and messages between partitions one by one.
 func TestMessageCountsOfUeno13(t *testing.T) {
 	if raced {
 		t.Skip("it counts, and one goroutine does so")
 	}
-	const n = 1 << 14 // the table's 1M gives the same, and so does 1 << 17
+	const n = 1 << 14 // the table's 1M gives the same ratios, and so does 1 << 17
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
 	for _, c := range []struct {
 		partitions int
-		ratio      float64 // the table's
+		ratio      float64 // in the table
 	}{{2, 0.0625}, {4, 0.125}, {8, 0.245}, {16, 0.432}, {32, 0.632}, {64, 0.787}} {
 		t.Run(fmt.Sprintf("partitions=%d", c.partitions), func(t *testing.T) {
 			in, err := generate.Input(t.Context(), generate.Uniform{N: n, Degree: 32, Seed: 5},
@@ -38,7 +38,7 @@ func TestMessageCountsOfUeno13(t *testing.T) {
 				graph.Options{Partitions: c.partitions, Team: team})
 			check(t, err)
 			defer g.Close()
-			// every vertex sends to all its neighbours, once
+			// every vertex sends to all its neighbours once
 			once := algorithms.PageRank{Damping: 0.85, Iterations: 1}
 			sent := func(o engine.Options) int {
 				o.Team = team
@@ -47,7 +47,7 @@ func TestMessageCountsOfUeno13(t *testing.T) {
 				defer job.Close()
 				outcome, err := job.Run(t.Context())
 				check(t, err)
-				if outcome.Messages != 2*32*n { // the last superstep's are sent, but not delivered
+				if outcome.Messages != 2*32*n { // the last superstep's are not delivered
 					t.Errorf("%d messages, want %d", outcome.Messages, 2*32*n)
 				}
 				return outcome.Sent

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestLinkEnds: linking and cutting end with the context, and the graph is given back.
+// TestLinkEnds: linking and cutting end when the context ends, and the graph is freed.
 func TestLinkEnds(t *testing.T) {
 	for _, grid := range []Grid{{1, 1}, {3, 1}, {2, 2}} {
 		meter := mem.NewBudget(1<<40, "")
@@ -50,7 +50,7 @@ func TestLinkEnds(t *testing.T) {
 	}
 }
 
-// TestMissingArcs: lists of which arcs have not come are refused.
+// TestMissingArcs: Finish returns an error if arcs are missing.
 func TestMissingArcs(t *testing.T) {
 	g := &Graph{N: 2, Connected: 2}
 	a, err := NewBuilder(g, Options{})
@@ -70,8 +70,8 @@ func TestMissingArcs(t *testing.T) {
 	}
 }
 
-// TestArcsHoldRowAndNeighbour: whatever the number of vertices, an arc has bits for a neighbour and
-// one of 64 rows.
+// TestArcsHoldRowAndNeighbour: for every number of vertices, an arc has enough bits for a neighbour
+// and one of 64 rows.
 func TestArcsHoldRowAndNeighbour(t *testing.T) {
 	for idBits := uint(1); idBits <= 32; idBits++ {
 		arcBits := uint(narrowBits)

@@ -17,13 +17,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// neighbor is an adjacency as the slow twin stores it.
+// neighbor is an adjacency in the slow twin.
 type neighbor struct {
 	id     uint64
 	weight float64
 }
 
-// twin builds lists by id, the obvious way: out-lists and in-lists, which are the same in an
+// twin builds lists by id in the obvious way: out-lists and in-lists, which are the same in an
 // undirected graph.
 type twin struct {
 	order   []int
@@ -129,7 +129,8 @@ func TestBuildAgainstSlowTwin(t *testing.T) {
 		2, 3, 7)
 }
 
-// buildAgainstSlowTwin builds random graphs of so many vertices and edges.
+// buildAgainstSlowTwin builds random graphs with these numbers of vertices and edges, and compares
+// them with the twin.
 func buildAgainstSlowTwin(t *testing.T, sizes [][2]int, partitions ...int) {
 	t.Helper()
 	seed := uint64(0)
@@ -219,8 +220,8 @@ func compare(g *graph.Graph, want twin, o graph.Options) error {
 	return compareLists(g)
 }
 
-// compareLists checks that both ends of every column agree on what it runs over, and that a block's
-// lists by sender have the arcs of those by receiver.
+// compareLists checks that both partitions of every column have the same list of vertices, and that
+// a block's lists by sender have the arcs of those by receiver.
 func compareLists(g *graph.Graph) error {
 	sides := []func(p *graph.Partition) *graph.Side{
 		func(p *graph.Partition) *graph.Side { return p.Layout(pregel.Out).Blocks[0].Pull.Senders },
@@ -247,7 +248,7 @@ func compareLists(g *graph.Graph) error {
 	return nil
 }
 
-// compareColumn checks the column from q to p, whose sides are s and other.
+// compareColumn checks the column from q to p; s and other are their sides.
 func compareColumn(l graph.Layout, q *graph.Partition, p int, s, other *graph.Side) error {
 	group := s.Groups[q.Index]
 	var list []pregel.VertexID
@@ -309,7 +310,7 @@ func compareViews(p *graph.Partition, b *graph.Block, slots int) error {
 	return nil
 }
 
-// weightAt returns the weight of an entry of lists, or 0 if they have none.
+// weightAt returns a weight in lists, or 0 if they have no weights.
 func weightAt(l *kernel.Lists, j uint32) float64 {
 	switch {
 	case l.Weights32 != nil:

@@ -21,7 +21,7 @@ type Builder struct {
 	o    Options
 	team *parallel.Team
 	tmp  *mem.Arena
-	// ^Arenas of the lists of in-edges and of out-edges that Scatter makes. If the lists are kept,
+	// Arenas of the lists of in-edges and of out-edges that Scatter makes. If the lists are kept,
 	// it is the graph's arena.
 	lists, outLists *mem.Arena
 	open            []*Scatter
@@ -184,7 +184,7 @@ func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := g.weigh(); err != nil {
+	if err := g.findWeightRange(); err != nil {
 		return err
 	}
 	if g.Directed && !a.o.Grid.Flat() {

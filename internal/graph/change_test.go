@@ -23,7 +23,7 @@ import (
 func change(ctx context.Context, g []*graph.Partition, changes []graph.Change) ([]*graph.Changed, error) {
 	parts := make([]*graph.Changed, len(g))
 	errs := make([]error, len(g))
-	m := graph.NewMeeting(len(g))
+	m := graph.NewRendezvous(len(g))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var group sync.WaitGroup
@@ -46,10 +46,11 @@ func change(ctx context.Context, g []*graph.Partition, changes []graph.Change) (
 	return nil, context.Cause(ctx)
 }
 
-// ends are those of an arc, or of an edge, the smaller first.
+// ends are the ends of an arc or, in ascending order, of an edge.
 type ends struct{ u, v uint64 }
 
-// idTwin is a graph by ids, the obvious way: the weights of the parallel arcs between two vertices.
+// idTwin is a graph by ids in the obvious form: the weights of the parallel arcs between two
+// vertices.
 type idTwin struct {
 	n        int
 	directed bool
@@ -83,7 +84,7 @@ func twinOf(g *graph.Graph) *idTwin {
 	return t
 }
 
-// change changes the twin as all partitions' changes do together.
+// change applies the changes of all partitions to the twin.
 func (t *idTwin) change(changes []graph.Change) {
 	t.n = changes[0].N
 	var added []graph.Arc
@@ -220,8 +221,8 @@ func (t *idTwin) reversed(g *graph.Graph, in [][]neighbor) error {
 	return nil
 }
 
-// compareRuns checks what a partition's lists and slots have beside for speed, and that its ghosts
-// have arcs.
+// compareRuns checks the derived data of a partition's lists and slots, and that each ghost has an
+// arc.
 func compareRuns(p *graph.Partition) error {
 	l := p.Layout(pregel.Out)
 	if p.In != nil {
@@ -274,7 +275,8 @@ func compareRuns(p *graph.Partition) error {
 	return nil
 }
 
-// randomChanges are changes of a graph: some remove much, some little, some add vertices.
+// randomChanges returns random changes of a graph. Some remove many edges, some few, some add
+// vertices.
 func randomChanges(rng *rand.Rand, t *idTwin, parts int) []graph.Change {
 	changes := make([]graph.Change, parts)
 	n := t.n
@@ -300,9 +302,9 @@ func randomChanges(rng *rand.Rand, t *idTwin, parts int) []graph.Change {
 	}
 	slices.SortFunc(all, func(a, b ends) int { return cmp.Or(cmp.Compare(a.u, b.u), cmp.Compare(a.v, b.v)) })
 	share := []int{1, 1, 8, 8, 100, 1000}[rng.IntN(6)]
-	hub := uint64(rng.IntN(n)) // loses all its arcs now and then
+	hub := uint64(rng.IntN(n)) // loses all its arcs in some changes
 	lose := rng.IntN(4) == 0
-	unit := 7.0 // of weights: a float32 is another number, so the sums of some would be rounded
+	unit := 7.0 // unit of weights; in float32 another unit would cause rounding
 	if t.o.Duplicates == graph.SumDuplicates {
 		unit = 8
 	}
@@ -327,7 +329,7 @@ func randomChanges(rng *rand.Rand, t *idTwin, parts int) []graph.Change {
 	for range rng.IntN(max(2, len(all)/share)) {
 		k := ends{uint64(rng.IntN(n)), uint64(rng.IntN(n))}
 		if rng.IntN(4) == 0 {
-			k.v = uint64(max(0, n-1-rng.IntN(5))) // new ones, if there are any
+			k.v = uint64(max(0, n-1-rng.IntN(5))) // new vertices, if there are any
 		}
 		if rng.IntN(10) == 0 {
 			k.v = k.u
@@ -343,7 +345,7 @@ func randomChanges(rng *rand.Rand, t *idTwin, parts int) []graph.Change {
 	return changes
 }
 
-// checkPlaces checks where arcs were, of lists whose rows are owned.
+// checkPlaces checks the old indices of arcs, in lists with owned rows.
 func checkPlaces(from []uint32, old, now *graph.Adjacency, p, q *graph.Partition) error {
 	if from == nil {
 		if !slices.Equal(old.Starts, now.Starts) {
@@ -386,7 +388,7 @@ func TestChangedAgainstSlowTwin(t *testing.T) {
 		for _, parts := range []int{1, 2, 3, 7} {
 			for variant := range 20 {
 				seed++
-				if size[0] >= 300 && seed%16 != 0 { // few of those that take long
+				if size[0] >= 300 && seed%16 != 0 { // only few of the slow cases
 					continue
 				}
 				changedAgainstSlowTwin(t, seed, size, graph.Of(parts), variant)
@@ -395,8 +397,8 @@ func TestChangedAgainstSlowTwin(t *testing.T) {
 	}
 }
 
-// TestChangedGridAgainstSlowTwin: in grids with both sides above 1 blocks of reversed arcs change,
-// too, where they were made.
+// TestChangedGridAgainstSlowTwin: in 2D grids the blocks of reversed arcs change too, if they
+// exist.
 func TestChangedGridAgainstSlowTwin(t *testing.T) {
 	seed := uint64(5000)
 	for _, size := range [][2]int{{1, 3}, {5, 8}, {64, 200}, {300, 2000}, {1000, 6000}} {
@@ -412,7 +414,7 @@ func TestChangedGridAgainstSlowTwin(t *testing.T) {
 	}
 }
 
-// changedAgainstSlowTwin changes a random graph several times.
+// changedAgainstSlowTwin changes a random graph several times, and compares it with the twin.
 func changedAgainstSlowTwin(t *testing.T, seed uint64, size [2]int, grid graph.Grid, variant int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 2))
@@ -486,7 +488,8 @@ func changedAgainstSlowTwin(t *testing.T, seed uint64, size [2]int, grid graph.G
 	}
 }
 
-// byDifference makes of a graph, in one change, what it has become by others.
+// byDifference applies the difference between two versions of a graph to the first one, as one
+// change.
 func byDifference(t *testing.T, from, to *graph.Graph) *graph.Graph {
 	t.Helper()
 	changes := make([]graph.Change, len(from.Parts))
@@ -513,7 +516,7 @@ func byDifference(t *testing.T, from, to *graph.Graph) *graph.Graph {
 	return g
 }
 
-// distinct leaves out edges that occur twice, in either direction.
+// distinct omits edges that occur twice, in either direction.
 func distinct(tuples [][2]uint64, weights []float64) (left [][2]uint64, _ []float64) {
 	seen, leftWeights := map[ends]bool{}, []float64{}
 	for i, t := range tuples {

@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkChanged removes 1 % of the edges of an undirected Kronecker graph of SCALE 18 and adds
-// as many, with 2 threads; build is what it takes to make the graph.
+// as many, with 2 threads. build is the time to build the graph.
 func BenchmarkChanged(b *testing.B) {
 	gen := generate.Kronecker{Scale: 18, EdgeFactor: 16, Seed1: 2, Seed2: 3}
 	s, err := generate.RankInput(b.Context(), gen, 0, 1, false, generate.Options{})
@@ -55,7 +55,7 @@ func BenchmarkChanged(b *testing.B) {
 	}
 }
 
-// percent removes 1 % of the edges and adds as many.
+// percent returns a change that removes 1 % of the edges and adds as many.
 func percent(g *graph.Graph, parts int) []graph.Change {
 	rng := rand.New(rand.NewPCG(1, 1))
 	changes := make([]graph.Change, parts)
@@ -83,10 +83,10 @@ func percent(g *graph.Graph, parts int) []graph.Change {
 	return changes
 }
 
-// changeTwoAtATime changes all partitions as a run's runners do with 2 threads: two work at a time.
+// changeTwoAtATime changes all partitions like a run with 2 threads: two partitions at a time.
 func changeTwoAtATime(b *testing.B, g *graph.Graph, changes []graph.Change) {
 	changed := make([]*graph.Changed, len(g.Parts))
-	m := graph.NewMeeting(len(g.Parts))
+	m := graph.NewRendezvous(len(g.Parts))
 	var group sync.WaitGroup
 	for i, p := range g.Parts {
 		group.Go(func() {

@@ -67,8 +67,7 @@ func (a *changer) blocks(ctx context.Context) (*Changed, error) {
 	return c, nil
 }
 
-// keep makes the new blocks from the old ones, of which nothing changed. Their sides get peers
-// later.
+// keep makes the new blocks from the old ones, if nothing has changed. Their sides get peers later.
 func (a *changer) keep(blocks []*blockChange) {
 	p, next := a.p, a.next
 	if p.lists != nil {
@@ -83,7 +82,7 @@ func (a *changer) keep(blocks []*blockChange) {
 			ByReceiver: b.old.ByReceiver, BySender: b.old.BySender,
 		}
 		if b.part != p {
-			b.next = next.continued()
+			b.next = next.newReversedPart()
 			b.next.Slots, b.next.slots = b.part.Slots, b.part.slots
 		}
 	}
@@ -94,9 +93,9 @@ func (s *Side) without() *Side {
 	return &Side{Line: s.Line, Groups: s.Groups, Ghosts: s.Ghosts}
 }
 
-// continued returns a partition for the reversed arcs in a 2D grid. Its slots continue those of the
-// partition.
-func (p *Partition) continued() *Partition {
+// newReversedPart returns a partition for the reversed arcs in a 2D grid. Its slots continue those
+// of the partition.
+func (p *Partition) newReversedPart() *Partition {
 	return &Partition{
 		Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row,
 		Slots: p.Slots, slots: p.slots, graph: p.graph, lists: p.lists,
@@ -109,7 +108,7 @@ func (a *changer) link(ctx context.Context, blocks []*blockChange) error {
 	var flat []*Side // the sides with ghosts in a flat grid; they share slots
 	for _, b := range blocks {
 		if b.part != a.p {
-			b.next = a.next.continued()
+			b.next = a.next.newReversedPart()
 		}
 		lengths, err := b.receivers()
 		if err != nil {
@@ -126,13 +125,13 @@ func (a *changer) link(ctx context.Context, blocks []*blockChange) error {
 			flat = append(flat, b.new.Senders)
 			continue
 		}
-		b.next.name(arena, b.new.Receivers, b.new.Senders)
+		b.next.setGhosts(arena, b.new.Receivers, b.new.Senders)
 		if b.new.BySender = b.next.transpose(ctx, b.new.ByReceiver); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
 	if a.p.Grid.Flat() {
-		a.next.name(arena, flat...)
+		a.next.setGhosts(arena, flat...)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// faultyGraph makes a small graph, of a kind by number.
+// faultyGraph makes a small graph; kind selects its options.
 func faultyGraph(t testing.TB, kind int, meter *mem.Budget, size int) *graph.Graph {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(kind), 3))
@@ -37,15 +37,14 @@ func faultyGraph(t testing.TB, kind int, meter *mem.Budget, size int) *graph.Gra
 	return g
 }
 
-// recorded returns what partition 0 gets from the others in a change, exchange by exchange, and the
-// change.
+// recorded returns a change, and the messages that partition 0 receives in it, by exchange.
 func recorded(t testing.TB, g *graph.Graph) (came [][][]byte, c graph.Change) {
 	t.Helper()
 	changes := randomChanges(rand.New(rand.NewPCG(1, 4)), twinOf(g), len(g.Parts))
 	for i := range changes {
 		changes[i].N = g.N + 5
 	}
-	m := graph.NewMeeting(len(g.Parts))
+	m := graph.NewRendezvous(len(g.Parts))
 	done := make(chan error)
 	for i, p := range g.Parts {
 		exchange := m.Exchange(i)
@@ -72,8 +71,8 @@ func recorded(t testing.TB, g *graph.Graph) (came [][][]byte, c graph.Change) {
 	return came, changes[0]
 }
 
-// replay has partition 0 change with what it is said to get. A change that goes through has slots
-// for all neighbours.
+// replay changes partition 0 with these messages. If the change succeeds, all neighbours have
+// slots.
 func replay(t testing.TB, g *graph.Graph, c graph.Change, came [][][]byte) error {
 	t.Helper()
 	at := 0
@@ -100,8 +99,8 @@ func replay(t testing.TB, g *graph.Graph, c graph.Change, came [][][]byte) error
 	return nil
 }
 
-// TestChangedRefusesMessages: a message that is cut off, too long or missing is an error, and
-// nothing is left of the change.
+// TestChangedRefusesMessages: a message that is truncated, too long or missing is an error, and the
+// failed change leaves no memory.
 func TestChangedRefusesMessages(t *testing.T) {
 	for kind := range 8 {
 		meter := mem.NewBudget(1<<40, "")
@@ -135,7 +134,7 @@ func TestChangedRefusesMessages(t *testing.T) {
 	}
 }
 
-// FuzzChangedMessages changes bytes of messages: that gives errors, not panics.
+// FuzzChangedMessages changes bytes of messages: this may cause errors, but no panics.
 func FuzzChangedMessages(f *testing.F) {
 	for kind := range 8 {
 		f.Add(uint8(kind), uint16(9), uint8(0), uint8(1), uint8(3))
@@ -145,11 +144,11 @@ func FuzzChangedMessages(f *testing.F) {
 		came, c := recorded(t, g)
 		data := came[int(message)%len(came)][1+int(from)%(len(g.Parts)-1)]
 		data[int(place)%len(data)] = value
-		_ = replay(t, g, c, came) // that it returns, without a panic, is the test
+		_ = replay(t, g, c, came) // the test is that it returns without a panic
 	})
 }
 
-// TestChangedRefuses: a change that is not of the partition is refused.
+// TestChangedRefuses: a change that is not valid for the partition is rejected.
 func TestChangedRefuses(t *testing.T) {
 	g := faultyGraph(t, 1, nil, 10)
 	for _, c := range []graph.Change{
@@ -165,8 +164,8 @@ func TestChangedRefuses(t *testing.T) {
 	}
 }
 
-// TestChangedEnds: a change ends with the context, wherever it is, and gives its memory back; so
-// does a graph of changed partitions.
+// TestChangedEnds: a change ends when the context ends, at any point, and frees its memory. A graph
+// of changed partitions frees its memory too.
 func TestChangedEnds(t *testing.T) {
 	for kind := range 4 {
 		meter := mem.NewBudget(1<<40, "")
@@ -180,7 +179,7 @@ func TestChangedEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// shares lists, some of them
+		// it shares some of the lists
 		again, err := change(t.Context(), partitions(changed), changes)
 		if err != nil {
 			t.Fatal(err)
@@ -206,9 +205,9 @@ func TestChangedEnds(t *testing.T) {
 	}
 }
 
-// changeUntil cancels a change at partition 0's exchange of the number given.
+// changeUntil cancels a change at partition 0's exchange number after.
 func changeUntil(ctx context.Context, g []*graph.Partition, changes []graph.Change, after int, cancel context.CancelCauseFunc) error {
-	m := graph.NewMeeting(len(g))
+	m := graph.NewRendezvous(len(g))
 	errs := make(chan error)
 	for i, p := range g {
 		exchange := m.Exchange(i)

@@ -51,7 +51,7 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 				return err
 			})
 		},
-		func() error { return each(func(p *Partition) error { return c.deal(ctx, p, blocks) }) },
+		func() error { return each(func(p *Partition) error { return c.fill(ctx, p, blocks) }) },
 		func() error { return c.sendPieces(ctx, blocks) },
 		func() error { free(); return nil },
 		func() error {
@@ -164,9 +164,9 @@ func (c *cutter) rows(p *Partition) (*Block, error) {
 	return b, nil
 }
 
-// deal copies the pieces of an owner's lists to the blocks of its row that are in this process. In
-// a block, the rows of an owner are consecutive.
-func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) error {
+// fill copies the pieces of an owner's lists to the blocks of its row that are in this
+// process. In a block, the rows of an owner are consecutive.
+func (c *cutter) fill(ctx context.Context, p *Partition, blocks []*Block) error {
 	c.eachPiece(ctx, p, true, dealtArcs, func(q int, k *piece) bool {
 		to, at := &blocks[q].ByReceiver.Lists, int(c.next[q][p.Index]+k.first)
 		copy(to.Adj[at:], k.ids)
@@ -188,7 +188,7 @@ func (p *Partition) linkBlocks(ctx context.Context, tmp *mem.Arena, blocks ...*B
 		}
 		sides = append(sides, b.Receivers, b.Senders)
 	}
-	p.name(p.graph.arena, sides...)
+	p.setGhosts(p.graph.arena, sides...)
 	for _, b := range blocks {
 		if err := p.relabel(ctx, b.ByReceiver, b.Senders); err != nil {
 			return err
@@ -234,7 +234,7 @@ func (a *Builder) cutReversed(ctx context.Context, exchange Exchange) error {
 		a: a, parts: make([]*Partition, n), exchange: exchange, lists: make([]*kernel.Lists, n),
 	}
 	for p := range a.g.here() {
-		c.parts[p.Index], c.lists[p.Index] = p.continued(), &p.Out.Lists
+		c.parts[p.Index], c.lists[p.Index] = p.newReversedPart(), &p.Out.Lists
 	}
 	blocks, err := c.cut(ctx, a.outLists.Close)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestGridsAgainstSlowTwin: in every grid each arc is in the block where graph.Grid.Arc says, its
-// lists rise by id, and the ends of all columns agree; the same goes for the reversed arcs, after
-// Turn.
+// TestGridsAgainstSlowTwin: in every grid each arc is in the block of graph.Grid.Arc, lists are in
+// ascending order of ids, and both partitions of a column agree. The same holds for the reversed
+// arcs.
 func TestGridsAgainstSlowTwin(t *testing.T) {
 	sizes := [][2]int{{1, 3}, {2, 1}, {5, 8}, {64, 50}, {300, 3000}, {2000, 6000}}
 	gridsAgainstSlowTwin(t, sizes, graph.Grid{Rows: 2, Columns: 2}, graph.Grid{Rows: 3, Columns: 2},
@@ -26,7 +26,7 @@ func TestGridsAgainstSlowTwin(t *testing.T) {
 		graph.Grid{Rows: 4, Columns: 1})
 }
 
-// gridsAgainstSlowTwin builds random graphs of so many vertices and edges.
+// gridsAgainstSlowTwin builds random graphs with these numbers of vertices and edges.
 func gridsAgainstSlowTwin(t *testing.T, sizes [][2]int, grids ...graph.Grid) {
 	t.Helper()
 	seed := uint64(100)
@@ -72,7 +72,7 @@ func gridsAgainstSlowTwin(t *testing.T, sizes [][2]int, grids ...graph.Grid) {
 	}
 }
 
-// arc is an arc of the twin's, from sender to receiver.
+// arcOf is an arc of the twin, from sender to receiver.
 type arcOf struct {
 	u, v   uint64
 	weight float64
@@ -99,7 +99,7 @@ func compareGrid(g *graph.Graph, want twin) error {
 		for i, p := range g.Parts {
 			l := p.Layout(direction)
 			if g.Options.Grid.Flat() {
-				continue // TestBuildAgainstSlowTwin
+				continue // covered by TestBuildAgainstSlowTwin
 			}
 			b := l.Blocks[0].Pull
 			if b != l.Blocks[0].Push {
@@ -133,8 +133,8 @@ func compareGrid(g *graph.Graph, want twin) error {
 	return nil
 }
 
-// compareBlock checks the lists of a block against the arcs that it should have, by receiver and
-// rising sender.
+// compareBlock checks the lists of a block against its expected arcs, by receiver and ascending
+// sender.
 func compareBlock(p *graph.Partition, l graph.Layout, b *graph.Block, want []arcOf) error {
 	var got []arcOf
 	bitmap.Each(b.ByReceiver.Bits, func(v uint32) {

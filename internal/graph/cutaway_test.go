@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// TestPlaceRefuses: a block takes arcs from vertices of its own processor column, and no more than
-// it has room for.
+// TestPlaceRefuses: a block only accepts arcs from vertices of its own processor column, and only
+// as many as it has room for.
 func TestPlaceRefuses(t *testing.T) {
 	g := &Graph{N: 40, Weights: edges.Float32}
 	c := &cutter{a: &Builder{g: g, o: Options{Grid: Grid{2, 2}}}}

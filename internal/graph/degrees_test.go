@@ -12,15 +12,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestDegreesAgainstSlowTwin: sums over any vertices, classes and the greatest degree are those of
-// the lists, in every direction, with words whose vertices are alike and words whose vertices are
-// not.
+// TestDegreesAgainstSlowTwin: sums over any vertices, classes and the greatest degree match the
+// lists, in every direction, for words with equal degrees and with different ones.
 func TestDegreesAgainstSlowTwin(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		n := 1 + rng.IntN(300)
 		tuples, _ := randomTuples(rng, n, rng.IntN(2000))
-		if seed%4 == 0 { // a ring: all degrees are alike
+		if seed%4 == 0 { // a ring: all degrees are equal
 			tuples = tuples[:0]
 			for i := range n {
 				tuples = append(tuples, [2]uint64{uint64(i), uint64((i + 1) % n)})

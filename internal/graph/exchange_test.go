@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 )
 
-// TestSets: a set is read as it was written, whichever way was shorter.
+// TestSets: a set is decoded as it was encoded, in either form.
 func TestSets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	ways := map[byte]int{}

@@ -1,13 +1,13 @@
 package graph
 
-// What the tests that build graphs, which package build does, need to know of this one.
+// Internals for tests that build graphs with package build.
 const (
 	IndexBits  = indexBits
 	SingleRows = singleRows
 )
 
-// SetLimits changes the sizes from which on a graph is built in another way, or in pieces, until
-// reset is called.
+// SetLimits changes the sizes above which a graph is built by another method, or in pieces. reset
+// restores them.
 func SetLimits(linkGrain, bucketArcs, narrowBuckets, indexedArcs, chunkCost, idBits int) (reset func()) {
 	before := limits
 	limits.linkGrain, limits.bucketArcs, limits.narrowBuckets = linkGrain, bucketArcs, narrowBuckets
@@ -15,29 +15,30 @@ func SetLimits(linkGrain, bucketArcs, narrowBuckets, indexedArcs, chunkCost, idB
 	return func() { limits = before }
 }
 
-// NewMeeting returns what exchanges messages between the partitions of a test.
-func NewMeeting(parts int) interface{ Exchange(p int) AllToAll } {
-	return testMeeting{&meeting{now: newRound(parts)}}
+// NewRendezvous returns an exchange between the partitions of a test.
+func NewRendezvous(parts int) interface{ Exchange(p int) AllToAll } {
+	return testRendezvous{&rendezvous{now: newRound(parts)}}
 }
 
-type testMeeting struct{ m *meeting }
+type testRendezvous struct{ m *rendezvous }
 
-func (t testMeeting) Exchange(p int) AllToAll { return t.m.exchange(p) }
+func (t testRendezvous) Exchange(p int) AllToAll { return t.m.exchange(p) }
 
-// SetMost lowers how many arcs and slots a partition may have, until reset is called.
+// SetMost lowers the limits of arcs and slots of a partition. reset restores them.
 func SetMost(arcs, slots int) (reset func()) {
 	before := limits
 	limits.arcs, limits.slots = arcs, slots
 	return func() { limits = before }
 }
 
-// MostArcs and MostSlots are the usual limits of a partition.
+// MostArcs and MostSlots are the default limits of a partition.
 const (
 	MostArcs  = maxArcs
 	MostSlots = maxSlots
 )
 
-// Most returns the most arcs that a partition has in its lists or its blocks, and the most slots.
+// Most returns the largest number of arcs in the lists or blocks of a partition, and the largest
+// number of slots.
 func (g *Graph) Most() (arcs, slots int) {
 	for p := range g.here() {
 		in, out := 0, 0

@@ -94,9 +94,10 @@ type Graph struct {
 	Tuples, Loops, Dropped int
 	// LeastWeight is the least stored weight, or 0 if that is less.
 	LeastWeight float64
-	// greatest is the greatest stored weight, or 0 if that is greater; valid if weighed is set.
-	greatest float64
-	weighed  bool
+	// greatest is the greatest stored weight, or 0 if that is greater; valid if weightsKnown is
+	// set.
+	greatest     float64
+	weightsKnown bool
 	// Connected is the number of vertices with an edge; their ids are below it. With InputOrder it
 	// is N.
 	Connected int

@@ -53,8 +53,8 @@ func TestSquarestGrid(t *testing.T) {
 	}
 }
 
-// TestLargestGrid: MaxPartitions are placed, and more are refused, also those whose number does not
-// fit into an int.
+// TestLargestGrid: MaxPartitions partitions are accepted. More are rejected, even if their number
+// overflows an int.
 func TestLargestGrid(t *testing.T) {
 	for _, o := range []Options{{Grid: Grid{64, 64}}, {Partitions: MaxPartitions}, {Grid: Grid{1, MaxPartitions}}} {
 		if err := o.Place(); err != nil || o.Partitions != MaxPartitions {

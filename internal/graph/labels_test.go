@@ -8,8 +8,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestLabelsOfNewVertices: where no process has the maps, partitions find out together which input
-// id is the largest; if it is the largest there can be, there is none for a new vertex.
+// TestLabelsOfNewVertices: if no process has the maps, the partitions compute the largest input id
+// together. If it is the largest possible id, new vertices are rejected.
 func TestLabelsOfNewVertices(t *testing.T) {
 	for _, test := range []struct {
 		labels []uint64
@@ -42,7 +42,7 @@ func TestLabelsOfNewVertices(t *testing.T) {
 		}
 		a.End()
 		defer g.Close()
-		for more := range 2 { // the second change adds to the first one's
+		for more := range 2 { // the second change adds to the vertices of the first
 			changes := make([]Change, 3)
 			for i := range changes {
 				changes[i].N = len(test.labels) + 4*(more+1)

@@ -42,8 +42,8 @@ func byWeight(a, b weighed) int {
 	return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(a.to, b.to))
 }
 
-// TestLightest compares the lightest arcs with sorted lists: a few or thousands of arcs, weights of
-// few values, weights that float32 cannot tell apart, zeros of either sign.
+// TestLightest compares the lightest arcs with sorted lists: with few or thousands of arcs, few
+// different weights, weights that are equal as float32, and zeros of either sign.
 func TestLightest(t *testing.T) {
 	yes := func(int64) bool { return true }
 	for seed := range uint64(24) {
@@ -119,8 +119,8 @@ func TestLightest(t *testing.T) {
 	}
 }
 
-// TestNoLightest: graphs whose weights may be negative, without weights, and with short lists have
-// none.
+// TestNoLightest: graphs that may have negative weights, that have no weights, or that have short
+// lists have no lightest arcs.
 func TestNoLightest(t *testing.T) {
 	for _, x := range []struct {
 		what    string
@@ -159,7 +159,7 @@ func TestNoLightest(t *testing.T) {
 	}
 }
 
-// TestThinned sorts random arcs of several workers to their senders, twice into the same lists.
+// TestThinned sorts random arcs of several workers by sender, twice into the same lists.
 func TestThinned(t *testing.T) {
 	store := &mem.Arena{}
 	defer store.Close()

@@ -24,13 +24,13 @@ const (
 // Tests change them, so that small graphs are built like large ones.
 var limits = struct {
 	linkGrain int // number of neighbours between two checks for cancellation
-	// ^Approximate number of arcs in a bucket: it is sorted within the second-level cache.
+	// Approximate number of arcs in a bucket: it is sorted within the second-level cache.
 	bucketArcs    int
 	narrowBuckets int // largest number of buckets with 32-bit arcs
-	// ^Number of arcs from which on a bucket is sorted without indices of weights, which have only
+	// Number of arcs from which on a bucket is sorted without indices of weights, which have only
 	// indexBits bits.
 	indexedArcs int
-	// ^Approximate work of a chunk of a traversal: its number of edges, plus 64 for each word of
+	// Approximate work of a chunk of a traversal: its number of edges, plus 64 for each word of
 	// vertices.
 	chunkCost   int
 	idBits      int // least number of bits for a neighbour's id in an arc

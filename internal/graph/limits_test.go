@@ -7,8 +7,9 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// TestSmallGraphsBuiltAsLargeOnes compares with the slow twin what is built in many small pieces,
-// in each of the ways that else only graphs of many million arcs are built in.
+// TestSmallGraphsBuiltAsLargeOnes builds small graphs in many small pieces, by each of the methods
+// that are otherwise only used for graphs of many million arcs, and compares them with the slow
+// twin.
 func TestSmallGraphsBuiltAsLargeOnes(t *testing.T) {
 	for _, l := range []struct{ linkGrain, bucketArcs, narrowBuckets, indexedArcs, chunkCost, idBits int }{
 		{linkGrain: 7, bucketArcs: 100, narrowBuckets: 3, indexedArcs: 1 << graph.IndexBits, chunkCost: 1, idBits: 30},

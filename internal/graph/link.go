@@ -89,9 +89,9 @@ func (p *Partition) side(line []int, seen [][]uint64, arena *mem.Arena) (*Side, 
 	return s, checkSlots(p.Slots)
 }
 
-// name sets the vertices of the slots of new ghosts. It is called after the sides have slots, and
-// before share.
-func (p *Partition) name(arena *mem.Arena, sides ...*Side) {
+// setGhosts sets the vertices of the slots of new ghosts. It is called after the sides have slots,
+// and before share.
+func (p *Partition) setGhosts(arena *mem.Arena, sides ...*Side) {
 	ghosts := mem.Make[uint64](arena, p.Slots-int(p.slots.Ghost))
 	for i := copy(ghosts, p.slots.Ghosts); i < len(ghosts); i++ {
 		ghosts[i] = kernel.None
@@ -109,15 +109,15 @@ func (p *Partition) name(arena *mem.Arena, sides ...*Side) {
 	p.slots.FindBases(mem.Make[uint64](arena, p.Slots/64))
 }
 
-// weigh computes the least and the greatest weight, and returns an error if a sum of weights
-// overflows.
-func (g *Graph) weigh() error {
+// findWeightRange computes the least and the greatest weight, and returns an error if a sum of
+// weights overflows.
+func (g *Graph) findWeightRange() error {
 	least, greatest := 0.0, 0.0
 	for p := range g.here() {
 		lo, hi := weightRange(&p.along.Pull.ByReceiver.Lists)
 		least, greatest = min(least, lo), max(greatest, hi)
 	}
-	g.LeastWeight, g.greatest, g.weighed = least, greatest, true
+	g.LeastWeight, g.greatest, g.weightsKnown = least, greatest, true
 	for _, w := range []float64{least, greatest} {
 		if w-w != 0 {
 			if g.Options.Duplicates != SumDuplicates {

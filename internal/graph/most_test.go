@@ -16,9 +16,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// crowdedTuples are edges of which nearly all lie in the block of partition 0 of a grid, which has
-// more of them than any vertex's owner: in a directed graph they go from its column to its row, in
-// another half of them twice.
+// crowdedTuples returns edges that are nearly all in the block of partition 0 of a grid, so that
+// this block has more of them than any owner. In a directed graph they lead from its column to its
+// row. In an undirected graph half of them occur twice.
 func crowdedTuples(rng *rand.Rand, n, m int, grid graph.Grid, directed bool) [][2]uint64 {
 	parts := uint64(grid.Partitions())
 	of := func(owner int) uint64 { return rng.Uint64N(uint64(n)/parts)*parts + uint64(owner) }
@@ -33,8 +33,7 @@ func crowdedTuples(rng *rand.Rand, n, m int, grid graph.Grid, directed bool) [][
 	return tuples
 }
 
-// buildOver builds a graph of tuples over so many ranks, each with a part of them, and with its own
-// budget.
+// buildOver builds a graph over some ranks, each with a part of the tuples and its own budget.
 func buildOver(t *testing.T, ranks int, tuples [][2]uint64, n int, directed bool, o graph.Options, meters []*mem.Budget) ([]*graph.Graph, []error) {
 	t.Helper()
 	graphs, errs := make([]*graph.Graph, ranks), make([]error, ranks)
@@ -75,9 +74,9 @@ func buildOver(t *testing.T, ranks int, tuples [][2]uint64, n int, directed bool
 	return graphs, errs
 }
 
-// TestTooMuchForOnePartition: a graph of which a partition would have one arc or 64 slots too many
-// is refused on all ranks, with what to do, and leaves no memory behind; with as many as there may
-// be it is built.
+// TestTooMuchForOnePartition: a graph is rejected on all ranks if a partition would have one arc or
+// 64 slots too many. The error tells the remedy, and no memory remains. With the largest allowed
+// numbers the graph is built.
 func TestTooMuchForOnePartition(t *testing.T) {
 	const n, m = 600, 2000
 	for _, grid := range []graph.Grid{{Rows: 1, Columns: 1}, {Rows: 3, Columns: 1}, {Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}} {
@@ -128,8 +127,8 @@ func TestTooMuchForOnePartition(t *testing.T) {
 	}
 }
 
-// TestBlockHasMoreThanOwners: the graphs of the test above that are for it have more arcs in a
-// block than any owner has in its lists.
+// TestBlockHasMoreThanOwners: the graphs of the previous test really have more arcs in a block than
+// any owner has in its lists.
 func TestBlockHasMoreThanOwners(t *testing.T) {
 	grid := graph.Grid{Rows: 2, Columns: 2}
 	for _, directed := range []bool{false, true} {
@@ -155,8 +154,8 @@ func TestBlockHasMoreThanOwners(t *testing.T) {
 	}
 }
 
-// TestChangeTooMuchForOnePartition: a change after which a partition would have too many arcs,
-// slots or edits is refused, and the graph stays.
+// TestChangeTooMuchForOnePartition: a change is rejected if a partition would have too many arcs,
+// slots or edits. The graph does not change.
 func TestChangeTooMuchForOnePartition(t *testing.T) {
 	for _, grid := range []graph.Grid{{Rows: 3, Columns: 1}, {Rows: 2, Columns: 2}} {
 		for _, directed := range []bool{false, true} {

@@ -45,5 +45,5 @@ func (p *Partition) LeastWeight() float64 { return p.graph.LeastWeight }
 // GreatestWeight returns the greatest stored weight of the partition's graph, or 0 if that is
 // greater. It is unknown for a changed or mapped graph.
 func (p *Partition) GreatestWeight() (w float64, known bool) {
-	return p.graph.greatest, p.graph.weighed
+	return p.graph.greatest, p.graph.weightsKnown
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// TestRelabel compares slots with those that are found one by one.
+// TestRelabel compares slots with the results of a simple lookup.
 func TestRelabel(t *testing.T) {
 	for parts := 2; parts <= 5; parts++ {
 		n := 1000

@@ -112,7 +112,7 @@ func (g *Graph) restored(s Shape) *Partition {
 		}
 		p.along = block()
 		if s.Reversed {
-			r := p.continued()
+			r := p.newReversedPart()
 			r.reversed = block()
 			r.Slots, p.reversedPart = s.ReversedSlots, r
 		}

@@ -274,8 +274,8 @@ func agree(p, q *Partition, slots *kernel.Slots, mine, theirs *Side) error {
 	return nil
 }
 
-// weighed reports whether the lists have the right number of weights of the graph's type.
-func (a *Adjacency) weighed(weights edges.Weights) bool {
+// hasWeights reports whether the lists have the right number of weights of the graph's type.
+func (a *Adjacency) hasWeights(weights edges.Weights) bool {
 	narrow, wide := 0, 0
 	switch weights {
 	case edges.Float32:

@@ -31,7 +31,7 @@ func (p *Partition) checkLists(a storedLists, valid []uint64, team *parallel.Tea
 		return fmt.Errorf("found %d starts and %d heads of %d lists with %d neighbours",
 			len(a.Starts), len(a.Heads), rows, len(a.Adj))
 	}
-	if !a.weighed(p.graph.Weights) {
+	if !a.hasWeights(p.graph.Weights) {
 		return fmt.Errorf("found %d and %d weights of %d edges", len(a.Weights32), len(a.Weights64),
 			len(a.Adj))
 	}

@@ -44,7 +44,7 @@ type Scatter struct {
 	plain bool // there are neither high bits nor weights
 }
 
-// place returns the index in Deal.find for a row. Rows are unpredictable, so it has no branch.
+// place returns the index in BucketMap.find for a row. Rows are unpredictable, so it has no branch.
 func place(row uint32) uint32 {
 	behind := int64(row) - singleRows
 	single := behind >> 63
@@ -168,7 +168,7 @@ func (s *Scatter) plan(length func(p *Partition, row uint32) int) error {
 // vertices; ids has the vertices' ids. d finds the buckets. Loops and weights are treated by the
 // options. The workers of the team may call it at the same time. Each step is a separate loop over
 // the block: a short loop has more memory reads in flight.
-func (s *Scatter) Tuples(worker int, block *edges.Block, ids []uint32, d *Deal) {
+func (s *Scatter) Tuples(worker int, block *edges.Block, ids []uint32, d *BucketMap) {
 	st, n := s.stage(worker), block.N
 	for i, u := range block.U[:n] {
 		st.a[i] = ids[u]

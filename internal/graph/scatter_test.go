@@ -2,8 +2,8 @@ package graph
 
 import "github.com/superstep-go/superstep/internal/edges"
 
-// putArcs takes arcs to the buckets: row << 32 | neighbour, by ids, the row's vertex one that is made
-// here. Weights are those of the arcs, if the graph has any.
+// putArcs puts arcs into the buckets. An arc is row << 32 | neighbour, by ids. The row must belong
+// to a partition of this process. weights has the arcs' weights, if the graph has any.
 func (s *Scatter) putArcs(arcs []uint64, weights WeightColumn) {
 	st, block := s.stage(0), new(edges.Block)
 	plan := s.Plan()
@@ -12,7 +12,7 @@ func (s *Scatter) putArcs(arcs []uint64, weights WeightColumn) {
 			plan.First[i] = nil
 		}
 	}
-	d, err := NewDeal(s.a.g.N, len(s.a.g.Parts), plan)
+	d, err := NewBucketMap(s.a.g.N, len(s.a.g.Parts), plan)
 	if err != nil {
 		panic(err)
 	}

@@ -18,25 +18,26 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// share is one partition of an undirected graph of MaxVertices vertices on MaxPartitions
-// partitions, and what the others, which nobody makes, tell it. An arc is receiver << 32 | sender.
+// share is one partition of an undirected graph with MaxVertices vertices and MaxPartitions
+// partitions, and the messages of the other partitions, which do not exist. An arc is receiver <<
+// 32 | sender.
 type share struct {
 	grid Grid
 	p    int
 	n    uint64
 	kind edges.Weights // Unweighted or Float32
 	own  []uint64      // arcs to vertices that the partition owns, sorted
-	// by partition of the row, those of its arcs that belong to this block, sorted
+	// By partition of the row: its arcs that belong to this block, sorted.
 	sent map[int][]uint64
-	// which owned vertices are ghosts of the others': receivers, senders; in a flat grid senders
+	// The owned vertices that are ghosts of others: receivers, senders; in a flat grid only
+	// senders.
 	sets [2]map[int][]uint64
 	all  []uint64            // arcs of the block, sorted
-	got  [2]map[int][]uint64 // the sets that came from the partition, by side
+	got  [2]map[int][]uint64 // the sets that the partition has sent, by side
 	call int
 }
 
-// draw returns a number below n: a small one with a high probability, and now and then one of the
-// last.
+// draw returns a random number below n. Small numbers are most likely, and some are among the last.
 func draw(rng *rand.Rand, n uint64) uint64 {
 	switch rng.IntN(16) {
 	case 0:
@@ -47,8 +48,8 @@ func draw(rng *rand.Rand, n uint64) uint64 {
 	return rng.Uint64N(n)
 }
 
-// newShare draws so many arcs to the vertices of a partition, and as many to each other one of its
-// row.
+// newShare draws arcs random arcs to the vertices of a partition, and as many to each other
+// partition of its row.
 func newShare(grid Grid, p, arcs int, kind edges.Weights) *share {
 	s := &share{grid: grid, p: p, n: MaxVertices, kind: kind, sent: map[int][]uint64{}}
 	rng := rand.New(rand.NewPCG(1, 9))
@@ -102,8 +103,8 @@ func newShare(grid Grid, p, arcs int, kind edges.Weights) *share {
 	return s
 }
 
-// set returns an empty set of a partition's vertices, and block the partition that an arc to an
-// owned vertex belongs to.
+// set returns an empty set of a partition's vertices. block returns the partition of an arc to an
+// owned vertex.
 func (s *share) set(q int) []uint64 {
 	return make([]uint64, bitmap.Words(owned(int(s.n), q, s.grid.Partitions())))
 }
@@ -112,7 +113,8 @@ func (s *share) block(arc uint64) int {
 	return s.grid.Arc(pregel.VertexID(uint32(arc)), pregel.VertexID(arc>>32))
 }
 
-// weight is an arc's, and weights those of some arcs, if they have any.
+// weight returns the weight of an arc. weights returns those of some arcs, or nil if arcs have
+// none.
 func (s *share) weight(arc uint64) float32 { return float32(arc*0x9e3779b97f4a7c15>>44) / 8 }
 
 func (s *share) weights(arcs []uint64) (all []float32) {
@@ -125,8 +127,8 @@ func (s *share) weights(arcs []uint64) (all []float32) {
 	return all
 }
 
-// exchange is an Exchange that plays all other partitions: it checks what the one here sends, and
-// answers for them.
+// exchange is an Exchange that simulates all other partitions: it checks the messages of this
+// partition, and answers them.
 func (s *share) exchange(_ context.Context, send iter.Seq[Message], take func(Message) error) error {
 	s.call++
 	if s.grid.Flat() || s.call == 3 {
@@ -248,7 +250,7 @@ func (s *share) build(ctx context.Context, team *parallel.Team, meter *mem.Budge
 	return g, a, a.Link(ctx, s.exchange)
 }
 
-// check compares the partition with the arcs drawn, as they are pulled and as they are pushed.
+// check compares the partition with the drawn arcs, in the lists for pulls and for pushes.
 func (s *share) check(t *testing.T, g *Graph) {
 	t.Helper()
 	p := g.Parts[s.p]
@@ -316,8 +318,8 @@ func (s *share) check(t *testing.T, g *Graph) {
 	s.checkSides(t, p, l)
 }
 
-// checkSides compares the lists of vertices that partitions share: what this one has told, and what
-// it was told.
+// checkSides compares the lists of shared vertices: those that the partition has sent, and those
+// that it has received.
 func (s *share) checkSides(t *testing.T, p *Partition, l Blocks) {
 	t.Helper()
 	parts := uint64(s.grid.Partitions())
@@ -349,7 +351,7 @@ func (s *share) checkSides(t *testing.T, p *Partition, l Blocks) {
 	set := s.set(s.p)
 	for k, side := range sides {
 		for q := range ghosts[k] {
-			told, shared := s.got[k][q], s.sets[k][q] // ghosts here, and there
+			told, shared := s.got[k][q], s.sets[k][q] // ghosts of this partition, and of the other
 			clear(set)
 			list := side.Peers.Of(q)
 			list.Each(func(i uint32) { bitmap.Set(set, i) })
@@ -362,9 +364,9 @@ func (s *share) checkSides(t *testing.T, p *Partition, l Blocks) {
 	}
 }
 
-// TestShareOfLargestGraph builds one partition of a graph of the most vertices on the most
-// partitions, with arcs that have weights and without: all ids need 32 bits. It compares it with
-// the arcs one by one.
+// TestShareOfLargestGraph builds one partition of a graph with the largest numbers of vertices and
+// partitions, so that all ids need 32 bits, with and without weights. It compares the partition
+// with the arcs one by one.
 func TestShareOfLargestGraph(t *testing.T) {
 	for _, test := range []struct {
 		grid Grid

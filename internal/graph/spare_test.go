@@ -21,15 +21,15 @@ func leave(a *mem.Arena) {
 	job.Keep()
 }
 
-// keeps reports whether a graph's arena has that array, and takes it away.
+// keeps reports whether a graph's arena has that array, and removes it.
 func keeps(a *mem.Arena) bool {
 	job := &mem.Arena{Kind: mem.Columns, Parent: a}
 	defer job.Close()
 	return mem.MakeAny[uint64](job, 1<<14)[9] == 7
 }
 
-// TestForgottenGraphFreesSpares: the memory that jobs have left to a graph ends with it, whether it
-// is closed or forgotten, and is given back before the load of another graph is refused.
+// TestForgottenGraphFreesSpares: the spares of a graph are freed when it is closed or unreachable,
+// and before the load of another graph is refused.
 func TestForgottenGraphFreesSpares(t *testing.T) {
 	if runtime.GOOS != "linux" || invariants.Enabled {
 		t.Skip("arrays are on Go's heap, or MakeAny overwrites them")

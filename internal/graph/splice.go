@@ -22,8 +22,8 @@ type splice struct {
 // splices has the changes of lists that edits cause.
 type splices struct {
 	list []splice
-	// The inserted arcs: the neighbours' ids, the weights, and the old indices of arcs of which
-	// only the weight changes.
+	// The inserted arcs: the neighbours' ids, the weights, and the old index if only the weight of
+	// an arc changes.
 	ids     []uint32
 	weights []float64
 	places  []uint32

@@ -16,13 +16,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestTiles puts each list together again from its parts.
+// TestTiles reassembles each list from its parts.
 func TestTiles(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		n := 1 + rng.IntN(40000)
 		if seed == 0 {
-			n = 200_000 // more senders than a range of 2^16 has
+			n = 200_000 // more senders than a range of 2^16
 		}
 		var tuples [][2]uint64
 		for range rng.IntN(4 * n) {
@@ -72,7 +72,7 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// path returns the lists of a path, whose neighbours are close to each other.
+// path returns the lists of a path, in which neighbours are close to each other.
 func path(t *testing.T) *graph.Adjacency {
 	t.Helper()
 	const n = 5000
@@ -89,7 +89,7 @@ func path(t *testing.T) *graph.Adjacency {
 	return g.Parts[0].Layout(pregel.Out).Blocks[0].Pull.ByReceiver
 }
 
-// checkTiles checks the parts of all lists, which were said to take so many bytes.
+// checkTiles checks the parts of all lists, and that they take this number of bytes.
 func checkTiles(t *testing.T, a *graph.Adjacency, size graph.TileSize, tiles *graph.Tiles, bytes int64) {
 	t.Helper()
 	together := make([][]uint32, len(a.Bits)*64)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// wild returns a float of any size.
+// wild returns a random float of any magnitude.
 func wild(rng *rand.Rand, spread int) float64 {
 	return math.Ldexp(rng.Float64()-0.5, rng.IntN(2*spread+1)-spread)
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// TestRowsBeyond31Bits: the receivers of a range are found in a list whose places need all 32 bits.
+// TestRowsBeyond31Bits: Find finds the receivers of a range in a list whose positions need all 32
+// bits.
 func TestRowsBeyond31Bits(t *testing.T) {
 	const arcs, few = 1<<31 + 64, 100
 	if testing.Short() || mem.Available() < 12<<30 {
@@ -16,7 +17,7 @@ func TestRowsBeyond31Bits(t *testing.T) {
 	}
 	var arena mem.Arena
 	defer arena.Close()
-	// Pages that are not written to take no memory.
+	// Pages that are not written take no memory.
 	l := &kernel.Lists{Bits: []uint64{3}, Rank: []uint32{0, 2}, Starts: []uint32{0, arcs - few, arcs}, Adj: mem.Make[uint32](&arena, arcs)}
 	for i := range uint32(few) {
 		l.Adj[arcs-few+i] = 2 * i

@@ -43,18 +43,18 @@ type Budget struct {
 	// set before SetProcess.
 	Last func(err error)
 
-	dir     string    // where arrays are spilled; empty: nowhere
-	process bool      // it is the process's budget, and sets the limit of Go's collector
-	why     error     // error returned by the last function of OnOver that was called
-	said    time.Time // when look first found too much memory; zero if it is not too much
-	waits   bool      // GOMAXPROCS has been raised because goroutines may wait for the disk
-	before  int64     // limit of Go's collector before this budget
+	dir         string    // where arrays are spilled; empty: nowhere
+	process     bool      // it is the process's budget, and sets the limit of Go's collector
+	cause       error     // error returned by the last function of OnOver that was called
+	overSince   time.Time // when look first found too much memory; zero if it is not too much
+	moreThreads bool      // GOMAXPROCS has been raised because goroutines may wait for the disk
+	oldLimit    int64     // limit of Go's collector before this budget
 
 	mu         sync.Mutex
 	kinds      []*Held
 	peak       int64
-	told       int64                       // value of held when the collector's limit was last set
-	over       map[*func(error) error]bool // functions of OnOver
+	lastHeld   int64                       // value of held when the collector's limit was last set
+	onOver     map[*func(error) error]bool // functions of OnOver
 	done       chan struct{}               // closed to end the watcher
 	collected  time.Time                   // when collect last ran
 	collecting atomic.Bool                 // whether collect is running
@@ -82,7 +82,7 @@ const spillLeast = 1 << 20
 // never if dir is empty.
 func NewBudget(limit int64, dir string) *Budget {
 	hard := max(limit-limit/16-min(limit/8, 24<<20), 1)
-	return &Budget{limit: limit, hard: hard, soft: hard - hard/8, least: min(max(limit/256, small),
+	return &Budget{limit: limit, hard: hard, soft: hard - hard/8, least: min(max(limit/256, minMap),
 		spillLeast), dir: dir}
 }
 
@@ -207,8 +207,8 @@ func (b *Budget) add(kind string, bytes int64, file bool) {
 	b.kinds[i].Memory += bytes
 	held := b.held.Add(bytes)
 	b.peak = max(b.peak, held)
-	if far := held - b.told; b.process && (far > b.limit/64 || far < -b.limit/64) {
-		b.told = held
+	if far := held - b.lastHeld; b.process && (far > b.limit/64 || far < -b.limit/64) {
+		b.lastHeld = held
 		debug.SetMemoryLimit(max(b.hard-held, b.limit/8))
 	}
 }
@@ -274,13 +274,13 @@ var process atomic.Pointer[Budget]
 func SetProcess(b *Budget) {
 	if b != nil {
 		b.process, b.done = true, make(chan struct{})
-		b.before = debug.SetMemoryLimit(b.hard)
+		b.oldLimit = debug.SetMemoryLimit(b.hard)
 		go b.watch(b.done)
 	}
 	if old := process.Swap(b); old != nil && old != b {
 		close(old.done)
 		if b == nil {
-			debug.SetMemoryLimit(old.before)
+			debug.SetMemoryLimit(old.oldLimit)
 		}
 	}
 }
@@ -332,7 +332,7 @@ func (b *Budget) Files() int64 {
 // RoomText formats a result of Room: memory and files separately.
 func RoomText(room int64) string { return Apart(room, Process().Files()) }
 
-// Apart formats room bytes, of which files are in files.
+// Apart formats a number of bytes, some of them in files.
 func Apart(room, files int64) string {
 	if files = min(files, room); files <= 0 {
 		return Text(room)

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// budgetOf makes a budget that is no process's, with a hard limit of so many bytes.
+// budgetOf makes a budget that is not a process's, with a hard limit of hard bytes.
 func budgetOf(hard int64, dir string) *Budget {
 	return &Budget{limit: hard, hard: hard, soft: hard / 2, least: spillLeast, dir: dir}
 }
@@ -65,8 +65,8 @@ func TestBudgetReserves(t *testing.T) {
 	release()
 }
 
-// TestSpill has arrays above the soft limit in files, which have no name and go with the arena, and
-// grows one from memory into a file.
+// TestSpill: arrays above the soft limit are in files without names, which are freed with the
+// arena. An array grows from memory into a file.
 func TestSpill(t *testing.T) {
 	dir := t.TempDir()
 	if SpillDir(dir) != nil {
@@ -121,8 +121,8 @@ func TestSpillWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestSpillToABadDisk has no room on the disk, and a disk that is only read: the array is refused,
-// with both causes, and no file is left.
+// TestSpillToABadDisk: if the disk is full or read-only, the array is refused with both reasons,
+// and no file remains.
 func TestSpillToABadDisk(t *testing.T) {
 	for flags, want := range map[uintptr]string{0: "no space left on device", unix.MS_RDONLY: "read-only file system"} {
 		dir := t.TempDir()
@@ -184,7 +184,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestOver has who runs told when the process takes more than the hard limit.
+// TestOver: functions of OnOver are called when the process exceeds the hard limit.
 func TestOver(t *testing.T) {
 	if Anonymous() == 0 {
 		t.Skip("nobody knows what the process takes")
@@ -212,8 +212,8 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestBuffer has buffers in files above the soft limit, gone when they are freed or when nobody has
-// them any more, and refused above the hard one.
+// TestBuffer: buffers above the soft limit are in files. They are gone after Free, or when
+// unreachable. Above the hard limit they are refused.
 func TestBuffer(t *testing.T) {
 	dir := t.TempDir()
 	if SpillDir(dir) != nil {
@@ -250,7 +250,7 @@ func TestBuffer(t *testing.T) {
 	}
 }
 
-// TestApart: what is in memory is said apart from what is in files.
+// TestApart: memory and files are listed separately.
 func TestApart(t *testing.T) {
 	for want, c := range map[string][2]int64{
 		"60.0 MiB": {60 << 20, 0},
@@ -272,7 +272,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestHeapIsAskedFor: arrays with pointers are on Go's heap, and refused where there is no room.
+// TestHeapIsAskedFor: arrays with pointers are on Go's heap, and are refused if there is no room.
 func TestHeapIsAskedFor(t *testing.T) {
 	b := budgetOf(8<<20, "")
 	grow := func(a *Arena, n int) (err error) {

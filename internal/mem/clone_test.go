@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// TestClone changes a copy, and wants the rest of it as it was.
+// TestClone changes a copy, and checks that the original did not change.
 func TestClone(t *testing.T) {
 	type part struct{ list []int }
 	type whole struct {

@@ -22,7 +22,7 @@ func TestExhausted(t *testing.T) {
 		!strings.Contains(err.Error(), "8.0 PiB") {
 		t.Errorf("error %v", err)
 	}
-	// Inside another error, as a team's panic has it.
+	// wrapped in another error, like a panic of a team
 	err = func() (err error) {
 		defer Recover(&err)
 		panic(fmt.Errorf("worker 1: %w", &Exhausted{Bytes: 5, Err: errors.New("x")}))

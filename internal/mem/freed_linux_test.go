@@ -7,14 +7,13 @@ import (
 	"github.com/superstep-go/superstep/internal/invariants"
 )
 
-// TestFreedArraysAreInaccessible writes into arrays after their arena was closed, when others have
-// been made: built with -tags invariants each write faults, and nothing is written into another
-// array.
+// TestFreedArraysAreInaccessible writes to arrays of a closed arena after other arrays have been
+// made. With -tags invariants each write faults, so no other array changes.
 func TestFreedArraysAreInaccessible(t *testing.T) {
 	if !invariants.Enabled {
 		t.Skip("built without -tags invariants: what is freed may be another's at once")
 	}
-	for _, size := range []int{small, hugePage, 3*hugePage + 100} {
+	for _, size := range []int{minMap, hugePage, 3*hugePage + 100} {
 		var a, b Arena
 		old := Make[byte](&a, size)
 		a.Close()
@@ -28,7 +27,7 @@ func TestFreedArraysAreInaccessible(t *testing.T) {
 	}
 }
 
-// faults reports whether a function touches memory that is not accessible.
+// faults reports whether a function accesses inaccessible memory.
 func faults(touch func()) (fault bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { fault = recover() != nil }()

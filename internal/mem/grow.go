@@ -23,7 +23,7 @@ func Grow[T any](a *Arena, s []T, n int) []T {
 	if a == nil {
 		return slices.Grow(s, n)
 	}
-	if want*size < small || !PointerFree[T]() {
+	if want*size < minMap || !PointerFree[T]() {
 		a.budget().ask(a.Kind, int64(want*size))
 		return slices.Grow(s, n)
 	}

@@ -18,9 +18,9 @@ import (
 // hugePage is the size of a huge page on amd64 and arm64, in bytes.
 const hugePage = 2 << 20
 
-// small is the size in bytes below which an array is on the Go heap: a mapping costs a system call
-// and a page.
-const small = 64 << 10
+// minMap is the size in bytes below which an array is on the Go heap: a mapping costs a system
+// call and a page.
+const minMap = 64 << 10
 
 // Arena owns a set of arrays. The zero value is ready for use. A nil *Arena puts every array on the
 // Go heap. Several goroutines may call Make at once.
@@ -86,7 +86,7 @@ func take[T any](a *Arena, n int, zero bool) []T {
 	if a == nil {
 		return make([]T, n)
 	}
-	if total < small || !PointerFree[T]() {
+	if total < minMap || !PointerFree[T]() {
 		a.mu.Lock()
 		a.heap += int64(total)
 		a.mu.Unlock()

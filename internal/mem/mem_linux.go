@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// whole has the whole mapping of each aligned region, by the region's first byte.
-var whole sync.Map
+// mappings has the whole mapping of each aligned region, by the region's first byte.
+var mappings sync.Map
 
 // reserve maps total bytes of zeroed memory. If huge is set, large mappings begin at a multiple of
 // the huge page size.
@@ -31,12 +31,12 @@ func reserve(total int, huge bool) ([]byte, error) {
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(data))) & (hugePage - 1))
 	aligned := data[skip : skip+size]
 	_ = unix.Madvise(aligned, unix.MADV_HUGEPAGE) // only a hint: small pages work too, but slower
-	whole.Store(unsafe.SliceData(aligned), data)
+	mappings.Store(unsafe.SliceData(aligned), data)
 	return aligned, nil
 }
 
 func release(data []byte) {
-	if v, ok := whole.LoadAndDelete(unsafe.SliceData(data)); ok {
+	if v, ok := mappings.LoadAndDelete(unsafe.SliceData(data)); ok {
 		data = v.([]byte)
 	}
 	unmap(data)

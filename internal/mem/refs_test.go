@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRefs frees once, when the count is closed and the last user has gone, whichever comes last.
+// TestRefs: Refs frees once, after Close and the last Release, in either order.
 func TestRefs(t *testing.T) {
 	freed := 0
 	r := NewRefs(func() { freed++ })
@@ -43,8 +43,8 @@ func TestRefs(t *testing.T) {
 	want(2, "closed without users")
 }
 
-// TestRefsOfMany lets many use and close at once: who has acquired never finds it freed, and it is
-// freed once.
+// TestRefsOfMany acquires and closes concurrently. Nobody who has acquired finds it freed, and it
+// is freed once.
 func TestRefsOfMany(t *testing.T) {
 	for range 200 {
 		var freed atomic.Int32
@@ -69,7 +69,7 @@ func TestRefsOfMany(t *testing.T) {
 	}
 }
 
-// TestReleaseWithoutAcquire is a bug of the caller.
+// TestReleaseWithoutAcquire: a Release too many panics.
 func TestReleaseWithoutAcquire(t *testing.T) {
 	defer func() {
 		if recover() == nil {

@@ -35,7 +35,7 @@ func TestSpares(t *testing.T) {
 	}
 	s[5] = 7
 	a.Keep()
-	a.Keep() // leaves nothing, and takes nothing away
+	a.Keep() // an empty arena leaves nothing, and does not remove earlier spares
 	for _, other := range []*Arena{
 		{Kind: Columns, Budget: b}, {Kind: Columns, Budget: b, Parent: &Arena{}},
 	} {
@@ -65,8 +65,8 @@ func TestSpares(t *testing.T) {
 	}
 }
 
-// TestSparesAreBounded: what many arenas leave at once is as much as one had. It goes with the
-// parent, which then keeps nothing more.
+// TestSparesAreBounded: many arenas that are closed at the same time leave only the arrays of one
+// of them. Closing the parent frees these, and later arenas leave nothing.
 func TestSparesAreBounded(t *testing.T) {
 	const n = 1 << 14
 	b, parent := budgetOf(1<<30, ""), &Arena{Kind: Graph}
@@ -92,7 +92,7 @@ func TestSparesAreBounded(t *testing.T) {
 	}
 }
 
-// TestSparesWithoutABudget: they take at most a part of what is available.
+// TestSparesWithoutABudget: spares take at most a fraction of the available memory.
 func TestSparesWithoutABudget(t *testing.T) {
 	parent := &Arena{Kind: Graph}
 	defer parent.Close()
@@ -108,7 +108,8 @@ func TestSparesWithoutABudget(t *testing.T) {
 	}
 }
 
-// TestSparesAreGivenBack: whatever needs the memory gets it, and they count as free until then.
+// TestSparesAreGivenBack: spares are freed for anything that needs the memory, and count as free
+// until then.
 func TestSparesAreGivenBack(t *testing.T) {
 	const hard, kept = 8 << 20, 3 << 20
 	b, parent := budgetOf(hard, ""), &Arena{Kind: Graph}
@@ -157,7 +158,7 @@ func TestSparesAreGivenBack(t *testing.T) {
 	}
 }
 
-// TestSparesEndNoRun: the watcher frees them before it has a run end.
+// TestSparesEndNoRun: the watcher frees spares before it ends runs.
 func TestSparesEndNoRun(t *testing.T) {
 	const kept = 64 << 20
 	parent := &Arena{Kind: Graph}
@@ -176,7 +177,7 @@ func TestSparesEndNoRun(t *testing.T) {
 	}
 }
 
-// TestMappedFilesAreNotKept: nobody could write to them.
+// TestMappedFilesAreNotKept: mapped files are never spares, because they cannot be written to.
 func TestMappedFilesAreNotKept(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	if err != nil {
@@ -197,7 +198,8 @@ func TestMappedFilesAreNotKept(t *testing.T) {
 	}
 }
 
-// TestMakeAnyIsNotZero, so that tests with -tags invariants find who reads what was not written.
+// TestMakeAnyIsNotZero: with -tags invariants MakeAny fills arrays with a pattern, which exposes
+// reads before writes.
 func TestMakeAnyIsNotZero(t *testing.T) {
 	if !invariants.Enabled {
 		t.Skip("built without -tags invariants")

@@ -30,14 +30,14 @@ func (b *Budget) OnOver(f func(err error) error) (cancel func()) {
 	key := &f
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.over == nil {
-		b.over = map[*func(error) error]bool{}
+	if b.onOver == nil {
+		b.onOver = map[*func(error) error]bool{}
 	}
-	b.over[key], b.why = true, nil
+	b.onOver[key], b.cause = true, nil
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		delete(b.over, key)
+		delete(b.onOver, key)
 	}
 }
 
@@ -54,8 +54,8 @@ func (b *Budget) watch(done <-chan struct{}) {
 			return
 		case <-timer.C:
 		}
-		if b.spilled.Load() > 0 && !b.waits {
-			b.waits = true
+		if b.spilled.Load() > 0 && !b.moreThreads {
+			b.moreThreads = true
 			// A goroutine that waits for the disk in a page fault must not block other goroutines,
 			// such as this one and heartbeats.
 			runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
@@ -82,29 +82,29 @@ func (b *Budget) look(now time.Time) int64 {
 	if taken <= b.hard+beyond/4 {
 		asked := b.asked()
 		if asked <= b.hard+beyond/2 {
-			b.said = time.Time{}
+			b.overSince = time.Time{}
 			return max(taken, asked)
 		}
 		text = Text(asked) + " are requested"
 	}
-	if b.said.IsZero() {
-		b.said = now
+	if b.overSince.IsZero() {
+		b.overSince = now
 	}
 	b.mu.Lock()
-	all := b.over
-	b.over = nil
+	all := b.onOver
+	b.onOver = nil
 	b.mu.Unlock()
 	err := error(&Exhausted{Budget: true, Err: fmt.Errorf("%s: %v", text, b.Use())})
 	for f := range all {
 		why := (*f)(err)
 		b.mu.Lock()
-		b.why = why
+		b.cause = why
 		b.mu.Unlock()
 	}
 	b.mu.Lock()
-	err = cmp.Or(b.why, err)
+	err = cmp.Or(b.cause, err)
 	b.mu.Unlock()
-	late := taken > b.hard+beyond/4 && now.Sub(b.said) > watchWait
+	late := taken > b.hard+beyond/4 && now.Sub(b.overSince) > watchWait
 	if (late || taken > b.hard+beyond/2) && b.Last != nil {
 		b.Last(err)
 	}

@@ -31,7 +31,8 @@ func TestForCoversEveryIndexOnce(t *testing.T) {
 	}
 }
 
-// TestTakePart: each index belongs to one worker, and chunks become shorter, down to one index.
+// TestTakePart: every index is taken by exactly one worker, and ranges become shorter, down to one
+// index.
 func TestTakePart(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 1000} {
 		for _, parts := range []int{1, 4, 2000} {
@@ -98,11 +99,11 @@ func TestPanicReachesCaller(t *testing.T) {
 			})
 		}()
 	}
-	team.Run(func(int) {}) // the team remains usable
+	team.Run(func(int) {}) // the team still works
 }
 
-// TestGoexit: if a task ends its goroutine, the caller gets this like a panic. If the caller's own
-// task does, all others finish first.
+// TestGoexit: a task that calls runtime.Goexit is reported to the caller like a panic. If the
+// caller's own part does, this happens after all other workers are done.
 func TestGoexit(t *testing.T) {
 	team := NewTeam(4, false)
 	defer team.Close()

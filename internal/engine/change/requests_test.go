@@ -21,7 +21,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// encoded encodes so many requests of all kinds.
+// encoded returns n encoded requests of all kinds.
 func encoded(f *testing.F, n int) []byte {
 	values := &kernel.Vec[[]string]{}
 	c, err := change.NewCodec(values)
@@ -43,7 +43,7 @@ func encoded(f *testing.F, n int) []byte {
 	return b
 }
 
-// Requests arrive as they were sent, with the values of the vertices that they add.
+// Requests are decoded as they were encoded, with the values of the vertices that they add.
 func TestRequestsArrive(t *testing.T) {
 	values, came := &kernel.Vec[uint64]{Data: []uint64{5, 6, 7}},
 		&kernel.Vec[uint64]{Data: []uint64{1}}

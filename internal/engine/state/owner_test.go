@@ -14,8 +14,8 @@ import (
 
 const vertices = 200
 
-// parts are those of so many partitions: the value of vertex v is 3v+1, and every fifth vertex has
-// a bit and a text.
+// parts returns the parts of of partitions. The value of vertex v is 3v+1, and every fifth vertex
+// has a bit and a text.
 func parts(t *testing.T, of int) (all []*checkpoint.Part) {
 	t.Helper()
 	for q := range of {
@@ -40,13 +40,13 @@ func parts(t *testing.T, of int) (all []*checkpoint.Part) {
 	return all
 }
 
-// room is columns of so many zeros.
+// room returns columns of n zeros.
 func room(n int) (*kernel.Vec[uint64], *kernel.Vec[[]string]) {
 	return &kernel.Vec[uint64]{Data: make([]uint64, n)},
 		&kernel.Vec[[]string]{Data: make([][]string, n)}
 }
 
-// A partition finds its vertices in the parts of as many partitions, and of others.
+// A partition finds its vertices in the parts of the same and of other numbers of partitions.
 func TestPartsOfOtherPartitions(t *testing.T) {
 	for _, saved := range []int{1, 2, 3} {
 		all := parts(t, saved)
@@ -87,7 +87,7 @@ func TestPartsOfOtherPartitions(t *testing.T) {
 	}
 }
 
-// What a part does not hold is said, and nothing panics.
+// Inconsistent parts cause errors, but no panics.
 func TestPartsThatDoNotHoldWhatTheySay(t *testing.T) {
 	o := state.Owner{Index: 0, Of: 1}
 	p := parts(t, 1)[0]

@@ -8,7 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// sketch takes far more memory than its encoding, which has the registers that are not zero.
+// sketch takes far more memory than its encoding, which only has the registers that are not zero.
 type sketch struct {
 	Registers [256]uint64
 	Next      []byte
@@ -30,7 +30,8 @@ func (s *sketch) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// TestUnpackOfCompactValues: what was packed is unpacked, however much more memory it takes.
+// TestUnpackOfCompactValues: values are unpacked as they were packed, even if they take much more
+// memory.
 func TestUnpackOfCompactValues(t *testing.T) {
 	c := &kernel.Vec[sketch]{Data: make([]sketch, 5000)}
 	for i := range c.Data {

@@ -30,7 +30,7 @@ func ask[Q, A ~uint64](ctx context.Context, group *collective.Group, call collec
 		}
 		for _, q := range asked {
 			if of(Q(q)) != group.Link().Rank() {
-				return nil, lied(rank, "asked for %d", q)
+				return nil, invalid(rank, "asked for %d", q)
 			}
 			back[rank] = appendWord(back[rank], uint64(answer(Q(q))))
 		}
@@ -57,7 +57,7 @@ func ask[Q, A ~uint64](ctx context.Context, group *collective.Group, call collec
 	return answers, nil
 }
 
-// lied returns the error for an invalid message from a rank.
-func lied(rank int, format string, args ...any) error {
+// invalid returns the error for an invalid message from a rank.
+func invalid(rank int, format string, args ...any) error {
 	return fmt.Errorf("from rank %d: %w: %s", rank, collective.ErrMessage, fmt.Sprintf(format, args...))
 }

@@ -23,8 +23,8 @@ func kronecker(t testing.TB, scale, rank, ranks int) *edges.Input {
 	return &in
 }
 
-// BenchmarkBuild is kernel 1 of Graph500: by a rank alone with as many threads as there are ranks,
-// and by the ranks.
+// BenchmarkBuild measures kernel 1 of Graph500: on a single rank with as many threads as there are
+// ranks, and on several ranks.
 func BenchmarkBuild(b *testing.B) {
 	const ranks = 2
 	for _, scale := range []int{18, 20} {

@@ -35,7 +35,7 @@ type builder struct {
 	parts       *graph.Builder
 
 	largest uint64 // endpoint of this rank's tuples
-	all     whole
+	all     totals
 	end     uint64 // all ids are below it
 	dense   bool   // ids are used directly as places of the directory
 	ranges  *ranges
@@ -44,7 +44,7 @@ type builder struct {
 	places  *ranges    // the places of all ranges, one range after another
 	numbers []numbered // the ids in this rank's tuples, by range, if ids are not dense
 
-	// ^The listed ids of this range or, if ids are dense, a bitmap of them. It is nil if no rank
+	// The listed ids of this range or, if ids are dense, a bitmap of them. It is nil if no rank
 	// has a list.
 	declared []uint64
 	labels   *edges.Index // of this range, if ids are not dense
@@ -186,7 +186,7 @@ func (b *builder) build(ctx context.Context) (err error) {
 	}
 	defer b.parts.End()
 	for _, step := range []func(ctx context.Context) error{
-		b.begin, b.enough, b.collect, b.order, b.distribute,
+		b.begin, b.checkMemory, b.collect, b.order, b.distribute,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -236,7 +236,7 @@ func (b *builder) collect(ctx context.Context) error {
 		}
 	}
 	if !b.dense {
-		if err := b.name(ctx); err != nil {
+		if err := b.numberIDs(ctx); err != nil {
 			return err
 		}
 	}
@@ -280,9 +280,9 @@ func (b *builder) findPresent(ctx context.Context) error {
 	return b.checkEndpoints(ctx, undeclared)
 }
 
-// enough returns an error if the free memory is too small for the input. Otherwise the system might
-// kill the process during the build.
-func (b *builder) enough(context.Context) error {
+// checkMemory returns an error if the free memory is too small for the input. Otherwise the system
+// might kill the process during the build.
+func (b *builder) checkMemory(context.Context) error {
 	what, n, tuples := "the graph", uint64(b.in.Vertices), b.all.tuples
 	if b.in.Naming == edges.Numbers {
 		n = b.end
@@ -310,7 +310,7 @@ func (b *builder) progress(stage string, done, total int64) {
 	}
 }
 
-// outside returns the error for an edge with an end that is not a possible vertex.
-func outside(u, v, end uint64) error {
+// outOfRange returns the error for an edge with an end that is not a possible vertex.
+func outOfRange(u, v, end uint64) error {
 	return fmt.Errorf("edge %d-%d: the graph has vertices 0..%d", u, v, int(end)-1)
 }

@@ -68,7 +68,7 @@ func (b *builder) eachListed(ctx context.Context, f func(from int, id, place uin
 			for rank, p := range from {
 				for words := p.words[0]; len(words) > 0; words = words[2:] {
 					if words[0] >= b.end || b.ranges.of(words[0]) != b.rank {
-						return lied(rank, "id %d", words[0])
+						return invalid(rank, "id %d", words[0])
 					}
 					f(rank, words[0], words[1])
 				}
@@ -121,7 +121,7 @@ func (b *builder) first(ctx context.Context, mine place, total, before, n int, s
 	least := place{At: noPlace}
 	for rank, p := range all {
 		if p.At >= uint64(total) && p.At != noPlace {
-			return lied(rank, "place %d of %d", p.At, total)
+			return invalid(rank, "place %d of %d", p.At, total)
 		}
 		if p.At < least.At {
 			least = p

@@ -7,8 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 )
 
-// TestDegreesRunOver: a counter that has run over is noticed on all ranks, whichever has it, and
-// nothing is looked at where there are too few tuples for that.
+// TestDegreesRunOver: all ranks report an overflow of a degree counter on any rank. With few tuples
+// nothing is checked.
 func TestDegreesRunOver(t *testing.T) {
 	for _, test := range []struct {
 		what    string

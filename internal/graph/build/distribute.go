@@ -22,7 +22,7 @@ import (
 type owners struct {
 	rank       []int
 	partitions uint64
-	// ^2^64 / partitions, rounded up. Two products with it give a remainder (Lemire, Kaser, Kurz
+	// 2^64 / partitions, rounded up. Two products with it give a remainder (Lemire, Kaser, Kurz
 	// 2019).
 	inverse uint64
 }
@@ -136,7 +136,7 @@ func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 				for ; len(words) > 0; words = words[stride:] {
 					id := pregel.VertexID(uint32(words[0]))
 					if !a.Has(id) {
-						return lied(run.rank, "vertex %d", id)
+						return invalid(run.rank, "vertex %d", id)
 					}
 					a.Vertex(id, graph.Facts{
 						Label: words[2], Out: uint32(words[0] >> 32), In: uint32(words[1]),
@@ -160,7 +160,7 @@ func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 // arcs sends the edges of the store, one side after another, to the owners of their ends'
 // partitions. For each side it first gets the ids of the other ends.
 func (b *builder) arcs(ctx context.Context, lists []*graph.Scatter) error {
-	d, err := b.newDealer(ctx, lists)
+	d, err := b.newArcSender(ctx, lists)
 	if err != nil {
 		return err
 	}
@@ -200,12 +200,12 @@ func (b *builder) idsOf(ctx context.Context, step int, arena *mem.Arena) ([]uint
 	table := mem.Make[uint32](arena, b.sizes[at])
 	set := 8 * bitmap.Words(len(table))
 	if len(data) < set {
-		return nil, lied(at, "%d bytes of ids", len(data))
+		return nil, invalid(at, "%d bytes of ids", len(data))
 	}
 	known, ids := wire.Slice[uint64](data[:set]), wire.Slice[uint32](data[set:])
 	if bitmap.Count(known) != len(ids) || len(table)&63 != 0 &&
 		known[len(known)-1]>>(len(table)&63) != 0 {
-		return nil, lied(at, "%d ids for %d vertices", len(ids), bitmap.Count(known))
+		return nil, invalid(at, "%d ids for %d vertices", len(ids), bitmap.Count(known))
 	}
 	next := 0
 	bitmap.Each(known, func(v uint32) {
@@ -213,7 +213,7 @@ func (b *builder) idsOf(ctx context.Context, step int, arena *mem.Arena) ([]uint
 		next++
 	})
 	if slices.ContainsFunc(ids, func(id uint32) bool { return int(id) >= b.g.N }) {
-		return nil, lied(at, "an id that is not below %d", b.g.N)
+		return nil, invalid(at, "an id that is not below %d", b.g.N)
 	}
 	return table, nil
 }

@@ -12,14 +12,14 @@
 //
 //	tuples --route--> directory: store -> duplicates -> degrees -> order: ids --vertices, arcs--> partitions -> link
 //	  |                                        |                    |
-//	  +-- name: ids that are not dense         +-- counts, ids -----+   between the rank of the row and that of the other end
+//	  +-- numberIDs: ids not dense             +-- counts, ids -----+   between the rank of the row and that of the other end
 //	      are numbered first
 //
 // A rank that is alone, and whose list of tuples is kept, has no store: it reads the list once for
 // each step instead (tuples.go, keys.go). All other steps are the same.
 //
 // Edges and arcs are sent in blocks of a cache line. A block has edges of one tile of the store
-// (tiling.go), or arcs of one bucket of the lists (dealer.go). The sender groups them, and the
+// (tiling.go), or arcs of one bucket of the lists (arcsender.go). The sender groups them, and the
 // receiver copies a block at a time.
 //
 // All transfers are in rounds of bounded size. An error on one rank ends the build on all ranks

@@ -59,7 +59,7 @@ type deduplicator struct {
 	b       *builder
 	shared  bool // several threads write to the counters
 	dropped atomic.Int64
-	// ^Ends of edges in the degree counters: two per edge, one per undirected loop.
+	// Ends of edges in the degree counters: two per edge, one per undirected loop.
 	counted atomic.Int64
 	largest atomic.Int64 // the number of edges of a tile that has too many; else 0
 }

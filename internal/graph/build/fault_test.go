@@ -20,7 +20,7 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// within runs f, and fails the test rather than to wait for ever.
+// within runs f, and fails the test if f does not return in time.
 func within(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -35,7 +35,7 @@ func within(t *testing.T, what string, f func()) {
 	}
 }
 
-// allFail checks that all ranks fail with an error that ends like this one.
+// allFail checks that all ranks fail with an error that ends with want.
 func allFail(t *testing.T, what string, got []built, want string) {
 	t.Helper()
 	for rank, b := range got {
@@ -45,7 +45,7 @@ func allFail(t *testing.T, what string, got []built, want string) {
 	}
 }
 
-// failing is a list that fails at a block.
+// failing is a list that returns an error at block at.
 type failing struct {
 	edges.List
 	at int
@@ -58,7 +58,7 @@ func (l failing) Read(i int, b *edges.Block) error {
 	return l.List.Read(i, b)
 }
 
-// someShares are shares of a graph that takes some rounds of everything.
+// someShares returns parts of a graph for which every step takes several rounds.
 func someShares(ranks int, naming edges.Naming, directed bool) []*edges.RankInput {
 	var shares []*edges.RankInput
 	for rank := range ranks {
@@ -67,7 +67,7 @@ func someShares(ranks int, naming edges.Naming, directed bool) []*edges.RankInpu
 		largest := uint64(0)
 		spread := uint64(1)
 		if naming == edges.Named || naming == edges.Listed {
-			spread = 1 << 30 // ids that are not dense
+			spread = 1 << 30 // sparse ids
 		}
 		for i := range tuples {
 			tuples[i] = [2]uint64{rng.Uint64N(5000) * spread, rng.Uint64N(5000) * spread}
@@ -89,7 +89,7 @@ func someShares(ranks int, naming edges.Naming, directed bool) []*edges.RankInpu
 	return shares
 }
 
-// fiveThousand are names of which each rank has all.
+// fiveThousand returns the names that each rank has.
 func fiveThousand() *names.Dictionary {
 	var b names.Builder
 	for i := range 5000 {
@@ -100,7 +100,7 @@ func fiveThousand() *names.Dictionary {
 	return b.Dictionary()
 }
 
-// TestReadFails: a share that cannot be read ends all ranks with that error.
+// TestReadFails: if a rank's part cannot be read, all ranks return that error.
 func TestReadFails(t *testing.T) {
 	for _, naming := range []edges.Naming{edges.Numbers, edges.Named, edges.Listed, edges.Texts} {
 		for rank := range 3 {
@@ -116,7 +116,8 @@ func TestReadFails(t *testing.T) {
 	}
 }
 
-// TestCancelAnywhere: wherever one rank is cancelled, or all are, all end, and promptly.
+// TestCancelAnywhere: if one rank or all ranks are cancelled, at any point, all ranks return
+// promptly.
 func TestCancelAnywhere(t *testing.T) {
 	rounds, least := 40, 4
 	if testing.Short() {
@@ -167,7 +168,7 @@ func TestCancelAnywhere(t *testing.T) {
 	}
 }
 
-// TestLinkFails: a rank whose link breaks takes the others down with it.
+// TestLinkFails: if the link of a rank breaks, all ranks return an error.
 func TestLinkFails(t *testing.T) {
 	for _, after := range []int64{1, 5, 20, 30} {
 		shares := someShares(3, edges.Numbers, false)
@@ -204,7 +205,7 @@ func TestLinkFails(t *testing.T) {
 	}
 }
 
-// breaking is a link that sends only so many messages of those that are not verdicts.
+// breaking is a link that sends only left messages, not counting verdicts.
 type breaking struct {
 	collective.Link
 	left int64
@@ -217,8 +218,8 @@ func (l *breaking) Send(ctx context.Context, to int, tag uint32, data []byte) er
 	return l.Link.Send(ctx, to, tag, data)
 }
 
-// TestRefusals: what is asked for differently, or makes no sense, is refused everywhere in the same
-// words.
+// TestRefusals: if ranks have different arguments, or invalid ones, all ranks return the same
+// error.
 func TestRefusals(t *testing.T) {
 	plain := func(int) graph.Options { return graph.Options{Partitions: 2} }
 	for _, test := range []struct {
@@ -281,8 +282,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestListedFaults: the first edge in the order of all shares that has an end that is not listed,
-// and the first id that is listed again, are told to the share that has them.
+// TestListedFaults: the errors are about the first edge, over all parts in order, with an unlisted
+// end, and about the first id that is listed twice. The rank with that position makes the error.
 func TestListedFaults(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 12))
@@ -337,7 +338,7 @@ func TestListedFaults(t *testing.T) {
 	}
 }
 
-// counting is a list that counts how often its last block is read.
+// counting is a list that counts the reads of its last block.
 type counting struct {
 	edges.List
 	last int
@@ -350,8 +351,8 @@ func (l *counting) Read(i int, b *edges.Block) error {
 	return l.List.Read(i, b)
 }
 
-// TestUndeclaredFoundSoon: when the first edge of all has an end that is not listed, no rank goes
-// through the rest of its share for another.
+// TestUndeclaredFoundSoon: if the very first edge has an unlisted end, no rank reads the rest of
+// its part.
 func TestUndeclaredFoundSoon(t *testing.T) {
 	reads := []int{}
 	for where := range 2 { // the rank that has the edge
@@ -373,14 +374,14 @@ func TestUndeclaredFoundSoon(t *testing.T) {
 		})
 		reads = append(reads, lists[0].last, lists[1].last)
 	}
-	// only rank 0 goes on, to its end, if rank 1 has the edge
+	// if rank 1 has the edge, only rank 0 reads its part to the end
 	if reads[0]+1 != reads[2] || reads[1] != reads[3] || reads[1] != reads[0] {
 		t.Errorf("the last blocks of both ranks are read %v times", reads)
 	}
 }
 
-// TestLies: what a rank says that makes no sense is refused, whatever JSON would make of it, and
-// nobody waits for a place that is none.
+// TestLies: an invalid message of a rank is rejected, even if JSON would accept it, and no rank
+// waits for a position that does not exist.
 func TestLies(t *testing.T) {
 	call := collective.Call{Tag: 11, Bytes: 1 << 20}
 	lie := func(what string, say string, f func(ctx context.Context, group *collective.Group) error) {
@@ -417,7 +418,8 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// TestMemory: each of four ranks takes about a quarter of what one takes for the whole.
+// TestMemory: each of four ranks needs about a quarter of the memory that a single rank needs for
+// the whole.
 func TestMemory(t *testing.T) {
 	const scale, ranks = 16, 4
 	team := parallel.NewTeam(1, false)

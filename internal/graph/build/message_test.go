@@ -35,7 +35,7 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// TestOwners: two products are a remainder.
+// TestOwners: the two products give the remainder of a division.
 func TestOwners(t *testing.T) {
 	for n := 1; n < 300; n++ {
 		rank := make([]int, n)

@@ -12,10 +12,10 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// name numbers ids that are not dense: in ascending order within each range, and the ranges one
-// after another. Afterwards edges are routed by numbers. Each rank has a table of the ids in its
-// tuples.
-func (b *builder) name(ctx context.Context) error {
+// numberIDs numbers ids that are not dense: in ascending order within each range, and the ranges
+// one after another. Afterwards edges are routed by numbers. Each rank has a table of the ids in
+// its tuples.
+func (b *builder) numberIDs(ctx context.Context) error {
 	ids, err := b.endpoints(ctx)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (b *builder) endpoints(ctx context.Context) ([][]uint64, error) {
 		for i, u := range block.U[:block.N] {
 			v := block.V[i]
 			if max(u, v) >= b.end {
-				return outside(u, v, b.end)
+				return outOfRange(u, v, b.end)
 			}
 			sets[worker][b.ranges.of(u)].add(u)
 			sets[worker][b.ranges.of(v)].add(v)
@@ -204,7 +204,7 @@ func (b *builder) askNumbers(ctx context.Context, step int, ids [][]uint64) erro
 	numbers := wire.Slice[uint32](data)
 	if len(data) != 4*len(ids[to]) || !slices.IsSorted(numbers) || len(numbers) > 0 &&
 		int(numbers[len(numbers)-1]) >= b.sizes[to] {
-		return lied(to, "%d bytes for the numbers of %d ids", len(data), len(ids[to]))
+		return invalid(to, "%d bytes for the numbers of %d ids", len(data), len(ids[to]))
 	}
 	b.numbers[to] = numbered{edges.NewIndex(&b.numbering, ids[to]), numbers}
 	return nil

@@ -162,14 +162,14 @@ func (x *Names) answer(in [][]byte) (back [][]byte, more bool, err error) {
 	for rank, data := range in {
 		asked, err := words(data, len(data)/8)
 		if err != nil || len(asked) == 0 || asked[0] > 1 || len(asked) > fetchLabels+1 {
-			return nil, false, lied(rank, "a request of %d bytes", len(data))
+			return nil, false, invalid(rank, "a request of %d bytes", len(data))
 		}
 		more = more || asked[0] == 1
 		var name []byte
 		for _, label := range asked[1:] {
 			var ok bool
 			if name, ok = x.Append(name[:0], label); !ok {
-				return nil, false, lied(rank, "asked for the name of %d", label)
+				return nil, false, invalid(rank, "asked for the name of %d", label)
 			}
 			if back[rank] = append(binary.AppendUvarint(back[rank], uint64(len(name))),
 				name...); len(back[rank]) >= fetchBytes/len(in) {

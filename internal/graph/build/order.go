@@ -72,7 +72,7 @@ func (b *builder) order(ctx context.Context) error {
 	for rank, runs := range all {
 		for _, r := range runs {
 			if r.N == 0 || r.N > graph.MaxVertices {
-				return lied(rank, "%d vertices of a degree", r.N)
+				return invalid(rank, "%d vertices of a degree", r.N)
 			}
 			everybody = append(everybody, degreeRun{r.Degree, r.N, rank})
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// BenchmarkPeers reports the memory of all lists that partitions have of each other, in bytes, and
-// what bitmaps with ranks over all owned vertices would take.
+// BenchmarkPeers reports the bytes of all lists that partitions have of each other, and the bytes
+// of bitmaps with ranks over all owned vertices.
 func BenchmarkPeers(b *testing.B) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()

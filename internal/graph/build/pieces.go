@@ -63,7 +63,7 @@ func (b *builder) sendReceive(ctx context.Context, step int, data []byte, into *
 		}
 		got := in[from]
 		if len(got) != min(piece, len(rest)) {
-			return nil, lied(from, "a piece of %d bytes", len(got))
+			return nil, invalid(from, "a piece of %d bytes", len(got))
 		}
 		rest = rest[copy(rest, got):]
 		collective.Release(b.group.Link(), got)

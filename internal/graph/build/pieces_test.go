@@ -16,7 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
-// pieceBuilders returns the builders of so many ranks, of which each wants pieces of another size.
+// pieceBuilders returns the builders of some ranks, each with another size of pieces.
 func pieceBuilders(t *testing.T, ranks int) []*builder {
 	t.Helper()
 	m := memlink.New(ranks, nil)
@@ -31,7 +31,7 @@ func pieceBuilders(t *testing.T, ranks int) []*builder {
 	return all
 }
 
-// TestSendReceive: whatever their sizes, the bytes arrive, in pieces as the least rank wants them.
+// TestSendReceive: data of any size arrive, in pieces of the smallest size that a rank accepts.
 func TestSendReceive(t *testing.T) {
 	const ranks = 3
 	for _, sizes := range [][ranks]int{{}, {1, 0, 7}, {leastPiece, leastPiece - 1, leastPiece + 1}, {10, 5 * leastPiece, 3*leastPiece + 5}} {
@@ -60,7 +60,7 @@ func TestSendReceive(t *testing.T) {
 	}
 }
 
-// TestSendReceiveOfALiar: a rank that says what makes no sense ends with an error.
+// TestSendReceiveOfALiar: an invalid message of a rank is an error.
 func TestSendReceiveOfALiar(t *testing.T) {
 	for _, said := range []string{
 		"", "7", fmt.Sprintf(`{"Bytes":%d,"Piece":%d}`, mostSent+1, leastPiece),
@@ -75,7 +75,7 @@ func TestSendReceiveOfALiar(t *testing.T) {
 			for _, data := range [][]byte{[]byte(said), make([]byte, 11)} {
 				if _, err := all[1].group.Alltoall(ctx, all[1].call(),
 					[][]byte{data, nil}); err != nil {
-					return // nobody waits any more
+					return // no rank waits any more
 				}
 			}
 		})
@@ -90,7 +90,7 @@ func TestSendReceiveOfALiar(t *testing.T) {
 	}
 }
 
-// TestIDSet compares a set with a map, whether or not its slots become lists on the way.
+// TestIDSet compares a set with a map, with and without moves of its slots to a list.
 func TestIDSet(t *testing.T) {
 	arena := &mem.Arena{}
 	defer arena.Close()
@@ -113,7 +113,7 @@ func TestIDSet(t *testing.T) {
 	}
 }
 
-// TestUnion: of lists with nothing, something or all in common.
+// TestUnion: lists with no, some or all elements in common.
 func TestUnion(t *testing.T) {
 	for _, k := range [][3][]uint64{{}, {{1}, nil, {1}}, {nil, {1}, {1}}, {{1, 3}, {2, 3, 9}, {1, 2, 3, 9}}, {{5, 6}, {1, 2}, {1, 2, 5, 6}}, {{1, 2}, {1, 2}, {1, 2}}} {
 		if got := merge(nil, k[0], k[1]); !slices.Equal(got, k[2]) {

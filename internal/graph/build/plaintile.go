@@ -69,7 +69,7 @@ type keySet struct {
 	ones  bool
 }
 
-// newKeySet makes an empty set for n keys, of which at most 2^32 are different.
+// newKeySet makes an empty set for n keys with at most 2^32 different values.
 func newKeySet(t *scratch, n int) keySet {
 	width := min(uint(bits.Len(uint(2*n-1))), 32)
 	t.table = slices.Grow(t.table[:0], 1<<width)[:1<<width]

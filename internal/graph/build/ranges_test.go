@@ -49,7 +49,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestCutBalances: no run costs more than its part and half of what the costliest point costs, at
+// TestCutBalances: no range costs more than its share plus half of the most expensive point at
 // either end.
 func TestCutBalances(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -61,7 +61,7 @@ func TestCutBalances(t *testing.T) {
 		for i := range sample {
 			id := rng.Uint64N(end)
 			if rng.IntN(2) == 0 {
-				id >>= rng.IntN(32) // many small ids, as where hubs have them
+				id >>= rng.IntN(32) // many small ids, as if they were hubs
 			}
 			sample[i] = point{id, 1 + rng.Uint64N(1000)}
 			total += sample[i].Cost

@@ -37,9 +37,9 @@ type restoredTerms struct {
 	First, Last uint64 // input ids, if Labels is not empty
 }
 
-// Restored returns the directory of a stored graph, of which each rank has opened its partitions
-// and its share of the index. All ranks call it at the same time, with the same owner and tag. If
-// it fails on one rank, it returns the same error on all ranks. The caller still owns the graph.
+// Restored returns the directory of a stored graph. Each rank has opened its partitions, and passes
+// its share of the index. All ranks call it at the same time, with the same owner and tag. If it
+// fails on one rank, it returns the same error on all ranks. The caller still owns the graph.
 func Restored(ctx context.Context, group *collective.Group, tag uint32, g *graph.Graph, owner []int, x Share) (*Directory, error) {
 	var d *Directory
 	err := group.Together(ctx, tag, func(ctx context.Context) (err error) {

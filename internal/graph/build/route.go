@@ -98,7 +98,7 @@ func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error 
 		for i, u := range block.U[:block.N] {
 			v := block.V[i]
 			if u >= b.end || v >= b.end {
-				return outside(u, v, b.end)
+				return outOfRange(u, v, b.end)
 			}
 			block.U[i], block.V[i] = b.number(u), b.number(v)
 		}
@@ -139,7 +139,7 @@ func (r *router) locate(block *edges.Block, st *tileStage) error {
 	for i, u := range us {
 		v := vs[i]
 		if u >= end || v >= end {
-			return outside(u, v, end)
+			return outOfRange(u, v, end)
 		}
 		swap := reversed(u, v)
 		both := (u ^ v) & -swap
@@ -236,7 +236,7 @@ func (b *builder) route(ctx context.Context) error {
 				for i := run.lo; i < run.hi; i++ {
 					tile, n, ok := p.head(run.way, i, stride)
 					if !ok || run.way > 0 || !b.takeBlock(lane, tile, p, i, n) {
-						return lied(run.rank, "edges of tile %d", tile)
+						return invalid(run.rank, "edges of tile %d", tile)
 					}
 				}
 				return nil

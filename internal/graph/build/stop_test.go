@@ -21,7 +21,7 @@ func someInput(t *testing.T, directed bool) *edges.Input {
 	return &edges.Input{Name: "some", Edges: list, Directed: directed}
 }
 
-// TestBuildEnds interrupts every stage of building.
+// TestBuildEnds cancels each stage of a build.
 func TestBuildEnds(t *testing.T) {
 	for _, stage := range []string{
 		"finding the vertices", "counting degrees", "looking for duplicates",
@@ -55,8 +55,7 @@ func TestBuildEnds(t *testing.T) {
 	}
 }
 
-// TestRankThatIsAloneEnds interrupts a rank that deals its edges to itself: it reads no more of
-// them.
+// TestRankThatIsAloneEnds cancels a rank that sends its edges to itself: it reads no more of them.
 func TestRankThatIsAloneEnds(t *testing.T) {
 	tuples := make([][2]uint64, 1<<19)
 	for i := range tuples {
@@ -83,7 +82,7 @@ func TestRankThatIsAloneEnds(t *testing.T) {
 	}
 }
 
-// ending is a context that ends when it has been asked for its error so many times.
+// ending is a context that ends after a number of calls of Err.
 type ending struct {
 	context.Context
 	cancel context.CancelFunc
@@ -98,8 +97,8 @@ func (e ending) Err() error {
 	return err
 }
 
-// TestStoppedViewKeepsNothing stops the making of the senders' view at each place where it looks
-// whether to go on: nothing of it stays, and made in the end the view is whole.
+// TestStoppedViewKeepsNothing cancels SendersView at each of its checks: no memory remains, and a
+// later call makes the complete view.
 func TestStoppedViewKeepsNothing(t *testing.T) {
 	g, err := Local(t.Context(), someInput(t, true), graph.Options{Grid: graph.Of(2)})
 	if err != nil {

@@ -45,8 +45,8 @@ type facts struct {
 	Skipped []string // malformed lines
 }
 
-// whole has the facts about all ranks' tuples together.
-type whole struct {
+// totals has the facts about all ranks' tuples together.
+type totals struct {
 	tuples, listed int
 	largest        uint64 // endpoint
 	last           uint64 // endpoint or listed id
@@ -101,7 +101,7 @@ func gather[T any](ctx context.Context, group *collective.Group, call collective
 		}
 		// missing or unknown JSON fields would otherwise be ignored
 		if again, err := json.Marshal(&ranks[rank]); err != nil || !bytes.Equal(again, data) {
-			return nil, lied(rank, "%.100s", data)
+			return nil, invalid(rank, "%.100s", data)
 		}
 	}
 	return ranks, nil
@@ -113,7 +113,7 @@ func (b *builder) compare(ctx context.Context, ranks []facts) error {
 	for rank := range ranks {
 		s := &ranks[rank]
 		if min(s.Tuples, s.Listed) < 0 {
-			return lied(rank, "%d tuples and %d listed ids", s.Tuples, s.Listed)
+			return invalid(rank, "%d tuples and %d listed ids", s.Tuples, s.Listed)
 		}
 		if err := same(&ranks[0].Terms, &s.Terms); err != nil {
 			return fmt.Errorf("ranks 0 and %d were given parts of different graphs: %w", rank,
@@ -227,7 +227,7 @@ func (b *builder) divide(ctx context.Context) error {
 	for rank, points := range all {
 		for _, p := range points {
 			if p.ID >= b.end || p.Cost > maxCost {
-				return lied(rank, "id %d, of cost %d", p.ID, p.Cost)
+				return invalid(rank, "id %d, of cost %d", p.ID, p.Cost)
 			}
 		}
 	}
@@ -253,16 +253,16 @@ func (b *builder) sample(end uint64) ([]point, error) {
 	}
 	// route reports these as errors
 	ends = slices.DeleteFunc(ends, func(id uint64) bool { return id >= end })
-	points := represent(ends, 2*endpointCost*uint64(b.in.Edges.Len()))
+	points := quantilePoints(ends, 2*endpointCost*uint64(b.in.Edges.Len()))
 	some := make([]uint64, 0, 1<<14)
 	for i := range min(cap(some), len(b.in.IDs)) {
 		some = append(some, b.in.IDs[i*len(b.in.IDs)/min(cap(some), len(b.in.IDs))])
 	}
-	return append(points, represent(some, idCost*uint64(len(b.in.IDs)))...), nil
+	return append(points, quantilePoints(some, idCost*uint64(len(b.in.IDs)))...), nil
 }
 
-// represent returns quantiles of ids that together have this cost.
-func represent(ids []uint64, cost uint64) []point {
+// quantilePoints returns quantiles of ids that together have this cost.
+func quantilePoints(ids []uint64, cost uint64) []point {
 	slices.Sort(ids)
 	n := min(len(ids), quantiles)
 	points := make([]point, n)

@@ -101,7 +101,7 @@ type textExchange struct {
 	b      *builder
 	own    *names.Dictionary
 	rounds int
-	// ^Piece i of all pieces, those of rank 0 first, has the own names in [bounds[i], bounds[i+1]).
+	// Piece i of all pieces, those of rank 0 first, has the own names in [bounds[i], bounds[i+1]).
 	bounds []uint64
 	places []uint32 // of the own names, each in its range
 	merged names.Builder
@@ -233,7 +233,7 @@ func (b *builder) cutNames(ctx context.Context, own *names.Dictionary) (rounds i
 	for rank, points := range all {
 		for _, p := range points {
 			if p.Weight > maxWeight {
-				return 0, nil, lied(rank, "%d bytes of names", p.Weight)
+				return 0, nil, invalid(rank, "%d bytes of names", p.Weight)
 			}
 		}
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// someName is a name: one of few, one of many with a long beginning that others have, in several
-// scripts, with quotes, or long.
+// someName returns a random name: one of few, one of many with a long common prefix, one in several
+// scripts, one with quotes, or a long one.
 func someName(rng *rand.Rand) string {
 	switch rng.IntN(7) {
 	case 0:
@@ -40,8 +40,8 @@ func someName(rng *rand.Rand) string {
 	}
 }
 
-// vertexFile writes a table of vertices: those given, each once, in any order, and others that no
-// edge names.
+// vertexFile writes a table of vertices: the given ones, each once, in any order, and others that
+// are in no edge.
 func vertexFile(t *testing.T, rng *rand.Rand, some []string, name func() string) string {
 	t.Helper()
 	for range rng.IntN(200) {
@@ -68,9 +68,9 @@ func vertexFile(t *testing.T, rng *rand.Rand, some []string, name func() string)
 	return path
 }
 
-// TestTextsTwin: a table of names that several ranks read is the graph that one process makes of
-// it, names included; so is one of numbers, close to each other or far apart, and either with a
-// table of vertices beside it.
+// TestTextsTwin: if several ranks read a table with names, the graph and the names are the same as
+// if one process read it. This also holds for tables with numbers, dense or sparse, and with an
+// additional table of vertices.
 func TestTextsTwin(t *testing.T) {
 	usual := limits
 	defer func() { limits = usual }()
@@ -155,7 +155,7 @@ func TestTextsTwin(t *testing.T) {
 	}
 }
 
-// compareNames asks for names by all means there are.
+// compareNames looks up names in all possible ways.
 func compareNames(t *testing.T, rng *rand.Rand, got []built, want *names.Dictionary) error {
 	for label := range uint64(want.Len()) {
 		name, knows := want.Name(label), 0
@@ -203,7 +203,8 @@ func compareNames(t *testing.T, rng *rand.Rand, got []built, want *names.Diction
 	return errors.Join(errs...)
 }
 
-// TestNoRankHasAllNames: of names that are spread over a file each rank has about its part.
+// TestNoRankHasAllNames: if a file has evenly distributed names, each rank stores about its share
+// of them.
 func TestNoRankHasAllNames(t *testing.T) {
 	const ranks = 4
 	got := buildOver(t, t.Context(), someShares(ranks, edges.Texts, true), []int{0, 1, 2, 3}, func(int) graph.Options { return graph.Options{Partitions: ranks} })
@@ -218,7 +219,7 @@ func TestNoRankHasAllNames(t *testing.T) {
 	}
 }
 
-// FuzzTextMessages reads anything as the messages of numberNames and Fetch.
+// FuzzTextMessages decodes arbitrary bytes as messages of numberNames and Fetch.
 func FuzzTextMessages(f *testing.F) {
 	var b names.Builder
 	for _, name := range []string{"Ada", "Grace", "Grace Hopper", "東京"} {

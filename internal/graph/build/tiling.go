@@ -12,9 +12,9 @@ const (
 
 // limits has sizes that tests change, so that small graphs are built like large ones.
 var limits = struct {
-	// ^Approximate number of edges in a tile: the data for its duplicates stay in a cache.
+	// Approximate number of edges in a tile: the data for its duplicates stay in a cache.
 	tileEdges int
-	// ^Approximate number of tiles above which keys get another byte: each rank has a cache line
+	// Approximate number of tiles above which keys get another byte: each rank has a cache line
 	// for each tile.
 	tiles     int
 	textRound int // approximate bytes of names that a rank gets in a round
@@ -38,7 +38,7 @@ type tiling struct {
 	ways               int
 	rowBits, otherBits uint // of a place in its window
 	high               int  // bytes of a key in addition to its low 32 bits
-	// ^Number of the first window of each rank's rows; the last element is the number of windows.
+	// Number of the first window of each rank's rows; the last element is the number of windows.
 	firstRow   []int
 	firstOther []int // the same for other ends
 	// The same data in the form that lookups use.

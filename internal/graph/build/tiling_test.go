@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// TestTiles brings edges through the blocks of each rank into its store, which has the same edges;
-// the keys are of each size.
+// TestTiles sends edges through the blocks of each rank to its store, which then has the same
+// edges. Keys have all sizes.
 func TestTiles(t *testing.T) {
 	usual := limits
 	defer func() { limits = usual }()
@@ -107,7 +107,7 @@ func storedEdges(s *store, starts []uint64) []string {
 	return all
 }
 
-// FuzzTakeBlock: whatever comes is refused, or an edge of places that there are.
+// FuzzTakeBlock: an arbitrary block is rejected, or has only edges of existing places.
 func FuzzTakeBlock(f *testing.F) {
 	f.Add(uint64(1), uint64(1), uint64(0), uint16(100), uint16(50))
 	f.Add(uint64(33), uint64(1<<63), uint64(1<<63), uint16(1), uint16(9))

@@ -147,7 +147,7 @@ func (t *tuples) countBlock(block *edges.Block, c counters, shared bool) (loops 
 	for i, u := range block.U[:block.N] {
 		v := block.V[i]
 		if u >= end || v >= end {
-			return 0, outside(u, v, end)
+			return 0, outOfRange(u, v, end)
 		}
 		if u == v {
 			loops++
@@ -206,7 +206,7 @@ func (t *tuples) arcs(ctx context.Context, in bool) error {
 	if err != nil {
 		return err
 	}
-	d, err := graph.NewDeal(b.g.N, len(b.owner), s.Plan())
+	d, err := graph.NewBucketMap(b.g.N, len(b.owner), s.Plan())
 	if err != nil {
 		return err
 	}

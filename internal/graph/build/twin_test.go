@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// built is what a rank got.
+// built is a rank's result of a build.
 type built struct {
 	g   *graph.Graph
 	d   *Directory
@@ -44,7 +44,7 @@ func everywhere(t testing.TB, ranks int, f func(rank int, group *collective.Grou
 	all.Wait()
 }
 
-// buildOver builds shares, one a rank.
+// buildOver builds a graph of parts, one per rank.
 func buildOver(t testing.TB, ctx context.Context, shares []*edges.RankInput, owner []int, options func(rank int) graph.Options) []built {
 	all := make([]built, len(shares))
 	everywhere(t, len(shares), func(rank int, group *collective.Group) {
@@ -63,15 +63,15 @@ func closeAll(all []built) {
 	}
 }
 
-// problem is a random graph in the two forms: whole, with vertices numbered, and as shares.
+// problem is a random graph in two forms: whole, with numbered vertices, and as parts for ranks.
 type problem struct {
 	whole  *edges.Input
 	shares []*edges.RankInput
 	text   string
 }
 
-// newProblem makes tuples, cuts them anywhere among ranks, and names vertices in one of the ways
-// that shares have.
+// newProblem makes tuples, divides them among ranks at random, and identifies vertices in one of
+// the ways that inputs have.
 func newProblem(rng *rand.Rand, ranks int) *problem {
 	n := []int{1, 2, 5, 60, 64, 300, 1500}[rng.IntN(7)]
 	m := rng.IntN(4 * n)
@@ -99,7 +99,7 @@ func newProblem(rng *rand.Rand, ranks int) *problem {
 	}
 	p := &problem{}
 	naming := edges.Naming(rng.IntN(3))
-	ids := make([]uint64, n) // of the numbers, rising
+	ids := make([]uint64, n) // ids of the vertices, ascending
 	sparse := rng.IntN(2) == 0
 	labels := edges.Labels{}
 	switch {
@@ -120,7 +120,7 @@ func newProblem(rng *rand.Rand, ranks int) *problem {
 		}
 		labels = edges.NewLabels(ids)
 	}
-	if naming == edges.Named { // only vertices that occur are vertices
+	if naming == edges.Named { // only ids that occur are vertices
 		used := make([]bool, n)
 		for _, t := range tuples {
 			used[t[0]], used[t[1]] = true, true
@@ -187,7 +187,7 @@ func newProblem(rng *rand.Rand, ranks int) *problem {
 	return p
 }
 
-// TestTwin: every partition is what a rank alone makes of the whole.
+// TestTwin: every partition equals the one that a single rank makes of the whole input.
 func TestTwin(t *testing.T) {
 	rounds := uint64(400)
 	if testing.Short() {
@@ -262,7 +262,7 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// compareShare compares a rank's share with the whole.
+// compareShare compares a rank's partitions with the whole graph.
 func compareShare(rank int, g, want *graph.Graph, owner []int) error {
 	if g.N != want.N || g.Arcs != want.Arcs || g.Loops != want.Loops || g.Dropped != want.Dropped ||
 		g.Tuples != want.Tuples ||
@@ -304,7 +304,8 @@ func firstOf(g *graph.Graph) uint64 {
 	return first
 }
 
-// comparePartition compares all that a partition shows: the exported fields, and its layouts.
+// comparePartition compares everything visible in a partition: the exported fields, and its
+// layouts.
 func comparePartition(got, want *graph.Partition) error {
 	for _, d := range []pregel.Direction{pregel.Out, pregel.In, pregel.Both} {
 		if err := same2("layout", got.Layout(d), want.Layout(d)); err != nil {
@@ -340,7 +341,7 @@ func same2(name string, got, want any) error {
 	return nil
 }
 
-// compareDirectory asks for vertices by all means there are.
+// compareDirectory looks up vertices in all possible ways.
 func compareDirectory(t testing.TB, rng *rand.Rand, got []built, want *graph.Graph) error {
 	labels := []uint64{0, 1, 1 << 40, 1<<64 - 1, 1<<64 - 2}
 	for id := range want.N {

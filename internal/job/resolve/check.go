@@ -53,7 +53,7 @@ func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) err
 		return err
 	}
 	if spec.KeepWhen != nil {
-		if err := program.Keepable(); err != nil {
+		if err := program.Checkpointable(); err != nil {
 			return err
 		}
 	}
@@ -109,7 +109,7 @@ func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) err
 			return err
 		}
 	}
-	return engine.Rehearse(context.Background(), program, o, grid)
+	return engine.CheckOnCluster(context.Background(), program, o, grid)
 }
 
 // Loadable rejects generators of graphs that cannot be loaded. Files are checked when they are
@@ -205,7 +205,7 @@ func CheckGraph500(programs engine.Registry, spec *job.Spec, grid graph.Grid) er
 		return err
 	}
 	return graph500.EachKernel(spec.Graph500.SSSP, programs.New("bfs"), func(program engine.Program) error {
-		return engine.Rehearse(context.Background(), program, o, grid)
+		return engine.CheckOnCluster(context.Background(), program, o, grid)
 	})
 }
 

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// meeting exchanges messages between partitions in one process: each call waits for all partitions.
-type meeting struct {
+// rendezvous exchanges messages between partitions in one process: each call waits for all
+// partitions.
+type rendezvous struct {
 	mu  sync.Mutex
 	now *round
 }
@@ -23,7 +24,7 @@ func newRound(parts int) *round {
 }
 
 // exchange returns partition p's AllToAll.
-func (m *meeting) exchange(p int) AllToAll {
+func (m *rendezvous) exchange(p int) AllToAll {
 	return func(ctx context.Context, data [][]byte) ([][]byte, error) {
 		m.mu.Lock()
 		r := m.now
@@ -53,7 +54,7 @@ func (g *Graph) changeAll(ctx context.Context, changes []Change) ([]*Changed, er
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	parts := make([]*Changed, len(g.Parts))
-	m := &meeting{now: newRound(len(g.Parts))}
+	m := &rendezvous{now: newRound(len(g.Parts))}
 	var group sync.WaitGroup
 	for i, p := range g.Parts {
 		group.Go(func() {

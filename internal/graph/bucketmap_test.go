@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// dealt makes lists of some random arcs, by Arcs or by blocks.
+// dealt makes lists of random arcs, one by one or in blocks.
 func dealt(t *testing.T, seed uint64, parts, n int, kind edges.Weights, blocks bool) ([]*Partition, int) {
 	t.Helper()
 	g := &Graph{N: n, Connected: n, Directed: true}
@@ -60,10 +60,10 @@ func weights(kind edges.Weights, arcs []uint64, weight func(arc uint64) float64)
 	return c
 }
 
-// dealBlocks brings arcs to their buckets in blocks of any size.
+// dealBlocks puts arcs into their buckets in blocks of random sizes.
 func dealBlocks(t *testing.T, s *Scatter, n, parts int, arcs []uint64, weight func(arc uint64) float64) int {
 	t.Helper()
-	d, err := NewDeal(n, parts, s.Plan())
+	d, err := NewBucketMap(n, parts, s.Plan())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,8 +99,8 @@ func dealBlocks(t *testing.T, s *Scatter, n, parts int, arcs []uint64, weight fu
 	return d.High()
 }
 
-// TestDeal: the lists of arcs that come in blocks are those of the same arcs one by one, with codes
-// of 32 bits and of 40.
+// TestDeal: lists are the same whether arcs are added in blocks or one by one, with codes of 32
+// bits and of 40.
 func TestDeal(t *testing.T) {
 	wide := map[int]bool{}
 	for seed := range uint64(12) {
@@ -123,7 +123,7 @@ func TestDeal(t *testing.T) {
 	}
 }
 
-// FuzzNewDeal: a plan is refused, or finds a bucket that there is for every row.
+// FuzzNewDeal: a plan is rejected, or every row has an existing bucket.
 func FuzzNewDeal(f *testing.F) {
 	f.Add([]byte(`{"First":{"0":[0,9]}}`), uint16(20))
 	f.Add([]byte(`{"Wide":true,"First":{"0":[]}}`), uint16(0))
@@ -132,7 +132,7 @@ func FuzzNewDeal(f *testing.F) {
 		if json.Unmarshal(data, &plan) != nil {
 			return
 		}
-		d, err := NewDeal(int(n), 1, plan)
+		d, err := NewBucketMap(int(n), 1, plan)
 		if err != nil {
 			if !errors.Is(err, errMessage) {
 				t.Error(err)
@@ -148,7 +148,7 @@ func FuzzNewDeal(f *testing.F) {
 	})
 }
 
-// TestBlockRefused: arcs of no bucket, row or vertex.
+// TestBlockRefused: arcs with an invalid bucket, row or vertex are rejected.
 func TestBlockRefused(t *testing.T) {
 	g := &Graph{N: 3, Connected: 3}
 	a, err := NewBuilder(g, Options{})

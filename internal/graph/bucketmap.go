@@ -10,8 +10,8 @@ import (
 // BlockArcs is the largest number of arcs in a block for a bucket.
 const BlockArcs = staged
 
-// Deal maps arcs to buckets of all ranks, and to the arcs' codes in their buckets.
-type Deal struct {
+// BucketMap maps arcs to buckets of all ranks, and to the arcs' codes in their buckets.
+type BucketMap struct {
 	idBits uint
 	parts  divider
 	find   [][]uint64 // by partition and row place: bucket << 32 | the bucket's first row
@@ -40,9 +40,10 @@ func (s *Scatter) Plan() Plan {
 	return plan
 }
 
-// NewDeal makes a Deal from the plans of all ranks, for a graph of n vertices in parts partitions.
-func NewDeal(n, parts int, plans ...Plan) (*Deal, error) {
-	d := &Deal{idBits: idBits(n), find: make([][]uint64, parts), begin: make([]int, 1,
+// NewBucketMap makes a BucketMap from the plans of all ranks, for a graph of n vertices in parts
+// partitions.
+func NewBucketMap(n, parts int, plans ...Plan) (*BucketMap, error) {
+	d := &BucketMap{idBits: idBits(n), find: make([][]uint64, parts), begin: make([]int, 1,
 		len(plans)+1)}
 	if parts > 1 {
 		d.parts = newDivider(parts)
@@ -60,7 +61,7 @@ func NewDeal(n, parts int, plans ...Plan) (*Deal, error) {
 	return d, nil
 }
 
-func (d *Deal) add(n int, plan Plan) error {
+func (d *BucketMap) add(n int, plan Plan) error {
 	d.wide = d.wide || plan.Wide
 	for _, p := range slices.Sorted(maps.Keys(plan.First)) {
 		first := plan.First[p]
@@ -89,16 +90,16 @@ func (d *Deal) add(n int, plan Plan) error {
 }
 
 // Buckets returns the number of buckets of all ranks. They are numbered in the order of ranks.
-func (d *Deal) Buckets() int { return len(d.rankOf) }
+func (d *BucketMap) Buckets() int { return len(d.rankOf) }
 
 // Of returns the buckets [lo, hi) of a rank.
-func (d *Deal) Of(rank int) (lo, hi int) { return d.begin[rank], d.begin[rank+1] }
+func (d *BucketMap) Of(rank int) (lo, hi int) { return d.begin[rank], d.begin[rank+1] }
 
 // Rank returns the rank that has a bucket.
-func (d *Deal) Rank(bucket uint32) int { return int(d.rankOf[bucket]) }
+func (d *BucketMap) Rank(bucket uint32) int { return int(d.rankOf[bucket]) }
 
 // High returns the number of bytes of a code in addition to its low 32 bits.
-func (d *Deal) High() int {
+func (d *BucketMap) High() int {
 	if d.wide {
 		return 1
 	}
@@ -107,7 +108,7 @@ func (d *Deal) High() int {
 
 // Locate finds the buckets of arcs, and their codes in the buckets. All slices have the same
 // length.
-func (d *Deal) Locate(rows, neighbors, buckets []uint32, codes []uint64) {
+func (d *BucketMap) Locate(rows, neighbors, buckets []uint32, codes []uint64) {
 	neighbors, buckets, codes = neighbors[:len(rows)], buckets[:len(rows)], codes[:len(rows)]
 	shift := d.idBits & 63
 	if len(d.find) == 1 {
@@ -128,8 +129,8 @@ func (d *Deal) Locate(rows, neighbors, buckets []uint32, codes []uint64) {
 }
 
 // Block adds arcs to one of the Scatter's buckets: the low 32 bits of their codes, another byte of
-// each if Deal.High returns 1, and their weights, if the graph has any. The workers of the team may
-// call it at the same time.
+// each if BucketMap.High returns 1, and their weights, if the graph has any. The workers of the
+// team may call it at the same time.
 func (s *Scatter) Block(worker int, bucket uint64, low []uint32, high []uint8, w WeightColumn) error {
 	if bucket >= uint64(len(s.buckets)) {
 		return fmt.Errorf("%w: arcs of bucket %d of %d", errMessage, bucket, len(s.buckets))

@@ -10,18 +10,18 @@ import (
 	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
-// Rehearse checks that a program, and each phase of its plan, can run on a cluster with these
+// CheckOnCluster checks that a program, and each phase of its plan, can run on a cluster with these
 // options. It binds the program to a graph of one vertex. If grid has partitions, it also checks
 // that the options fit the grid, but builds no graph on it: with 4,096 partitions that would take
 // seconds.
-func Rehearse(ctx context.Context, program Program, o Options, grid graph.Grid) error {
+func CheckOnCluster(ctx context.Context, program Program, o Options, grid graph.Grid) error {
 	if plan := program.Plan(); plan != nil {
 		phases, err := plan.Phases()
 		if err != nil {
 			return fmt.Errorf("%s: %w", program.Name(), err)
 		}
 		for _, phase := range phases {
-			if err := Rehearse(ctx, phase, o, grid); err != nil {
+			if err := CheckOnCluster(ctx, phase, o, grid); err != nil {
 				return fmt.Errorf("%s: %w", program.Name(), err)
 			}
 		}

@@ -15,8 +15,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestRehearseGrid compares what is refused of grids with what a graph in such a grid is refused.
-func TestRehearseGrid(t *testing.T) {
+// TestCheckOnClusterGrid: CheckOnCluster returns the same errors for a grid as a job on a graph in
+// that grid.
+func TestCheckOnClusterGrid(t *testing.T) {
 	program, err := engine.NewProgram(pregel.Erase(algorithms.PageRank{Damping: 0.85, Iterations: 3}))
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +53,7 @@ func TestRehearseGrid(t *testing.T) {
 			g.Close()
 			none.Close()
 			got := ""
-			if err := engine.Rehearse(t.Context(), program, o, grid); err != nil {
+			if err := engine.CheckOnCluster(t.Context(), program, o, grid); err != nil {
 				got = err.Error()
 			}
 			if got != want {
@@ -65,7 +66,7 @@ func TestRehearseGrid(t *testing.T) {
 	}
 	o, _ := resolve.Options(job.Options{Deterministic: true})
 	began := time.Now()
-	if err := engine.Rehearse(t.Context(), program, o,
+	if err := engine.CheckOnCluster(t.Context(), program, o,
 		graph.Grid{Rows: 64, Columns: 64}); err == nil || !strings.Contains(err.Error(), "64x64") {
 		t.Errorf("found %v", err)
 	}

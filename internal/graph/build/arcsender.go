@@ -9,31 +9,31 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// dealer sends the edges of the store as arcs to the ranks that make their lists. It sends blocks
-// of arcs of one bucket of the lists, so the receiver only copies them. All ranks know the buckets
-// of all ranks.
-type dealer struct {
+// arcSender sends the edges of the store as arcs to the ranks that make their lists. It sends
+// blocks of arcs of one bucket of the lists, so the receiver only copies them. All ranks know the
+// buckets of all ranks.
+type arcSender struct {
 	b *builder
-	// ^For in-edges and, in a directed graph, for out-edges. The index is the kind of the sent
+	// For in-edges and, in a directed graph, for out-edges. The index is the kind of the sent
 	// records.
 	lists   []*graph.Scatter
-	to      []*graph.Deal // by kind
-	high    int           // bytes of a code in addition to its low 32 bits
-	workers []dealerWorker
+	to      []*graph.BucketMap // by kind
+	high    int                // bytes of a code in addition to its low 32 bits
+	workers []sendWorker
 	arena   mem.Arena
 }
 
-// dealerWorker has the buffers of a worker.
-type dealerWorker struct {
+// sendWorker has the buffers of a worker.
+type sendWorker struct {
 	stages     [kinds]*blockStage
 	row, other [mostChunk]uint32 // ids of a chunk's rows and other ends
 	buckets    [mostChunk]uint32
 	codes      [mostChunk]uint64
 }
 
-// newDealer makes a dealer. The ranks exchange the plans of their lists.
-func (b *builder) newDealer(ctx context.Context, lists []*graph.Scatter) (*dealer, error) {
-	d := &dealer{b: b, lists: lists, workers: make([]dealerWorker, b.team.Size())}
+// newArcSender makes an arcSender. The ranks exchange the plans of their lists.
+func (b *builder) newArcSender(ctx context.Context, lists []*graph.Scatter) (*arcSender, error) {
+	d := &arcSender{b: b, lists: lists, workers: make([]sendWorker, b.team.Size())}
 	d.arena.Budget, d.arena.Kind = b.o.Budget, mem.Loading
 	for _, s := range lists {
 		plan := s.Plan()
@@ -41,7 +41,7 @@ func (b *builder) newDealer(ctx context.Context, lists []*graph.Scatter) (*deale
 		if err != nil {
 			return nil, err
 		}
-		to, err := graph.NewDeal(b.g.N, len(b.owner), plans...)
+		to, err := graph.NewBucketMap(b.g.N, len(b.owner), plans...)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ type piece struct {
 
 // send sends the arcs of a side of the store. there has the ids of the side's other ends. After the
 // last side, it sends incomplete blocks too.
-func (d *dealer) send(ctx context.Context, from *side, there []uint32, last bool) error {
+func (d *arcSender) send(ctx context.Context, from *side, there []uint32, last bool) error {
 	b := d.b
 	var all []piece
 	for i := range from.tiles() {
@@ -93,7 +93,7 @@ func (d *dealer) send(ctx context.Context, from *side, there []uint32, last bool
 
 // translate puts a chunk's arcs into the blocks of their buckets. Each step is a separate loop over
 // the chunk: a short loop has more memory reads in flight.
-func (d *dealer) translate(w *dealerWorker, p piece, t *tiling, there []uint32, out []sendBuffer) {
+func (d *arcSender) translate(w *sendWorker, p piece, t *tiling, there []uint32, out []sendBuffer) {
 	here, there := d.b.ids[p.row:], there[p.other:]
 	if t.high == 0 {
 		bits, mask := t.otherBits&31, uint32(1)<<t.otherBits-1
@@ -110,16 +110,16 @@ func (d *dealer) translate(w *dealerWorker, p piece, t *tiling, there []uint32, 
 	if p.way == toRow {
 		from, into = into, from
 	}
-	d.deal(w, 0, into, from, false, p.c.weight, out)
+	d.stageArcs(w, 0, into, from, false, p.c.weight, out)
 	if d.b.in.Directed {
-		d.deal(w, 1, from, into, false, p.c.weight, out)
+		d.stageArcs(w, 1, from, into, false, p.c.weight, out)
 	} else {
-		d.deal(w, 0, from, into, true, p.c.weight, out) // an undirected loop is stored once
+		d.stageArcs(w, 0, from, into, true, p.c.weight, out) // an undirected loop is stored once
 	}
 }
 
-// deal puts arcs of a kind, from rows to their neighbours, into blocks.
-func (d *dealer) deal(w *dealerWorker, kind int, rows, neighbors []uint32, noLoops bool, weights graph.WeightColumn, out []sendBuffer) {
+// stageArcs puts arcs of a kind, from rows to their neighbours, into blocks.
+func (d *arcSender) stageArcs(w *sendWorker, kind int, rows, neighbors []uint32, noLoops bool, weights graph.WeightColumn, out []sendBuffer) {
 	to, st := d.to[kind], w.stages[kind]
 	if st == nil {
 		st = newBlockStage(to.Buckets(), d.high, d.b.o.Weights, &d.arena)
@@ -144,7 +144,7 @@ func (d *dealer) deal(w *dealerWorker, kind int, rows, neighbors []uint32, noLoo
 }
 
 // flush sends the blocks of all buckets.
-func (d *dealer) flush(out [][]sendBuffer) {
+func (d *arcSender) flush(out [][]sendBuffer) {
 	for worker := range d.workers {
 		for kind, st := range d.workers[worker].stages {
 			if st == nil {
@@ -159,14 +159,14 @@ func (d *dealer) flush(out [][]sendBuffer) {
 }
 
 // consume adds received arcs to this rank's lists.
-func (d *dealer) consume(from []sendBuffer) error {
+func (d *arcSender) consume(from []sendBuffer) error {
 	stride := blockWords(d.high)
 	return d.b.eachRun(from, stride, blockEdges, func(worker int, r run) error {
 		p := &from[r.rank]
 		for i := r.lo; i < r.hi; i++ {
 			bucket, n, ok := p.head(r.way, i, stride)
 			if !ok || r.way >= len(d.lists) {
-				return lied(r.rank, "arcs of bucket %d", bucket)
+				return invalid(r.rank, "arcs of bucket %d", bucket)
 			}
 			var w graph.WeightColumn
 			if d.b.o.Weights != edges.Unweighted {
