@@ -161,7 +161,7 @@ func TestNewestRecordsThatAreGone(t *testing.T) {
 				continue // another copy has the same note
 			}
 			if _, err := readState(dir); err == nil ||
-				!strings.Contains(err.Error(), "expected 8: without the file "+note) &&
+				!strings.Contains(err.Error(), "expected 8: remove the file "+note) &&
 					!strings.Contains(err.Error(), "there is no record") {
 				t.Errorf("without %s: found %v", file, err)
 			}
@@ -173,7 +173,7 @@ func TestNewestRecordsThatAreGone(t *testing.T) {
 		o := &Config{Options: Options{Data: dir, Log: slog.New(slog.NewTextHandler(&said, nil))}}
 		l, err := openState(o, &saved{})
 		if err != nil ||
-			strings.Count(said.String(), "it is not known if the newest records of") != 1 {
+			strings.Count(said.String(), "cannot check if the newest records of") != 1 {
 			t.Fatalf("with an empty note: %v, said %q", err, said.String())
 		}
 		if err := l.Append(t.Context(), nil); err != nil {

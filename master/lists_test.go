@@ -83,7 +83,7 @@ func TestListsFit(t *testing.T) {
 		t.Errorf("found %d workers, and a status without %d", len(workers.Workers), status.More)
 	}
 	if text := control.StatusText(status); len(text) > 4<<20 ||
-		!strings.Contains(text, "more, for which a list has no room") {
+		!strings.Contains(text, "more, omitted from this list") {
 		t.Errorf("found a text of %d bytes", len(text))
 	}
 }

@@ -102,7 +102,7 @@ func TestPagesOfLists(t *testing.T) {
 		t.Errorf("the pages have %d graphs", len(graphs))
 	}
 	text := control.JobsText(&control.ListJobsResponse{Jobs: []*control.Job{{Id: "f00d-7"}}, More: 3}, true)
-	if !strings.Contains(text, "and 3 more, for which a list has no room: --before f00d-7\n") {
+	if !strings.Contains(text, "and 3 more, omitted from this list: --before f00d-7\n") {
 		t.Errorf("found %q", text)
 	}
 }

@@ -33,7 +33,7 @@ func commit(ctx context.Context, s store.Store, m *Manifest) error {
 	}
 	if was, err := read(ctx, s, name); err == nil && present(ctx, s, was) == nil {
 		if differs := was.otherRun(m); differs != "" {
-			return fmt.Errorf("%s: there is one of another run already: %s", name, differs)
+			return fmt.Errorf("%s: another run has one there: %s", name, differs)
 		}
 		return nil
 	}

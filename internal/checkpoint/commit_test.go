@@ -49,7 +49,7 @@ func TestPlaceOfTwoRuns(t *testing.T) {
 			}
 			err := commit(t.Context(), s, second)
 			if c.want == "" && err != nil || c.want != "" &&
-				(err == nil || !strings.Contains(err.Error(), "of another run already: ") ||
+				(err == nil || !strings.Contains(err.Error(), "another run has one there: ") ||
 					!strings.Contains(err.Error(), c.want)) {
 				t.Errorf("error %v", err)
 			}

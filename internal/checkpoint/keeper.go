@@ -306,7 +306,7 @@ func (k *Keeper) ended(err error) error {
 		defer cancel()
 		if err := Prune(ctx, k.store, k.policy.Keep, before, false); err != nil &&
 			k.ctx.Err() == nil {
-			k.warn(fmt.Sprintf("older checkpoints stay: %v", err))
+			k.warn(fmt.Sprintf("older checkpoints were not removed: %v", err))
 		}
 	})
 	return nil
@@ -326,7 +326,7 @@ func (k *Keeper) Close(done bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	if err := k.clear(ctx); err != nil {
-		k.warn(fmt.Sprintf("the checkpoints of the run, of which none is of use any more, stay: %v",
+		k.warn(fmt.Sprintf("the useless checkpoints of the run were not removed: %v",
 			err))
 	}
 }

@@ -63,7 +63,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 		return nil, err
 	}
 	if m.Format != Format {
-		return nil, fmt.Errorf("its format is %d, and this version reads %d: the version that wrote it goes on from it", m.Format, Format)
+		return nil, fmt.Errorf("its format is %d, and this version reads %d: resume with the version that wrote it", m.Format, Format)
 	}
 	if m.Superstep < 1 || len(m.Parts) == 0 {
 		return nil, fmt.Errorf("found a checkpoint before superstep %d of %d parts", m.Superstep,
@@ -145,7 +145,7 @@ func Find(ctx context.Context, s store.Store, name string, warn func(string)) (*
 		if errors.Is(l.Err, store.ErrOld) {
 			none = l.Err
 		}
-		warn(fmt.Sprintf("checkpoint %s is passed over: %v", l.Name, l.Err))
+		warn(fmt.Sprintf("skipping checkpoint %s: %v", l.Name, l.Err))
 	}
 	return nil, none
 }

@@ -28,7 +28,7 @@ type owner struct {
 }
 
 // errOwner means that the object is damaged.
-var errOwner = errors.New("it does not say whose checkpoints these are")
+var errOwner = errors.New("it does not name the run that owns these checkpoints")
 
 // Owner returns the run that a place's checkpoints belong to, or "" if there are none, or only
 // those of an earlier version. from is the checkpoint that a run continues from, or nil. With from,
@@ -39,9 +39,9 @@ func Owner(ctx context.Context, s store.Store, from *Manifest, warn func(string)
 	case !errors.Is(err, errOwner) && !errors.Is(err, store.ErrDamaged):
 		return o.Run, err
 	case from == nil:
-		return "", fmt.Errorf("%w: superstep resume goes on from a checkpoint there and writes it again; if there is none, remove this file", err)
+		return "", fmt.Errorf("%w: superstep resume continues from a checkpoint there and rewrites this file; if there is none, remove it", err)
 	}
-	warn(err.Error() + ": it is written again")
+	warn(err.Error() + ": rewriting it")
 	if err := s.Delete(ctx, ownerName); err != nil {
 		return "", err
 	}

@@ -80,7 +80,7 @@ func decode(b []byte) (*Part, error) {
 	left := (len(stream)/blockHead + 1) * blockBytes // a greater result is impossible
 	next := func(n int) ([]byte, error) {
 		if n < 0 || n > left {
-			return nil, fmt.Errorf("%w: %d bytes, where at most %d are left", errPart, n, left)
+			return nil, fmt.Errorf("%w: found length %d, expected at most %d", errPart, n, left)
 		}
 		left -= n
 		data := make([]byte, n)
@@ -115,7 +115,7 @@ func decode(b []byte) (*Part, error) {
 		p.Add(s.Name, data)
 	}
 	if n, err := from.Read(make([]byte, 1)); n > 0 || err != io.EOF {
-		return nil, fmt.Errorf("%w: it goes on behind its sections", errPart)
+		return nil, fmt.Errorf("%w: found data after the last section", errPart)
 	}
 	return p, nil
 }

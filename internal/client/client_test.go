@@ -462,7 +462,7 @@ func TestNoMaster(t *testing.T) {
 		"another": "is not a master",
 		"ssh":     "is not a master",
 		"old":     "is not a master",
-		"closes":  "closes connections without a word: it is not a master, or has too many",
+		"closes":  "closes connections without an answer: it is not a master, or has too many connections",
 	} {
 		address := ""
 		switch what {
@@ -571,7 +571,7 @@ func TestReach(t *testing.T) {
 	// A proxy in front of a missing master closes connections. A server of another protocol is not
 	// a master.
 	for address, want := range map[string]string{
-		banner(t, "", true):                        ", or has too many \\(tried for 100ms\\)$",
+		banner(t, "", true):                        ", or has too many connections \\(tried for 100ms\\)$",
 		banner(t, "SSH-2.0-OpenSSH_9.6\r\n", true): `"SSH-2.0-OpenSSH_9.6"$`,
 	} {
 		c, err := New(Options{Address: address, Patience: 100 * time.Millisecond})

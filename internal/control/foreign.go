@@ -65,19 +65,19 @@ func distrust(err error) (why *certs.TrustError) {
 func foreignText(address string, cause error) string {
 	switch {
 	case errors.Is(cause, errWantsTLS):
-		return fmt.Sprintf("what answers at %s wants TLS: give --tls-ca, and --tls-cert and --tls-key or --token-file", address)
+		return fmt.Sprintf("the server at %s wants TLS: give --tls-ca, and --tls-cert and --tls-key or --token-file", address)
 	case noTLS(cause):
-		return fmt.Sprintf("what answers at %s has no TLS: start the master with --tls-cert, or leave --tls-ca and the like out", address)
+		return fmt.Sprintf("the server at %s has no TLS: start the master with --tls-cert, or omit --tls-ca and the like", address)
 	case distrust(cause) != nil:
-		return fmt.Sprintf("what answers at %s is not to be trusted: %v", address, distrust(cause))
+		return fmt.Sprintf("the server at %s is not trusted: %v", address, distrust(cause))
 	}
 	if connect.CodeOf(cause) == connect.CodeUnauthenticated {
-		return fmt.Sprintf("what answers at %s wants a token: %s", address, innermost(cause))
+		return fmt.Sprintf("the server at %s wants a token: %s", address, innermost(cause))
 	}
 	if silent(cause) || strings.Contains(cause.Error(), unmet) {
-		return fmt.Sprintf("what answers at %s closes connections without a word: it is not a master, or has too many", address)
+		return fmt.Sprintf("the server at %s closes connections without an answer: it is not a master, or has too many connections", address)
 	}
-	return fmt.Sprintf("what answers at %s is not a master: %s", address, innermost(cause))
+	return fmt.Sprintf("the server at %s is not a master: %s", address, innermost(cause))
 }
 
 // ForeignError means that the server at Address is not a master.

@@ -84,7 +84,7 @@ func (g *Gate) Caller(r *http.Request) (Caller, error) {
 		if err = errNobody; r.TLS != nil {
 			who, wrong := g.TLS.Identify(r.TLS, checked(r.Context()))
 			if wrong == nil && certs.Reserved(who.Name) {
-				wrong = fmt.Errorf("the name of the certificate, %s, stands for callers that have none", who.Name)
+				wrong = fmt.Errorf("the name of the certificate, %s, is reserved for callers without a certificate", who.Name)
 			}
 			if wrong == nil {
 				if caller.Name, caller.Roles, caller.shown, err = who.Name, who.Roles, who.Roles, nil; who.Roles.Has(certs.Operator) {
@@ -217,7 +217,7 @@ func (g *Gate) Page(h http.Handler, roles certs.Role, metrics bool) http.Handler
 	})
 }
 
-var errHost = errors.New("only names of this machine are answered to, such as 127.0.0.1 or " +
+var errHost = errors.New("the Host must be a name of this machine, such as 127.0.0.1 or " +
 	"localhost (--token-file allows others)")
 
 // AtHome rejects DNS rebinding: requests to names other than this machine's, if the token is

@@ -298,7 +298,7 @@ func TestWhoMayWhat(t *testing.T) {
 		Credentials{TLS: others.files("v2", certs.Worker, 5, others)}, nil); err != nil {
 		t.Error(err)
 	} else if err := conn.Probe(t.Context()); err == nil || !strings.Contains(err.Error(),
-		"is not to be trusted: the certificate of m is of another CA") {
+		"is not trusted: the certificate of m is of another CA") {
 		t.Errorf("with another CA: %v", err)
 	}
 	plain := serveGated(t, &Gate{Credentials: Credentials{Token: token}})

@@ -94,7 +94,7 @@ func (l *Lane) Offer(m proto.Message) bool { return l.soon(m, maxPending/2) == n
 // Post is Offer without a bound, for the few messages that must be sent before later ones.
 func (l *Lane) Post(m proto.Message) error { return l.soon(m, math.MaxInt) }
 
-var errBusy = errors.New("too much waits to be sent")
+var errBusy = errors.New("too many messages wait to be sent")
 
 func (l *Lane) soon(m proto.Message, most int) error {
 	l.mu.Lock()
@@ -249,12 +249,12 @@ func Sessions(g *Gate, serve func(ctx context.Context, l *Lane)) http.Handler {
 		}
 		if r.Header.Get("Upgrade") != sessionProtocol {
 			w.Header().Set("Upgrade", sessionProtocol)
-			http.Error(w, "workers have their sessions here", http.StatusUpgradeRequired)
+			http.Error(w, "only workers may open sessions here", http.StatusUpgradeRequired)
 			return
 		}
 		conn, buffered, err := http.NewResponseController(w).Hijack()
 		if err != nil {
-			http.Error(w, "sessions begin by HTTP/1.1", http.StatusHTTPVersionNotSupported)
+			http.Error(w, "sessions need HTTP/1.1", http.StatusHTTPVersionNotSupported)
 			return
 		}
 		l := NewLane(conn, buffered.Reader)
@@ -312,5 +312,5 @@ func (c *Connection) upgrade(conn net.Conn) (*Lane, error) {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, refusedBy(response)
 	}
-	return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("a session was answered %q", response.Status))
+	return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("the answer to a new session was %q", response.Status))
 }

@@ -137,7 +137,7 @@ func (c *credential) sign(h http.Header) {
 }
 
 // errUnproved means that the server does not know the token.
-var errUnproved = errors.New("what answers does not know the cluster's token: it is not its master")
+var errUnproved = errors.New("the server does not know the cluster's token: it is not its master")
 
 // prove exchanges proofs with the master. Without a token there is nothing to prove. With TLS the
 // master's certificate is the proof.
@@ -166,7 +166,7 @@ func (c *Connection) prove(ctx context.Context) error {
 	header := proofPrefix + hex.EncodeToString(proof)
 	answer, err := c.challenged(ctx, header, sha256.Size)
 	if own := !c.who.Token.Given(); own && connect.CodeOf(err) == connect.CodeUnauthenticated {
-		return connect.NewWireError(connect.CodeUnauthenticated, fmt.Errorf("what answers at %s does not know this user's token for that address: it is another user's, or was started with --token-file, which is to be given here too", c.address))
+		return connect.NewWireError(connect.CodeUnauthenticated, fmt.Errorf("the server at %s does not know this user's token for that address: it is another user's, or was started with --token-file: give the same --token-file here", c.address))
 	}
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func (c *Connection) challenged(ctx context.Context, header string, size int) ([
 		var said struct{ Error string } // see Deny
 		_ = json.NewDecoder(io.LimitReader(answer.Body, maxReason)).Decode(&said)
 		if said.Error == "" {
-			said.Error = fmt.Sprintf("a challenge was answered %q", answer.Status)
+			said.Error = fmt.Sprintf("the answer to a challenge was %q", answer.Status)
 			return nil, connect.NewError(connect.CodeUnavailable, errors.New(said.Error))
 		}
 		err := errors.New(Text(said.Error, MaxText))
@@ -240,7 +240,7 @@ func (c *Connection) challenged(ctx context.Context, header string, size int) ([
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, refusedBy(answer)
 	default:
-		return nil, connect.NewError(connect.CodeUnimplemented, fmt.Errorf("a challenge was answered %q", answer.Status))
+		return nil, connect.NewError(connect.CodeUnimplemented, fmt.Errorf("the answer to a challenge was %q", answer.Status))
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, int64(2*size+1)))
 	if err != nil {

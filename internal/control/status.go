@@ -51,7 +51,7 @@ func StatusText(s *StatusResponse) string {
 // moreLine notes that entries were omitted, and how to list them.
 func moreLine(t *tabwriter.Writer, n uint32, next ...string) {
 	if n > 0 {
-		escape.Printf(t, "and %d more, for which a list has no room%s\n", n, strings.Join(next, ""))
+		escape.Printf(t, "and %d more, omitted from this list%s\n", n, strings.Join(next, ""))
 	}
 }
 

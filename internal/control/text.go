@@ -32,7 +32,7 @@ func Text(s string, most int) string {
 type TextError struct{ Text string }
 
 func (e *TextError) Error() string {
-	return fmt.Sprintf("found %.80q, expected UTF-8: a cluster is told nothing else", e.Text)
+	return fmt.Sprintf("found %.80q, expected UTF-8", e.Text)
 }
 
 // checkTexts returns a [TextError] if a message has an invalid text.

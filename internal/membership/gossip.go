@@ -89,7 +89,7 @@ func Gossip(c Config) (Group, error) {
 	}
 	meta, err := json.Marshal(map[string]string{"role": string(c.Self.Role), "control": c.Self.Control})
 	if err != nil || len(meta) > metaLimit {
-		return nil, fmt.Errorf("gossip: %s says too much of itself: %w", c.Self.Name, err)
+		return nil, fmt.Errorf("gossip: the metadata of %s is too large: %w", c.Self.Name, err)
 	}
 	g := &gossip{events: make(chan Event, pending)}
 	g.ctx, g.end = context.WithCancel(context.Background())

@@ -139,7 +139,7 @@ func TestUploads(t *testing.T) {
 		{"a", 10, 0, 4, ""},
 		{"a", 10, 5, 1, "bytes from 5 on of x, after 4 of x"},
 		{"a", 11, 4, 1, "bytes from 4 on"},
-		{"b", 10, 4, 1, "what came before is gone"},
+		{"b", 10, 4, 1, "the upload is lost"},
 		{"", 10, 0, 4, "a piece of 4 bytes"},
 		{"c", 10, 0, 0, "a piece of 0 bytes"},
 		{"d", 10, 8, 4, "bytes 8 to 12 of an object of 10"},

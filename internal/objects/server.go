@@ -179,16 +179,16 @@ func (s *Server) upload(m *control.PutObjectRequest) (*upload, error) {
 	case u != nil:
 		return u, nil
 	case m.Offset != 0:
-		return nil, connect.NewError(connect.CodeAborted, errors.New("what came before is gone: the master was started again, or waited for too long"))
+		return nil, connect.NewError(connect.CodeAborted, errors.New("the upload is lost: the master was restarted, or waited for too long"))
 	case len(s.uploads) >= most:
-		return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("%d objects are on their way already", most))
+		return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("%d objects are being uploaded already", most))
 	case !s.fits(m.Size):
 		return nil, noRoom(m)
 	}
 	ctx, stop := context.WithCancelCause(context.Background())
 	from, to := io.Pipe()
 	u = &upload{name: m.Name, size: m.Size, to: to, stop: stop, done: make(chan struct{})}
-	u.idle = time.AfterFunc(idle, func() { u.end(fmt.Errorf("nothing came of it for %v", idle)) })
+	u.idle = time.AfterFunc(idle, func() { u.end(fmt.Errorf("no data came for %v", idle)) })
 	s.uploads[m.Upload] = u
 	s.work.Go(func() {
 		u.err = s.dir.Copy(ctx, u.name, from, u.size)

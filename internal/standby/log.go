@@ -82,7 +82,7 @@ type Log struct {
 }
 
 // ErrLost means that another process may be the writer now, or that this cannot be determined.
-var ErrLost = errors.New("no longer the one who leads")
+var ErrLost = errors.New("no longer the leader")
 
 // Open prepares to follow a log.
 func Open(o Options) *Log {
@@ -320,7 +320,7 @@ func (l *Log) commit(ctx context.Context, number uint64, data []byte) error {
 			err = nil
 		}
 		if err != nil {
-			return fmt.Errorf("%w: another has written record %d of %s", ErrLost, number, l.Store)
+			return fmt.Errorf("%w: another leader wrote record %d of %s", ErrLost, number, l.Store)
 		}
 	}
 	if err != nil {
@@ -331,7 +331,7 @@ func (l *Log) commit(ctx context.Context, number uint64, data []byte) error {
 		return err
 	}
 	if n := len(taken); n > 0 && taken[n-1] >= number {
-		return fmt.Errorf("%w: another has written record %d of %s", ErrLost, taken[n-1], l.Store)
+		return fmt.Errorf("%w: another leader wrote record %d of %s", ErrLost, taken[n-1], l.Store)
 	}
 	return nil
 }

@@ -239,7 +239,7 @@ func TestLongLog(t *testing.T) {
 	}
 	a.Close()
 	if len(said) != 1 || !errors.Is(said[0], os.ErrPermission) ||
-		!strings.Contains(said[0].Error(), "the log in memory gets longer") {
+		!strings.Contains(said[0].Error(), "the log in memory grows") {
 		t.Errorf("said %q", said)
 	}
 	b := opened(v, "b")

@@ -126,11 +126,11 @@ func (l *Log) complete() error {
 	case errors.Is(err, fs.ErrNotExist):
 		// no file was configured, or the log is from an earlier version, or new
 	case err != nil:
-		l.Trouble(fmt.Errorf("it is not known if the newest records of %s are missing: %w", l.Store,
+		l.Trouble(fmt.Errorf("cannot check if the newest records of %s are missing: %w", l.Store,
 			err))
 		return os.Remove(l.Newest)
 	case newest > l.number:
-		return fmt.Errorf("%s: the newest record is %d, expected %d: without the file %s it is used as it is",
+		return fmt.Errorf("%s: the newest record is %d, expected %d: remove the file %s to use the log as it is",
 			l.Store, l.number, newest, l.Newest)
 	}
 	return nil

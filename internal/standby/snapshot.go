@@ -35,7 +35,7 @@ func (l *Log) shorten() {
 		defer l.busy.Unlock()
 		err := l.within(l.ctx, 10*l.Lease, func(ctx context.Context) error { return l.prune(ctx, &e) })
 		if err != nil && !l.long {
-			l.Trouble(fmt.Errorf("the log in %s gets longer, for it cannot be shortened; after %d more records it is tried again: %w",
+			l.Trouble(fmt.Errorf("the log in %s grows because it cannot be compacted; the next attempt is after %d more records: %w",
 				l.Store, l.SnapshotEvery, err))
 		}
 		l.long = err != nil

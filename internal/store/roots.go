@@ -167,9 +167,9 @@ func RootsOf(ctx context.Context) *Roots {
 // outside returns the error for a name outside of the roots.
 func (r *Roots) outside(path string) error {
 	if len(r.dirs)+len(r.objects) == 0 {
-		return fmt.Errorf("%s: %w: no file is, until --data-root says which", path, ErrOutside)
+		return fmt.Errorf("%s: %w: no files are allowed without --data-root", path, ErrOutside)
 	}
-	return fmt.Errorf("%s: %w: below %s alone (--data-root)", path, ErrOutside,
+	return fmt.Errorf("%s: %w: only files below %s are allowed (--data-root)", path, ErrOutside,
 		strings.Join(append(slices.Clone(r.dirs), r.objects...), ", "))
 }
 

@@ -119,7 +119,7 @@ func Encode(v any) ([]byte, error) {
 }
 
 // ErrOld means that an object has a format that is no longer supported.
-var ErrOld = errors.New("an earlier version of superstep wrote it, and reads it")
+var ErrOld = errors.New("an earlier version of superstep wrote it: use that version")
 
 // Decode decodes the result of Encode. It returns ErrOld for data from before Encode existed, and
 // ErrDamaged for anything else.

@@ -70,8 +70,8 @@ func TestJobsNameFilesBelowTheRoots(t *testing.T) {
 		"url": "file:///etc/passwd", "proc": "/proc/self/environ",
 	} {
 		if why := c.loads(t, name, input); !strings.Contains(why,
-			"outside of what jobs may read and write here: below "+filepath.Join(base, "graphs")+
-				" alone (--data-root)") {
+			"outside of what jobs may read and write here: only files below "+filepath.Join(base, "graphs")+
+				" are allowed (--data-root)") {
 			t.Errorf("%s: %q", input, why)
 		}
 	}
@@ -98,7 +98,7 @@ func TestJobsNameNoFilesWithoutRoots(t *testing.T) {
 	c.Await(1)
 	for name, input := range map[string]string{"file": file, "object": "s3://bucket/secret.el", "relative": "group"} {
 		if why := c.loads(t, name, input); !strings.Contains(why,
-			"no file is, until --data-root says which") {
+			"no files are allowed without --data-root") {
 			t.Errorf("%s: %q", input, why)
 		}
 	}
@@ -108,7 +108,7 @@ func TestJobsNameNoFilesWithoutRoots(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "new")
 	_, err := c.Client.SaveGraph(t.Context(),
 		&control.SaveGraphRequest{Name: "g", Place: place})
-	if err == nil || !strings.Contains(err.Error(), "no file is, until --data-root says which") {
+	if err == nil || !strings.Contains(err.Error(), "no files are allowed without --data-root") {
 		t.Errorf("found %v", err)
 	}
 	if _, err := os.Stat(place); err == nil {

@@ -111,7 +111,7 @@ var causes = []struct {
 	{"master restarted", regexp.MustCompile(`the master was started anew`)},
 	{"no such job after a restart", regexp.MustCompile(`there is no job "`)},
 	{"master lost", regexp.MustCompile(`^superstep: job \S+ may go on: lost the master at `)},
-	{"master unreachable", regexp.MustCompile(`(?m)^superstep: the master at \S+ (cannot be reached|closed the connection|does not answer|no longer answers|did not answer in time)|^superstep: what answers at \S+ closes connections without a word`)},
+	{"master unreachable", regexp.MustCompile(`(?m)^superstep: the master at \S+ (cannot be reached|closed the connection|does not answer|no longer answers|did not answer in time)|^superstep: the server at \S+ closes connections without an answer`)},
 	{"master stopping", regexp.MustCompile(`the master is stopping`)},
 	{graphGone + " with a master", regexp.MustCompile(`there is no graph "g"`)},
 	{graphGone + " with a worker", regexp.MustCompile(`failed: graph g: worker \S+, which held a share of it, (was lost|left|was started anew|no longer has it|did not come back within \S+):`)},

@@ -47,7 +47,7 @@ var causes = []struct {
 }{
 	{"worker lost", regexp.MustCompile(`worker \S+ (was|is) lost|worker \S+ (left|was started anew)`)},
 	{"master lost", regexp.MustCompile(`^lost the master at `)},
-	{"master unreachable", regexp.MustCompile(`^the master at \S+ (cannot be reached|closed the connection|did not answer|no longer answers)|^what answers at \S+ closes connections without a word`)},
+	{"master unreachable", regexp.MustCompile(`^the master at \S+ (cannot be reached|closed the connection|did not answer|no longer answers)|^the server at \S+ closes connections without an answer`)},
 	{"graph lost", regexp.MustCompile(`graph web: (worker \S+, which held a share of it|there is no connection between workers)|graph web (is|was) (not|lost)`)},
 	{"damaged result", regexp.MustCompile(`the result of job \S+: .*it is damaged`)},
 	{"no data", regexp.MustCompile(`the master (takes no job|loads no graph): data: `)},

@@ -29,9 +29,9 @@ const (
 func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
 	switch {
 	case spec.Program == "":
-		return errors.New("a job names the program to run")
+		return errors.New("the job has no program")
 	case (spec.Graph == "") == (spec.Source.Origin() == ""):
-		return errors.New("a job names a graph of the cluster, or one to load: one of the two")
+		return errors.New("a job needs either a graph of the catalog or a graph to load")
 	}
 	p, err := programs.Find(spec.Program)
 	if err != nil {
@@ -76,7 +76,7 @@ func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) err
 		case err != nil:
 			return err
 		case column.OfEdges:
-			return fmt.Errorf("column %.150q is one of edges, and results are of vertices", name)
+			return fmt.Errorf("column %.150q is of edges, but results are of vertices", name)
 		}
 	}
 	for name, data := range spec.ColumnData {
@@ -84,11 +84,11 @@ func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) err
 		case err != nil:
 			return err
 		case spec.Inputs[name] != "":
-			return fmt.Errorf("column %.150q begins with a result and with what was sent: one of the two", name)
+			return fmt.Errorf("column %.150q begins with a result and with sent values: expected one of the two", name)
 		case data == nil:
 			return fmt.Errorf("column %.150q: nothing was sent", name)
 		case data.File == "" && column.OfEdges:
-			return fmt.Errorf("column %.150q is one of edges, and values by number are of vertices", name)
+			return fmt.Errorf("column %.150q is of edges, but values by number are of vertices", name)
 		case data.File == "" && spec.Graph == "":
 			return fmt.Errorf("column %.150q: values by number are of vertices of a graph of the catalog, and the job loads its own", name)
 		}

@@ -64,7 +64,7 @@ func TestInputs(t *testing.T) {
 		`inputs: its Traits lists no column "after", only before`:                                                {Graph: "g", Inputs: map[string]string{"after": "j-1"}},
 		`column "before": results are of vertices of a graph of the catalog, and the job loads its own`:          {Source: &job.Source{Input: "star:vertices=3"}, Inputs: map[string]string{"before": "j-1"}},
 		`inputs: its Traits lists no column "next", only before`:                                                 {Graph: "g", ColumnData: map[string]*job.ColumnData{"next": {}}},
-		`column "before" begins with a result and with what was sent: one of the two`:                            {Graph: "g", Inputs: map[string]string{"before": "j-1"}, ColumnData: map[string]*job.ColumnData{"before": {}}},
+		`column "before" begins with a result and with sent values: expected one of the two`:                     {Graph: "g", Inputs: map[string]string{"before": "j-1"}, ColumnData: map[string]*job.ColumnData{"before": {}}},
 		`column "before": values by number are of vertices of a graph of the catalog, and the job loads its own`: {Source: &job.Source{Input: "star:vertices=3"}, ColumnData: map[string]*job.ColumnData{"before": {}}},
 	} {
 		spec.Program = "inputs"

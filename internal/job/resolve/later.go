@@ -34,7 +34,7 @@ func Later(spec *job.Spec, here bool) ([]byte, error) {
 	}
 	text := job.Text(s)
 	if _, err := Earlier([]byte(text)); err != nil { // otherwise resume would reject it
-		return nil, fmt.Errorf("a checkpoint cannot tell what is run: %w", err)
+		return nil, fmt.Errorf("the job cannot be stored in a checkpoint: %w", err)
 	}
 	return []byte(text), nil
 }
@@ -43,10 +43,10 @@ func Later(spec *job.Spec, here bool) ([]byte, error) {
 func Earlier(data []byte) (*job.Spec, error) {
 	s, err := job.Read[job.Spec](string(data))
 	if err != nil {
-		return nil, fmt.Errorf("it does not say what was run: %w", err)
+		return nil, fmt.Errorf("found no valid job: %w", err)
 	}
 	if s.Program == "" || s.Source == nil && s.Graph == "" {
-		return nil, fmt.Errorf("found program %q and no graph, expected what was run", s.Program)
+		return nil, fmt.Errorf("found program %q without a graph", s.Program)
 	}
 	return s, nil
 }
@@ -72,12 +72,12 @@ func checkWhen(k *checkpoint.Policy) error {
 	case k == nil:
 		return nil
 	case k.Interval < 0 || k.MTBF < 0:
-		return fmt.Errorf("checkpoints every %v, by a mean time between failures of %v: expected 0, for what the master says, or more",
+		return fmt.Errorf("checkpoints every %v, by a mean time between failures of %v: expected 0, for the default of the master, or more",
 			k.Interval, k.MTBF)
 	case k.Every < 0 || k.Every > math.MaxInt32:
 		return fmt.Errorf("a checkpoint every %d supersteps: expected at most %d", k.Every, math.MaxInt32)
 	case k.Every > 0 && k.Interval > 0:
-		return errors.New("a checkpoint after so many supersteps, and after a time: one of the two")
+		return errors.New("found checkpoints by number and by time, expected one of the two")
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func TestFilesOfLater(t *testing.T) {
 func TestLaterRefusesWhatCannotBeReadAgain(t *testing.T) {
 	for input, want := range map[string]string{
 		strings.Repeat("parts/", 1000): "expected at most 4096",
-		"caf\xe9.csv":                  "cannot tell what is run",
+		"caf\xe9.csv":                  "cannot be stored in a checkpoint",
 	} {
 		spec := &job.Spec{Program: "wcc", Source: &job.Source{Input: input}}
 		if _, err := Later(spec, true); err == nil || !strings.Contains(err.Error(), want) {

@@ -50,7 +50,7 @@ func Open(place string) (store.Store, error) {
 	}
 	if prefix = strings.Trim(prefix, "/"); prefix != "" {
 		if !fs.ValidPath(prefix) {
-			return nil, fmt.Errorf("%s: found prefix %q, expected names parted by slashes", place,
+			return nil, fmt.Errorf("%s: found prefix %q, expected names separated by /", place,
 				prefix)
 		}
 		prefix += "/"
@@ -68,7 +68,7 @@ func Open(place string) (store.Store, error) {
 	who := credentials.NewChainCredentials(providers)
 	value, err := who.GetWithContext(&credentials.CredContext{Client: &http.Client{Timeout: connectTime}})
 	if err != nil {
-		return nil, fmt.Errorf("%s: looking for an access key: %w", place, err)
+		return nil, fmt.Errorf("%s: reading the access key: %w", place, err)
 	}
 	transport, err := minio.DefaultTransport(endpoint.Scheme == "https")
 	if err != nil {
@@ -246,7 +246,7 @@ func (s *bucket) failed(what, name string, err error) error {
 	}
 	var request *url.Error // it contains the whole request with all its parameters
 	if errors.As(err, &request) {
-		err = fmt.Errorf("asking %s: %w", s.client.EndpointURL().Host, request.Err)
+		err = fmt.Errorf("request to %s: %w", s.client.EndpointURL().Host, request.Err)
 	}
 	return store.Failed(what, s, name, err)
 }
