@@ -256,7 +256,7 @@ func TestMonitoring(t *testing.T) {
 	}
 	text, err := yaml.Marshal(object)
 	must(t, err)
-	text = append([]byte("# Made of deploy/prometheus/rules: go test -C test/deploy -run TestMonitoring -update\n"), text...)
+	text = append([]byte("# Generated from deploy/prometheus/rules: go test -C test/deploy -run TestMonitoring -update\n"), text...)
 	file := deployed + "/kubernetes/monitoring/rules.yaml"
 	if *update {
 		must(t, os.WriteFile(file, text, 0o644))
