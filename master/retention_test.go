@@ -186,7 +186,7 @@ func TestBrokenManifests(t *testing.T) {
 			t.Errorf("%s: found %v, %d kept", what, j, len(s.results.retention.all))
 		}
 		if _, err := s.fetched("bbbb-1"); err == nil {
-			t.Errorf("%s: it can be fetched", what)
+			t.Errorf("%s: the result can be fetched", what)
 		}
 		s.gone()
 		s, _ = retaining(t, data, time.Now().Add(2*time.Hour), time.Hour, 1<<30)
