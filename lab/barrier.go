@@ -18,9 +18,10 @@ func barrierCmd() *cobra.Command {
 	var json string
 	cmd := &cobra.Command{
 		Use:   "barrier --workers 2,4",
-		Short: "Time supersteps with nothing to do between worker processes",
-		Long: `Time supersteps in which nothing is to be done and nothing is sent, on clusters of worker processes on this machine, of one thread each,
-one after the other: what is left is the barrier between supersteps. The clusters are started and ended.`,
+		Short: "Time the barrier between supersteps on clusters of worker processes",
+		Long: `Time supersteps without computation and messages, so that only the barrier between supersteps
+remains. The command starts and ends clusters of worker processes on this machine, one cluster after
+the other. Each worker has one thread.`,
 		Example: `  go -C lab run . barrier
   go -C lab run . barrier --workers 1,2,4,8 --supersteps 1000 --json barrier.json`,
 		Args: noArguments,
@@ -50,9 +51,9 @@ one after the other: what is left is the barrier between supersteps. The cluster
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.IntSliceVar(&workers, "workers", []int{2, 4},
-		"between these numbers of worker processes, a `LIST`")
+		"the numbers of worker processes, a `LIST`")
 	f.IntVar(&supersteps, "supersteps", mostIdle,
-		"time `N` supersteps, of which the first tenth does not count")
-	f.StringVar(&json, "json", "", "write the figures as JSON to `FILE`, - for standard output")
+		"run `N` supersteps and ignore the first tenth")
+	f.StringVar(&json, "json", "", "write the results as JSON to `FILE`, - for standard output")
 	return cmd
 }

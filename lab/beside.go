@@ -24,15 +24,15 @@ func besideCmd() *cobra.Command {
 		Use:   "beside PEERS FILE...",
 		Short: "Compare superstep.Run with programs of the GAP Benchmark Suite on the same files",
 		Long: `Run superstep and the GAP Benchmark Suite (GAPBS) alternately on the same files, and print a
-table: the whole time of superstep.Run on a loaded graph, and of a trial of GAPBS. PEERS is the
-folder in which GAPBS was built. It has the programs bfs, pr, cc and sssp, and perhaps bfs-
-relabelled and pr-relabelled: the same with a call of Builder::RelabelByDegree in main, which run
-with huge pages. Programs that are missing are left out. Of sssp the fastest of four values of
-delta counts. FILEs are serialized graphs: .wsg for sssp, .sg for the others.
+table of the times of superstep.Run on a loaded graph and of the times of GAPBS trials. PEERS is the
+folder of the GAPBS programs bfs, pr, cc and sssp. It may also have bfs-relabelled and
+pr-relabelled: the same programs with a call of Builder::RelabelByDegree in main. They run with huge
+pages. The command skips missing programs. It runs sssp with four values of delta and reports the
+fastest. FILEs are serialized graphs: .wsg for sssp, .sg for the others.
 
-Each round starts each program once, for a number of trials. The first trial is given apart: a
-graph's first Run measures rates that later ones use. Of the others the table has medians, and as
-speed the time of GAPBS divided by that of superstep.`,
+Each round starts each program once, for a number of trials. The table shows the first trial
+separately, because the first Run on a graph measures rates that later ones use. The table shows the
+medians of the other trials. The speed is the time of GAPBS divided by the time of superstep.`,
 		Example: `  PEERS/converter -g20 -b kron20.sg    # Kronecker, SCALE 20
   PEERS/converter -g20 -wb kron20.wsg
   PEERS/converter -u20 -b urand20.sg   # uniform
@@ -92,11 +92,11 @@ speed the time of GAPBS divided by that of superstep.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringSliceVar(&algorithms, "algorithms", beside.Algorithms, "only these, a `LIST`")
-	f.IntVar(&c.Rounds, "rounds", 3, "start each program `N` times, by turns")
-	f.IntVar(&c.Trials, "trials", 9, "run it `N` times in each process")
+	f.StringSliceVar(&algorithms, "algorithms", beside.Algorithms, "the algorithms to run, a `LIST`")
+	f.IntVar(&c.Rounds, "rounds", 3, "start each program `N` times, alternately")
+	f.IntVar(&c.Trials, "trials", 9, "run `N` trials in each process")
 	f.IntVar(&c.Threads, "threads", runtime.GOMAXPROCS(0), "run both sides with `N` threads")
-	f.StringVar(&json, "json", "", "write the figures as JSON to `FILE`, - for standard output")
+	f.StringVar(&json, "json", "", "write the results as JSON to `FILE`, - for standard output")
 	return cmd
 }
 

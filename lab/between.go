@@ -40,18 +40,23 @@ func betweenCmd() *cobra.Command {
 	b := &betweenCommand{}
 	cmd := &cobra.Command{
 		Use:   "between PROGRAM --graph FILE|GENERATOR --way SWITCHES --way SWITCHES",
-		Short: "Compare ways of sending between worker processes on a network of a bounded rate, and with delay",
-		Long: `Run a program on a cluster of worker processes that it starts and ends, in several ways, by turns, and say what each phase of a superstep
-took and what was sent. Workers are in network namespaces of their own, joined by a switch; each has a cable of the rate, both ways (tc's
-tbf), with a delay through a program between two TAP devices, for Linux's netem is often missing. No root is needed where users may make namespaces.
-Where they cannot be made the workers are on loopback, and their connections are slowed down in the processes; the report says which.
-Ctrl-C ends all of it; so does the end of this process, however it comes.
+		Short: "Compare delivery settings between worker processes on a network with limited bandwidth and delay",
+		Long: `Run a program with several settings, in turn, on a cluster of worker processes. Print the time and
+the traffic of each phase of a superstep. The command starts the workers in network namespaces that
+are joined by a switch. The link of each worker has the rate in both directions (tbf of tc). A
+program between two TAP devices adds the delay, because many kernels lack netem. This needs no root
+if users may create namespaces. Without namespaces the workers use loopback, and their processes slow
+down the connections; the report names the network. Ctrl-C ends all processes, and so does the end of
+this process.
 
-A way is switches joined by commas, as lab run has them: delivery=auto|push|naive|mirrored|pull|whole|ring, encoding=auto|all|bitmap|sparse,
-combine=on|off, overlap=on|off. The results of all ways must be equal, numbers within 1e-9, else the status is 1.
+A way is a list of switches of lab run, joined by commas: delivery=auto|push|naive|mirrored|pull|whole|ring,
+encoding=auto|all|bitmap|sparse, combine=on|off, overlap=on|off. The results of all ways must be
+equal, and numbers must agree within 1e-9. Otherwise the exit status is 1.
 
-Phases are means of the partitions, medians of the rounds. Bytes are those of frames; on the wire are those that the workers' cables have
-carried, with all headers and what is said to the master, which loopback does not tell. What was sent ahead of a superstep counts in it.`,
+The time of a phase is the mean over the partitions and the median over the rounds. Bytes are the
+bytes of frames. Bytes on the wire are the bytes on the workers' links, with all headers and the
+traffic to the master. Loopback does not report them. A message that was sent ahead of its superstep
+counts in that superstep.`,
 		Example: `  go -C lab run . between pagerank --graph kronecker:scale=18 -p iterations=10 --delay 1ms --way overlap=on --way overlap=off
   go -C lab run . between bfs --graph kronecker:scale=18 -p source=1 -p output=level --rate 100mbit --way delivery=auto --way delivery=naive
   go -C lab run . between pagerank --graph rmat:scale=20,a=0.45,b=0.15,c=0.15 -p iterations=10 --workers 4 \
@@ -71,22 +76,22 @@ carried, with all headers and what is said to the master, which loopback does no
 	f.StringArrayVarP(&b.params, "param", "p", nil,
 		"a parameter of the program, `KEY=VALUE`; may be given again")
 	f.StringArrayVar(&b.ways, "way", []string{"overlap=on", "overlap=off"},
-		"a way to run it, `SWITCHES`; may be given again")
+		"a way to run the program, `SWITCHES`; may be given again")
 	f.BoolVar(&b.directed, "directed", false, "edges point from the first vertex to the second")
 	f.BoolVar(&b.undirected, "undirected", false, "edges join both ways")
-	f.IntVar(&b.workers, "workers", 4, "between `N` worker processes")
-	f.IntVar(&b.threads, "threads", 1, "each of `N` threads")
+	f.IntVar(&b.workers, "workers", 4, "the number of worker processes, `N`")
+	f.IntVar(&b.threads, "threads", 1, "use `N` threads in each worker")
 	f.StringVar(&b.grid, "grid", "",
-		"deal the graph to a grid of `RxC` partitions (default: the workers by 1)")
+		"divide the graph into a grid of `RxC` partitions (default: Nx1 for N workers)")
 	f.StringVar(&b.rate, "rate", "1gbit",
-		"each worker sends and receives as fast as `RATE`: of kbit, mbit or gbit a second, or none")
-	f.DurationVar(&b.delay, "delay", 0, "messages between two workers take `TIME` longer, each way")
+		"the rate of each worker's link in each direction, `RATE`: in kbit, mbit or gbit per second, or none")
+	f.DurationVar(&b.delay, "delay", 0, "delay messages between two workers by `TIME` in each direction")
 	f.StringVar(&b.network, "network", "auto",
-		"namespaces, loopback, or auto: namespaces where they can be made")
-	f.StringVar(&b.compress, "compress", "off", "whether messages are compressed: auto, on or off")
+		"namespaces, loopback, or auto: namespaces if possible")
+	f.StringVar(&b.compress, "compress", "off", "compress messages: auto, on or off")
 	f.IntVar(&b.repeat, "repeat", 5, "time `N` rounds")
-	f.BoolVar(&b.compare, "compare", true, "hold the results of the ways against each other")
-	f.BoolVar(&b.steps, "steps", false, "tell of every superstep")
+	f.BoolVar(&b.compare, "compare", true, "compare the results of the ways")
+	f.BoolVar(&b.steps, "steps", false, "report every superstep")
 	f.DurationVar(&b.limit, "limit", 0, "give up after `TIME` (default: never)")
 	f.StringVar(&b.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
 	return cmd

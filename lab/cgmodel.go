@@ -14,12 +14,14 @@ func cgModelCmd() *cobra.Command {
 	repeat := 0
 	cmd := &cobra.Command{
 		Use:   "cg-model --class S",
-		Short: "Predict what communication takes in an iteration of conjugate gradients, and measure it",
-		Long: `Predict by the model of Matsumoto15, T = alpha n + beta for a message of n bytes, what communication takes in an iteration of conjugate
-gradients, and measure it. Alpha and beta are measured first, for each pair of ranks, as superstep netbench does. An iteration has, as in the paper, an
-allgather of the direction and three allreduces of a number, or in a grid an allgather in the columns and an alltoall in the rows. Both collectives are also
-compared by all algorithms, so that one sees from which number of ranks on another one wins. Then CG of the NAS Parallel Benchmarks runs, and
-its ranks note how long they are in collectives. With --delay or --bandwidth ranks are at two sites, by halves.`,
+		Short: "Predict and measure the communication time of a conjugate-gradient iteration",
+		Long: `Predict and measure the communication time of a conjugate-gradient iteration. The model is that of
+Matsumoto15: a message of n bytes takes T = alpha n + beta. The command first measures alpha and beta
+for each pair of ranks, like superstep netbench. As in the paper, an iteration has an allgather of the
+direction and three allreduces of a number. In a grid it has an allgather in the columns and an
+alltoall in the rows. The command compares all algorithms of both collectives for each number of
+ranks. Then it runs CG of the NAS Parallel Benchmarks and measures the time of the ranks in
+collectives. With --delay or --bandwidth each half of the ranks is at one of two sites.`,
 		Example: `  go -C lab run . cg-model --class S
   go -C lab run . cg-model --class A --ranks 2,4,8
   go -C lab run . cg-model --class W --ranks 4,8 --delay 1ms --json model.json`,
@@ -48,12 +50,12 @@ its ranks note how long they are in collectives. With --delay or --bandwidth ran
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&r.class, "class", "S", "the size: `CLASS` "+nas.ClassNames())
-	f.IntSliceVar(&ranks, "ranks", []int{1, 2, 4, 8}, "between these numbers of ranks, a `LIST`")
+	f.StringVar(&r.class, "class", "S", "the problem size, `CLASS` "+nas.ClassNames())
+	f.IntSliceVar(&ranks, "ranks", []int{1, 2, 4, 8}, "the numbers of ranks, a `LIST`")
 	f.DurationVar(&n.delay, "delay", 0,
-		"messages between two sites take `TIME` longer each way (default: one site)")
+		"delay messages between two sites by `TIME` in each direction (default: one site)")
 	f.Float64Var(&n.bandwidth, "bandwidth", 0,
-		"and all of them share `B` bytes a second, each way (default: no bound)")
+		"limit the traffic between the sites to `B` bytes per second in each direction (default: no limit)")
 	f.IntVar(&repeat, "repeat", 5, "time `N` rounds")
 	r.defineRest(f)
 	return cmd

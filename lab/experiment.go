@@ -36,16 +36,19 @@ func experimentCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "experiment NAME",
 		Short: "Repeat a comparison of the papers",
-		Long: `Repeat a comparison of the papers on this engine: a graph is run in the ways that the paper compares, by turns, every
-result is checked, and a table says what each took and sent. lab/results.md shows what came out, beside the papers' figures.
+		Long: `Repeat a comparison of the papers on this engine. The experiment runs a graph with each of the methods
+that the paper compares, in turn, and checks every result. A table shows the time and the traffic of
+each method. lab/results.md has our results beside the papers' numbers.
 
-` + list.String() + `  ` + fmt.Sprintf("%-12s", every) + ` all of them, one after the other
+` + list.String() + `  ` + fmt.Sprintf("%-12s", every) + ` all experiments, one after the other
 
-What is found is reported, and fails nothing: "beyond the limit" in switch exits with 0. Only a wrong result is an error.
-Ratios of times (gain, over_best and the like) are medians of the ratios within a turn, in which the ways run one after the
-other, and so not the ratios of the medians in the table.
+Only a wrong result is an error. Other findings do not change the exit status: with "beyond the
+limit" in switch it is 0. Ratios of times (gain, over_best etc.) are medians of the ratios in each
+round, in which the methods run one after the other. So they differ from the ratios of the medians in
+the table.
 
---output DIR writes every table of an experiment as NAME.csv and NAME-TABLE.csv, all of it as NAME.json, and the figure as NAME.svg.`,
+--output DIR writes the tables of an experiment as NAME.csv and NAME-TABLE.csv, all data as NAME.json,
+and the figure as NAME.svg.`,
 		Example: `  go -C lab run . experiment switch
   go -C lab run . experiment messages --scale 20 --csv messages.csv --svg messages.svg
   go -C lab run . experiment all --output figures`,
@@ -62,7 +65,7 @@ other, and so not the ratios of the medians in the table.
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().IntVar(&e.scale, "scale", 0,
-		"of graphs of up to 2^`S` vertices (default: the experiment's own)")
+		"use graphs of up to 2^`S` vertices (default: depends on the experiment)")
 	cmd.Flags().IntVar(&e.repeat, "repeat", 5, "time `N` rounds")
 	cmd.Flags().IntVar(&e.threads, "threads", runtime.GOMAXPROCS(0), "use `N` threads")
 	cmd.Flags().StringVar(&e.csv, "csv", "",

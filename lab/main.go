@@ -39,7 +39,7 @@ func run(args []string) int {
 	defer stop()
 	root := &cobra.Command{
 		Use:   "lab",
-		Short: "Experiments of the papers, predictions, and runs with switches for comparisons",
+		Short: "Repeat experiments of the papers, predict run times, and compare settings",
 		Example: `  go -C lab run . experiment switch
   go -C lab run . model --scale 40 --grid 320x288
   go -C lab run . run bfs --graph kronecker:scale=18 -p source=1 --overlap off

@@ -30,13 +30,14 @@ func modelCmd() *cobra.Command {
 	m := &modelCommand{}
 	cmd := &cobra.Command{
 		Use:   "model --scale S --grid RxC",
-		Short: "Predict a Graph500 search on a machine that is not at hand",
-		Long: `Predict a breadth-first search of a Kronecker graph on processes in a grid: the levels of the search, what each phase
-sends, how long it takes, and the TEPS. The graph's levels follow from the generator's probabilities, bytes from the levels and
-the grid, and times from what the kernels take on this machine, measured now, and from the network.
+		Short: "Predict a Graph500 search on another machine",
+		Long: `Predict a breadth-first search of a Kronecker graph on a grid of processes: the levels of the search,
+the traffic and the time of each phase, and the TEPS. The model derives the levels from the
+probabilities of the generator, and the bytes from the levels and the grid. It derives the times from
+the network and from the speed of the kernels, which it measures on this machine.
 
---check runs searches of a small SCALE in this process, as many partitions as the grid has, and compares every byte that is
-sent with the prediction. --published predicts the runs that the papers report.`,
+--check runs searches of a small SCALE in this process, with one partition for each process of the
+grid, and compares the bytes sent with the prediction. --published predicts the runs in the papers.`,
 		Example: `  go -C lab run . model --scale 40 --grid 320x288 --network tofu-d --threads 48
   go -C lab run . model --scale 30 --grid 8x8 --network bandwidth=12.5e9,latency=5e-6 --threads 16
   go -C lab run . model --scale 16 --grid 8x4 --check
@@ -46,21 +47,21 @@ sent with the prediction. --published predicts the runs that the papers report.`
 	}
 	cmd.Flags().SortFlags = false
 	m.flags = cmd.Flags()
-	cmd.Flags().IntVar(&m.scale, "scale", 26, "of a graph of 2^`S` vertices")
+	cmd.Flags().IntVar(&m.scale, "scale", 26, "use a graph of 2^`S` vertices")
 	cmd.Flags().IntVar(&m.edgeFactor, "edgefactor", 16, "`N` edges for each vertex")
 	cmd.Flags().StringVar(&m.grid, "grid", "1x1", "a grid of `RxC` processes")
 	cmd.Flags().IntVar(&m.threads, "threads", 1, "`N` threads in each process")
-	cmd.Flags().StringVar(&m.network, "network", "ethernet-10g", "between them `NETWORK`, "+
+	cmd.Flags().StringVar(&m.network, "network", "ethernet-10g", "the network between the processes, `NETWORK`: "+
 		strings.Join(model.NetworkNames(), ", ")+", or bandwidth=B/S,latency=S")
 	cmd.Flags().Float64Var(&m.speed, "speed", 1,
-		"threads that are `F` times as fast as this machine's")
+		"assume threads `F` times as fast as this machine's")
 	cmd.Flags().StringVar(&m.delivery, "delivery", "auto",
-		"how levels are delivered: each as ends first (auto), or all in one way (push, pull)")
+		"the delivery of levels: the faster one for each (auto), or one for all (push, pull)")
 	cmd.Flags().BoolVar(&m.check, "check", false,
-		"count what such a search sends here, and compare")
+		"compare the prediction with searches in this process")
 	cmd.Flags().IntVar(&m.roots, "roots", 8,
-		"with --check: search from `N` vertices, spread over all degrees")
-	cmd.Flags().BoolVar(&m.published, "published", false, "predict the published runs instead")
+		"with --check: search from `N` vertices of different degrees")
+	cmd.Flags().BoolVar(&m.published, "published", false, "predict the runs in the papers instead")
 	cmd.Flags().StringVar(&m.json, "json", "",
 		"write the prediction as JSON to `FILE`, - for standard output")
 	return cmd

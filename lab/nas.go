@@ -52,12 +52,15 @@ func nasCGCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "nas-cg --class S",
 		Short: "Run CG of the NAS Parallel Benchmarks as a vertex program",
-		Long: `Run CG of the NAS Parallel Benchmarks (NPB 3.4) as a vertex program: an eigenvalue of a random sparse matrix by the inverse
-power method, each of whose iterations solves a linear system by 25 iterations of conjugate gradients. The product with the matrix is messages
-along weighted edges, dot products are aggregators. Zeta must be the published one within 1e-10 of it, else the status is 1. MFLOPS are by NPB's
-formula; making the matrix and a first iteration are not timed, as in NPB.
+		Long: `Run CG of the NAS Parallel Benchmarks (NPB 3.4) as a vertex program. CG computes an eigenvalue of a
+random sparse matrix by the inverse power method. Each iteration solves a linear system by 25
+iterations of conjugate gradients. Messages along weighted edges compute the product with the matrix,
+and aggregators compute dot products. Zeta must agree with the published value within 1e-10.
+Otherwise the exit status is 1. MFLOPS follow NPB's formula. As in NPB, they exclude the generation
+of the matrix and a first iteration.
 
-With --workers it runs on a cluster of so many processes on this machine, which are started and ended; with --delay (Linux alone) these are at two sites.`,
+With --workers the command runs on a cluster of worker processes on this machine. It starts and ends
+them. With --delay (Linux only) they are at two sites.`,
 		Example: `  go -C lab run . nas-cg --class A
   go -C lab run . nas-cg --class S --grid 2x2 --threads 2
   go -C lab run . nas-cg --class W --workers 2 --threads 1 --json cg.json
@@ -72,14 +75,14 @@ With --workers it runs on a cluster of so many processes on this machine, which 
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&n.class, "class", "S", "the size: `CLASS` "+nas.ClassNames())
+	f.StringVar(&n.class, "class", "S", "the problem size, `CLASS` "+nas.ClassNames())
 	f.IntVar(&n.partitions, "partitions", 0,
-		"deal the matrix to `N` partitions, in a column (default: 1, or one for each worker)")
-	f.StringVar(&n.grid, "grid", "", "deal it to a grid of `RxC` partitions instead")
-	f.IntVar(&n.threads, "threads", runtime.GOMAXPROCS(0), "use `N` threads, in each process")
+		"divide the matrix into one column of `N` partitions (default: 1, or one for each worker)")
+	f.StringVar(&n.grid, "grid", "", "divide the matrix into a grid of `RxC` partitions instead")
+	f.IntVar(&n.threads, "threads", runtime.GOMAXPROCS(0), "use `N` threads in each process")
 	f.IntVar(&n.workers, "workers", 0, "run on a cluster of `N` worker processes")
 	f.DurationVar(&n.delay, "delay", 0,
-		"messages between the lower half of the workers and the master, and the upper half, take `TIME` longer each way")
+		"delay messages between two sites by `TIME` in each direction; one site has the master and the first half of the workers")
 	f.StringVar(&n.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
 	return cmd
 }

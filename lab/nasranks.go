@@ -17,8 +17,8 @@ type rankFlags struct {
 
 func (r *rankFlags) define(f *pflag.FlagSet, ranks int) {
 	f.SortFlags = false
-	f.StringVar(&r.class, "class", "S", "the size: `CLASS` "+nas.ClassNames())
-	f.IntVar(&r.ranks, "ranks", ranks, "between `N` ranks")
+	f.StringVar(&r.class, "class", "S", "the problem size, `CLASS` "+nas.ClassNames())
+	f.IntVar(&r.ranks, "ranks", ranks, "the number of ranks, `N`")
 	r.defineRest(f)
 }
 
@@ -46,11 +46,14 @@ func nasISCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "nas-is --class S",
 		Short: "Run IS of the NAS Parallel Benchmarks by collectives",
-		Long: `Run IS of the NAS Parallel Benchmarks (NPB 3.4): rank integer keys, ten times, by sorting them into buckets that go to the ranks of a
-group by alltoall. In each iteration the ranks of five keys must be the published ones, and in the end all keys must be in order, else the
-status is 1. Mop/s are keys ranked; making the keys and a first iteration are not timed, as in NPB.
+		Long: `Run IS of the NAS Parallel Benchmarks (NPB 3.4): rank integer keys in ten iterations. An iteration
+sorts the keys into buckets and sends the buckets to the ranks of a group by alltoall. In each
+iteration the ranks of five keys must equal the published ones. At the end all keys must be sorted.
+Otherwise the exit status is 1. Mop/s are millions of ranked keys per second. As in NPB, they exclude
+the generation of the keys and a first iteration.
 
-Ranks meet by TCP over loopback. What messages take between them is measured first, and the alltoall chosen by that.`,
+Ranks connect by TCP over loopback. The command first measures the time of messages between them, and
+chooses the alltoall algorithm by it.`,
 		Example: `  go -C lab run . nas-is --class A
   go -C lab run . nas-is --class S --ranks 5
   go -C lab run . nas-is --class W --ranks 2 --json is.json`,

@@ -31,12 +31,14 @@ func nasSitesCmd() *cobra.Command {
 	repeat := 0
 	cmd := &cobra.Command{
 		Use:   "nas-sites --class S",
-		Short: "Compare CG and IS between two sites, with collectives that know the sites and others",
-		Long: `Run CG and IS of the NAS Parallel Benchmarks by collectives between ranks at two sites, as GridMPI was measured (Matsuda): messages
-between the sites take a delay longer, and share a bandwidth. Algorithms are chosen in three ways, which take turns: by constants of a local
-network, by what messages between the ranks have been measured to take, or also by which ranks are at one site. Ranks are at the sites by halves or by
-turns. CG is here that of Matsumoto15, figure 7: ranks have rows of the matrix, and tell each other the direction by allgather. The first round does not
-count. A result that is not the published one makes the status 1.`,
+		Short: "Compare CG and IS between two sites, with and without topology-aware collectives",
+		Long: `Run CG and IS of the NAS Parallel Benchmarks with collectives between ranks at two sites, like the
+measurements of GridMPI (Matsuda). Messages between the sites have a delay and share a bandwidth. The
+command chooses the algorithms in three ways, in turn: by constants of a local network, by measured
+times of messages between the ranks, or by these times and the sites of the ranks. It assigns ranks to
+the sites by halves or alternately. CG is the variant of Matsumoto15, figure 7: ranks have rows of the
+matrix and exchange the direction by allgather. The first round does not count. If a result differs
+from the published one, the exit status is 1.`,
 		Example: `  go -C lab run . nas-sites --class S
   go -C lab run . nas-sites --class W --ranks 8 --delay 1ms --bandwidth 12.5e6
   go -C lab run . nas-sites --ranks 6 --repeat 5 --json sites.json`,
@@ -66,9 +68,9 @@ count. A result that is not the published one makes the status 1.`,
 	f := cmd.Flags()
 	r.define(f, 8)
 	f.DurationVar(&n.delay, "delay", time.Millisecond,
-		"messages between the sites take `TIME` longer each way")
+		"delay messages between the sites by `TIME` in each direction")
 	f.Float64Var(&n.bandwidth, "bandwidth", 0,
-		"and all of them share `B` bytes a second, each way (default: no bound)")
+		"limit the traffic between the sites to `B` bytes per second in each direction (default: no limit)")
 	f.IntVar(&repeat, "repeat", 3, "time `N` rounds")
 	return cmd
 }

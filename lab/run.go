@@ -58,12 +58,13 @@ func runCmd() *cobra.Command {
 	r := &runCommand{}
 	cmd := &cobra.Command{
 		Use:   "run PROGRAM --graph FILE|GENERATOR",
-		Short: "Time a program with switches that only comparisons need",
-		Long: `Time bfs, sssp, pagerank or wcc in this process with switches that turn off, one by one, what the engine does for speed:
-how columns say which vertices sent (--encoding), combining before messages are sent (--combine off, Ueno13's naive delivery),
-messages on their way while others are made (--overlap off, Ueno11 4.2), vertices numbered by falling degree (--numbering
-input, Nakao20 3.2), and the model's choice of a direction (--delivery beamer, Beamer 2012). The result is that of superstep
-run; it is not written.`,
+		Short: "Time a program with single optimizations turned off",
+		Long: `Time bfs, sssp, pagerank or wcc in this process, with single optimizations of the engine turned off:
+the choice of the encoding of senders in columns (--encoding), combining before sending (--combine off,
+Ueno13's naive delivery), the overlap of communication and computation (--overlap off, Ueno11 4.2), the
+numbering of vertices by decreasing degree (--numbering input, Nakao20 3.2), and the model's choice of
+the direction (--delivery beamer, Beamer 2012). The result equals that of superstep run. The command
+does not write it.`,
 		Example: `  go -C lab run . run bfs --graph kronecker:scale=18 -p source=1 --grid 2x2 --overlap off
   go -C lab run . run pagerank --graph kronecker:scale=18 -p iterations=10 --grid 4x1 --encoding bitmap
   go -C lab run . run wcc --graph rmat:scale=16 --grid 4x1 --combine off`,
@@ -84,19 +85,19 @@ run; it is not written.`,
 		"a parameter of the program, `KEY=VALUE`; may be given again")
 	f.BoolVar(&r.directed, "directed", false, "edges point from the first vertex to the second")
 	f.BoolVar(&r.undirected, "undirected", false, "edges join both ways")
-	f.StringVar(&r.grid, "grid", "1x1", "deal the graph to a grid of `RxC` partitions")
+	f.StringVar(&r.grid, "grid", "1x1", "divide the graph into a grid of `RxC` partitions")
 	f.IntVar(&r.threads, "threads", runtime.GOMAXPROCS(0), "use `N` threads")
 	f.StringVar(&r.delivery, "delivery", "auto",
 		"auto, push, naive, mirrored, pull, whole, ring, or beamer: Beamer's rule")
 	f.StringVar(&r.encoding, "encoding", "auto",
-		"how columns say which vertices sent: auto, all, bitmap or sparse")
-	f.StringVar(&r.combine, "combine", "on", "on, or off: messages are sent one by one")
+		"the encoding of the senders in a column: auto, all, bitmap or sparse")
+	f.StringVar(&r.combine, "combine", "on", "on, or off to send all messages uncombined")
 	f.StringVar(&r.overlap, "overlap", "on",
-		"on, or off: messages are sent and received one after the other")
+		"on, or off to send and receive messages one after the other")
 	f.StringVar(&r.number, "numbering", "degree",
-		"of the vertices: by falling degree, or as in the input")
+		"the order of the vertices: degree (decreasing) or input")
 	f.BoolVar(&r.deterministic, "deterministic", false,
-		"results that do not depend on threads, partitions and delivery")
+		"make results independent of threads, partitions and delivery")
 	f.IntVar(&r.repeat, "repeat", 5, "time `N` rounds")
 	f.StringVar(&r.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
 	return cmd

@@ -15,13 +15,16 @@ func sitesCmd() *cobra.Command {
 	var json, svg string
 	cmd := &cobra.Command{
 		Use:   "sites",
-		Short: "Compare collectives and PageRank between two sites, that know of the sites and that do not",
-		Long: `Time broadcast, allreduce and alltoall between workers at two sites, goroutines that meet by TCP over loopback with a delay and a shared
-bandwidth put in between the sites. Algorithms are chosen in three ways, which take turns: by constants of a local network, by what messages
-were measured to take, or also by which workers are at one site. Workers are at the sites by halves or by turns. Every result is checked.
+		Short: "Compare topology-aware collectives and PageRank between two sites with others",
+		Long: `Time broadcast, allreduce and alltoall between workers at two sites. The workers are goroutines that
+connect by TCP over loopback. The connections between the sites have a delay and share a bandwidth. The
+command chooses the algorithms in three ways, in turn: by constants of a local network, by measured
+times of messages, or by these times and the sites of the workers. It assigns workers to the sites by
+halves or alternately, and checks every result.
 
-Then PageRank is loaded and run on two clusters of worker processes with the same delay, without a bound of the bandwidth, by turns: the workers of one say at which site they
-are. The clusters are started and ended.`,
+Then the command loads and runs PageRank alternately on two clusters of worker processes, with the same
+delay and without a limit of the bandwidth. Only the workers of one cluster know their sites. The
+command starts and ends the clusters.`,
 		Example: `  go -C lab run . sites
   go -C lab run . sites --workers 4 --delay 10ms --bandwidth 125e6 --svg sites.svg
   go -C lab run . sites --graph kronecker:scale=18 --repeat 3 --json sites.json`,
@@ -61,18 +64,18 @@ are. The clusters are started and ended.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.IntVar(&o.Workers, "workers", 4, "`N` workers")
+	f.IntVar(&o.Workers, "workers", 4, "use `N` workers")
 	f.DurationVar(&n.delay, "delay", 10*time.Millisecond,
-		"messages between the sites take `TIME` longer each way")
+		"delay messages between the sites by `TIME` in each direction")
 	f.Float64Var(&n.bandwidth, "bandwidth", 125e6,
-		"and in collectives all of them share `B` bytes a second, each way; 0 for no bound")
+		"limit the traffic of collectives between the sites to `B` bytes per second in each direction; 0 for no limit")
 	f.IntSliceVar(&o.Sizes, "sizes", []int{8, 1 << 10, 16 << 10, 256 << 10, 4 << 20},
-		"collectives of these `BYTES`")
+		"sizes of the collectives, in `BYTES`")
 	f.StringVarP(&o.Graph, "graph", "g", "kronecker:scale=16",
-		"PageRank on `GRAPH`; empty for none")
-	f.IntVar(&o.Iterations, "iterations", 20, "of PageRank")
+		"run PageRank on `GRAPH`; empty to skip it")
+	f.IntVar(&o.Iterations, "iterations", 20, "run `N` iterations of PageRank")
 	f.IntVar(&o.Repeat, "repeat", 5, "time `N` rounds")
-	f.StringVar(&json, "json", "", "write the figures as JSON to `FILE`, - for standard output")
+	f.StringVar(&json, "json", "", "write the results as JSON to `FILE`, - for standard output")
 	f.StringVar(&svg, "svg", "", "draw the collectives to `FILE`")
 	return cmd
 }

@@ -63,7 +63,7 @@ func TestDamagedAuditLog(t *testing.T) {
 		a.add(context.Background(), entry{What: "cancel", Job: "j-5"}, nil)
 		a.close()
 		if open().close(); len(found()) != 1 {
-			t.Errorf("%s: a line after it is taken for damaged, too: %q", what, found())
+			t.Errorf("%s: the next line counts as damaged too: %q", what, found())
 		}
 	}
 }

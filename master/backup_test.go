@@ -95,7 +95,7 @@ func TestBackupOfARunningMaster(t *testing.T) {
 	}
 	if h.Jobs != 1 || h.Columns != 1 || h.Run != 1 || len(h.Damaged) != 1 ||
 		!strings.Contains(h.Damaged[0], lost+": it is missing") {
-		t.Errorf("found %+v, expected a job, a column, one that is lost and the first run", *h)
+		t.Errorf("found %+v, expected one job, one column, one damaged file and run 1", *h)
 	}
 	next, end := served(t, dir)
 	defer end()

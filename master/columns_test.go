@@ -64,7 +64,7 @@ func TestSentColumns(t *testing.T) {
 	s, _ := retaining(t, data, noon, time.Hour, 1000)
 	defer s.gone()
 	if _, err := os.Stat(old); !os.IsNotExist(err) {
-		t.Errorf("what was sent to an earlier master is there: %v", err)
+		t.Errorf("the data sent to an earlier master is still there: %v", err)
 	}
 	c := s.columns
 	c.now = func() time.Time { return now }
@@ -113,7 +113,7 @@ func TestSentColumns(t *testing.T) {
 	want(c.send(a, 0, "new", false), "")
 	want(c.send(none, 1, "z", false), "no longer has column data")
 	if n := files(); n != 1 || c.total() != 3 {
-		t.Errorf("%d files and %d bytes when what no job has named is old", n, c.total())
+		t.Errorf("%d files and %d bytes after the expiry of unused data", n, c.total())
 	}
 	c.all[a].bytes = maxColumnBytes - 2
 	want(c.send(a, 3, "abc", false), "the master keeps at most 10000000000 bytes of columns")

@@ -65,7 +65,7 @@ func TestListsParseNothing(t *testing.T) {
 	if whole, err := s.GetJob(t.Context(),
 		&control.GetJobRequest{Id: j.id}); err != nil ||
 		whole.SpecJson != j.text {
-		t.Errorf("found %v, another text than the one that was made", err)
+		t.Errorf("found %v with a wrong text", err)
 	}
 	list, err := s.ListJobs(t.Context(), &control.ListJobsRequest{})
 	if err != nil || len(list.Jobs) != 1 || list.Jobs[0].Spec().Program != "mine" {

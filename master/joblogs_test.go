@@ -294,6 +294,6 @@ func TestDamageStaysKnown(t *testing.T) {
 		t.Errorf("found %s, expected %s", found, want)
 	}
 	if _, err := os.Stat(filepath.Join(dir, logsName, "00aa-2")); !os.IsNotExist(err) {
-		t.Errorf("what is no log stays: %v", err)
+		t.Errorf("a file that is no log was not removed: %v", err)
 	}
 }

@@ -120,7 +120,7 @@ func TestQuotasOfAMaster(t *testing.T) {
 	defer end()
 	refused("alice", "2 of the jobs of alice wait already")
 	if got := s.cluster.jobs[id].used; got != 40*time.Minute {
-		t.Errorf("the next master has it that a job took %v", got)
+		t.Errorf("the next master has %v as the used time of a job", got)
 	}
 	var got strings.Builder
 	for _, u := range s.status().Quotas {

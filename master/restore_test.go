@@ -44,7 +44,7 @@ func TestReasonAfterARestart(t *testing.T) {
 		}
 	}
 	if told != 2 {
-		t.Errorf("%d jobs were told of, expected 2", told)
+		t.Errorf("%d jobs were reported, expected 2", told)
 	}
 }
 

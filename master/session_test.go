@@ -60,14 +60,14 @@ func TestNewsFasterThanTaken(t *testing.T) {
 			take()
 		}
 		if len(k.reports) > 0 || ctx.Err() != nil {
-			t.Error("more is taken than was told, or the session has ended")
+			t.Error("reports are left, or the session has ended")
 		}
 		for range maxReports {
 			tell()
 		}
 		s.forget(c)
 		if known, full := s.answered(&control.Report{Id: c.Id, More: true}); known || full {
-			t.Error("a report that nobody waits for is not stale")
+			t.Error("a report without a waiting call is not stale")
 		}
 	})
 }
@@ -119,7 +119,7 @@ func TestReportBeforeTheEnd(t *testing.T) {
 		told := 0
 		r, err := s.wait(t.Context(), k, func(*control.Report) error { told++; return nil })
 		if err != nil || r.More || told != 1 {
-			t.Fatalf("found %v, %v after %d reports, expected both that had come", r, err, told)
+			t.Fatalf("found %v, %v after %d reports, expected both received reports", r, err, told)
 		}
 		if r, err := s.wait(t.Context(), k, nil); err == nil {
 			t.Fatalf("found %v, expected the session's end", r)
@@ -148,7 +148,7 @@ func TestReportBeforeItIsCancelled(t *testing.T) {
 		return nil
 	})
 	if !errors.Is(err, why) || told != maxReports {
-		t.Errorf("found %v after %d reports, of %d that had come", err, told, maxReports)
+		t.Errorf("found %v after %d of %d received reports", err, told, maxReports)
 	}
 }
 

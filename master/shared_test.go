@@ -135,13 +135,13 @@ func TestResultIsRemovedEverywhere(t *testing.T) {
 	r.discard("abcd-1", parts)
 	r.atDisk.Wait()
 	if left := memory.Names(); len(left) != 1 || !strings.Contains(left[0], later.term) {
-		t.Errorf("found %q, expected what the later master has stored", left)
+		t.Errorf("found %q, expected the object of the later master", left)
 	}
 	r.held = func() bool { return false }
 	r.remove("abcd-1")
 	r.atDisk.Wait()
 	if left := memory.Names(); len(left) != 1 {
-		t.Errorf("a master that may lead no more has removed what there is: found %q", left)
+		t.Errorf("a former leader has removed an object: found %q", left)
 	}
 	later.remove("abcd-1")
 	later.atDisk.Wait()
@@ -338,6 +338,6 @@ func TestNextMasterHasColumns(t *testing.T) {
 	later.expire()
 	later.tableMu.Unlock()
 	if names := left(); len(names) > 0 || later.total() != 0 {
-		t.Errorf("what no job names is %q, %d bytes", names, later.total())
+		t.Errorf("unused columns are left: %q, %d bytes", names, later.total())
 	}
 }

@@ -290,14 +290,14 @@ func TestJobTableIsLinearizable(t *testing.T) {
 		}
 	}
 	if heard < 400 || terms < 10 {
-		t.Errorf("%d answers in %d terms show nothing", heard, terms)
+		t.Errorf("%d answers in %d terms are too few for a conclusion", heard, terms)
 	}
 	for seed := range uint64(30) {
 		if porcupine.CheckOperationsTimeout(jobTable,
 			table(t, seed, &storetest.Memory{Overwrites: true}), time.Minute) == porcupine.Illegal {
-			t.Logf("%d answers in %d terms; a store that overwrites what is there is found in run %d", heard, terms, seed+1)
+			t.Logf("%d answers in %d terms; run %d detects a store that overwrites objects", heard, terms, seed+1)
 			return
 		}
 	}
-	t.Error("a store that overwrites what is there is not found")
+	t.Error("no run detects a store that overwrites objects")
 }

@@ -107,7 +107,7 @@ func TestATeamMeetsAgainAtOnce(t *testing.T) {
 						}
 						held = false
 					case c.GetMeet() != nil && held:
-						t.Errorf("job %q: a meeting waits for a load that nobody wants", job)
+						t.Errorf("job %q: a meeting waits for a cancelled load", job)
 					}
 					w.answered(r)
 				}
@@ -203,7 +203,7 @@ func TestARunThatDidNotArrive(t *testing.T) {
 				t.Errorf("found %v, expected %q", err, c.want)
 			}
 			if found := strings.Join(words, ", "); found != c.words {
-				t.Errorf("the worker was told: %s; expected: %s", found, c.words)
+				t.Errorf("the worker got: %s; expected: %s", found, c.words)
 			}
 		})
 	}

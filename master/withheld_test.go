@@ -69,7 +69,7 @@ func TestReadersDoNotSeeFiles(t *testing.T) {
 			text := fmt.Sprint(answer)
 			if strings.Contains(text, "SECRET") != want ||
 				!strings.Contains(text, "g.el:7:3: found ") {
-				t.Errorf("%q sees of %s: %s", who, what, text)
+				t.Errorf("%q gets from %s: %s", who, what, text)
 			}
 		}
 		if len(answers) != 6 {

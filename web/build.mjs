@@ -1,4 +1,5 @@
-// Builds the page into internal/web/dist. The same sources and package-lock.json make the same bytes.
+// Builds the page into internal/web/dist. The output depends only on the sources and on
+// package-lock.json: every build yields the same bytes.
 import { build } from "esbuild";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 
@@ -20,7 +21,7 @@ await build({
 });
 for (const file of ["index.html", "icon.svg"]) copyFileSync(new URL(`src/${file}`, import.meta.url), out + file);
 
-// The licences of what is in the bundle.
+// The licences of the packages in the bundle.
 const licences = ["preact", "uplot"].map((name) => {
   const text = readFileSync(new URL(`node_modules/${name}/LICENSE`, import.meta.url), "utf8");
   const { version } = JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), "utf8"));

@@ -142,11 +142,11 @@ func TestExecutorRefuses(t *testing.T) {
 		t.Error("values of a job that was not prepared")
 	}
 	if _, err := x.locate(&control.Locate{Graph: "g"}); err == nil {
-		t.Error("vertices of a graph that is not there")
+		t.Error("located vertices of a missing graph")
 	}
 	x.drop(task, "g")
 	x.drop(task, "")
 	if _, err := commandOf(&control.Superstep{Scheme: 99}, 0, bsp.Aggregates{}, nil); err == nil {
-		t.Error("a scheme that is none")
+		t.Error("an invalid scheme is accepted")
 	}
 }

@@ -109,7 +109,7 @@ func TestWorkersMeasureWhenTheFirstHasNot(t *testing.T) {
 		}
 		if got := newExecutor(nil).network.cost("w0", at.layout.Workers,
 			unseen); got != collective.Unmeasured {
-			t.Errorf("cost %+v of what was not measured", got)
+			t.Errorf("cost %+v of an unmeasured path", got)
 		}
 		if got := newExecutor(nil).network.cost("w0", at.layout.Workers[:1],
 			unseen); got != (collective.Pair{}) {

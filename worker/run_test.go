@@ -111,7 +111,7 @@ func TestRunWaitsForWhoFollows(t *testing.T) {
 		})
 		synctest.Wait()
 		if told > 4 {
-			t.Errorf("it told of %d supersteps, of which nobody has heard", told)
+			t.Errorf("it recorded %d supersteps while no report was taken", told)
 		}
 		close(take)
 		if err := <-ended; err != nil || heard != 40 {
@@ -203,7 +203,7 @@ func TestFiguresAreNotOlderAgain(t *testing.T) {
 			return nil
 		})
 		if len(roots) == 0 || slices.Min(roots) < 3 {
-			t.Errorf("from %d on it is told of %v searches, and there were 3", wanted, roots)
+			t.Errorf("lost from report %d on: the reports name the searches %v, expected 3", wanted, roots)
 		}
 	}
 }

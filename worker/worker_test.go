@@ -61,7 +61,7 @@ func TestHeldName(t *testing.T) {
 	}
 	if text := log.String(); strings.Count(text, "\n") != 1 ||
 		!strings.Contains(text, `level=INFO msg="waiting for the name"`) {
-		t.Errorf("it said %q", text)
+		t.Errorf("its output is %q", text)
 	}
 }
 

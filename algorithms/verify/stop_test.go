@@ -33,7 +33,7 @@ func TestProgress(t *testing.T) {
 		var last, all int64
 		g.Progress = func(done, of int64) { last, all = done, of }
 		if err := check(g); err != nil || last != all || all%int64(g.Edges.Len()) != 0 || all == 0 {
-			t.Errorf("%s: told of %d of %d tuples, error %v", name, last, all, err)
+			t.Errorf("%s: reported %d of %d tuples, error %v", name, last, all, err)
 		}
 	}
 }

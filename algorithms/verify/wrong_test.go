@@ -98,7 +98,7 @@ func rejects[T number](t *testing.T, all map[string]*verdict, what string, rng *
 		all[what] = d
 	}
 	if err := check(slices.Clone(x)); err != nil {
-		t.Fatalf("%s: a right result is refused: %v: %v of %+v", what, err, x, r)
+		t.Fatalf("%s: a right result is rejected: %v: %v of %+v", what, err, x, r)
 	}
 	d.accepted++
 	for _, m := range list {

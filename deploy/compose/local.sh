@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What compose.yaml describes, as plain processes of this host: a master, workers and, where there is one, Prometheus with
-# the rules of deploy/prometheus. They end with this script, and what they wrote goes with them.
+# Runs the cluster of compose.yaml as processes of this host, with Prometheus if it is installed:
 #   deploy/compose/local.sh [--workers N] [--check]
-# With --check it runs a job, asks Prometheus whether it sees every target and the job, and ends.
-# SUPERSTEP names the binary (default: it is built), PROMETHEUS_PORT Prometheus's port (default 9090).
+# The script ends the processes and removes their files when it ends. With --check it runs a job,
+# checks that Prometheus sees every target and the job, and ends. SUPERSTEP is the path of the
+# binary (default: build it). PROMETHEUS_PORT is Prometheus's port (default 9090).
 # shellcheck disable=SC2317 # functions are called by others
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -50,7 +50,7 @@ secret() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
 for name in token metrics-token gossip-key; do secret >"$work/$name"; done
 flags=(--token-file "$work/token" --metrics-token-file "$work/metrics-token" --gossip-key-file "$work/gossip-key" --log-format json)
 
-# until WHAT COMMAND... waits for a command to succeed.
+# until_so WHAT COMMAND... waits until the command succeeds.
 until_so() {
   local what=$1 i
   shift
@@ -90,7 +90,7 @@ else
   prometheus --config.file="$work/prometheus/prometheus.yml" --storage.tsdb.path="$work/prometheus/data" \
     --web.listen-address="127.0.0.1:$port" --log.level=warn >"$work/prometheus.log" 2>&1 &
   pids+=($!)
-  # ask EXPRESSION prints the value of a query that has one.
+  # ask EXPRESSION prints the value of a query, or nothing if the result is empty.
   ask() {
     curl -fsS --get --data-urlencode "query=$1" "http://127.0.0.1:$port/api/v1/query" 2>/dev/null |
       sed -n 's/.*"value":\[[^,]*,"\([^"]*\)"\].*/\1/p'

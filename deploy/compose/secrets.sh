@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes the secrets that compose.yaml names, each a random line. Those that are there stay. Containers read the files as
-# another user than the one who makes them, so they are open to all; the directory they are in is not.
+# Makes the secrets for compose.yaml, each a random line. It keeps existing secrets. Containers read
+# the files as another user, so the files are readable by all. Only the owner can read their
+# directory.
 set -eu
 cd "$(dirname "$0")"
 umask 077

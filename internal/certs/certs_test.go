@@ -168,7 +168,7 @@ func TestTime(t *testing.T) {
 	}
 	if now = now.Add(2 * time.Second); true {
 		if _, err := f.Identify(s, known); err == nil {
-			t.Error("a certificate is good for longer than it says, on a connection that there is")
+			t.Error("an open connection outlives its certificate")
 		}
 	}
 }
@@ -209,7 +209,7 @@ func TestReload(t *testing.T) {
 		}
 	}
 	if len(said) != 1 || !strings.Contains(said[0], "are not used") {
-		t.Errorf("said %q", said)
+		t.Errorf("output %q", said)
 	}
 	put(filepath.Join(next, "m-key.pem"), f.Key)
 	put(filepath.Join(next, "ca.pem"), f.CA)

@@ -98,7 +98,7 @@ func TestFlushAfterClose(t *testing.T) {
 		}
 		w.Write(part(3, 0, 1, 10))
 		if w.Flush(); time.Since(began) > 0 {
-			t.Errorf("for what came later it waited for %v", time.Since(began))
+			t.Errorf("the flush of a later write waited for %v", time.Since(began))
 		}
 	})
 }
@@ -277,7 +277,7 @@ func TestACheckpointThatFailsIsToldAndTheLastStays(t *testing.T) {
 		k.Close(false)
 		if len(told) == 0 || !strings.Contains(told[0],
 			"the checkpoint before superstep 2 was not stored, and the run goes on: partition 0: no space left") {
-			t.Fatalf("told: %q", told)
+			t.Fatalf("messages: %q", told)
 		}
 		if m, err := Find(t.Context(), s, "", func(string) {}); err != nil || m.Superstep != 1 {
 			t.Fatal(m, err)
@@ -355,11 +355,11 @@ func TestFailuresInARow(t *testing.T) {
 	k.Close(false)
 	want := []string{"the checkpoint before superstep 1 was not stored", "10 checkpoints in a row were not stored, the last before superstep 10", "checkpoints are stored again, since the one before superstep 13; 12 in a row were not"}
 	if len(told) != len(want) {
-		t.Fatalf("told: %q", told)
+		t.Fatalf("messages: %q", told)
 	}
 	for i := range want {
 		if !strings.HasPrefix(told[i], want[i]) {
-			t.Errorf("told %q, expected %q", told[i], want[i])
+			t.Errorf("messages %q, expected %q", told[i], want[i])
 		}
 	}
 }

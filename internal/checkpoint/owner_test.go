@@ -41,7 +41,7 @@ func TestTwoRunsInAnEmptyPlace(t *testing.T) {
 			if len(told) != 1 || !strings.Contains(told[0],
 				"has the checkpoints of another run, of ") || !strings.Contains(told[0],
 				"name another place") {
-				t.Errorf("the second run is told %q", told)
+				t.Errorf("the second run logs %q", told)
 			}
 			second.Close(done)
 			if got := names(t, dir); got != before {
@@ -109,7 +109,7 @@ func TestOwnerGoesOn(t *testing.T) {
 	told := ""
 	run, err = Owner(t.Context(), s, &Manifest{}, func(text string) { told += text })
 	if err != nil || run == "" || run == "A" || !strings.Contains(told, ownerName) {
-		t.Errorf("one that goes on: owner %q, %v, told %q", run, err, told)
+		t.Errorf("a resumed run: owner %q, %v, log %q", run, err, told)
 	}
 	if now, err := Owner(t.Context(), s, nil, nil); err != nil || now != run {
 		t.Errorf("after that: owner %q, %v, expected %q", now, err, run)

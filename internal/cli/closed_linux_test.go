@@ -29,7 +29,7 @@ func TestAnotherUserGetsNothing(t *testing.T) {
 		link := regexp.MustCompile(`(?m)^master at ` + address + `; the page is at http://` +
 			address + `/\?token=([0-9a-f]{64});`).FindStringSubmatch(p.Said.String())
 		if len(link) == 0 || strings.Count(p.Said.String(), link[1]) != 1 {
-			t.Errorf("it said %s", p.Said)
+			t.Errorf("its output is %s", p.Said)
 		}
 		// The system chose the port. The token for its address is removed when the master ends.
 		must(t, p.Process.Signal(os.Interrupt))
@@ -63,7 +63,7 @@ func TestAnotherUserGetsNothing(t *testing.T) {
 		for name, p := range c.Running {
 			if text := p.Said.String(); name != "master" &&
 				regexp.MustCompile("[0-9a-f]{64}").MatchString(text) {
-				t.Errorf("%s said %s", name, text)
+				t.Errorf("the output of %s is %s", name, text)
 			}
 		}
 	})

@@ -32,7 +32,7 @@ func interruptedJob(t *testing.T, c *scripts.Processes, run *interrupted, files 
 	text, code := run.rest()
 	if code != 1 || !strings.HasSuffix(text, " is cancelled\n") ||
 		!strings.Contains(text, "superstep: interrupted: job ") {
-		t.Errorf("exit status %d, said %q", code, text)
+		t.Errorf("exit status %d, output %q", code, text)
 	}
 	if found := c.States(t); found != "cancelled" {
 		t.Errorf("found the jobs %q, expected one that is cancelled", found)
@@ -66,7 +66,7 @@ func TestQueuedJobIsTold(t *testing.T) {
 	must(t, quiet.Process.Signal(os.Interrupt))
 	must(t, run.Process.Signal(os.Interrupt))
 	if text, code := quiet.rest(); code != 1 || strings.Contains(text, "in the queue") {
-		t.Errorf("with -q: exit status %d, said %q", code, text)
+		t.Errorf("with -q: exit status %d, output %q", code, text)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestMasterStaysAway(t *testing.T) {
 			" cannot be reached: connection refused\n",
 	} {
 		if code != 1 || !strings.Contains(text, want) {
-			t.Errorf("exit status %d, said %q, expected %q", code, text, want)
+			t.Errorf("exit status %d, output %q, expected %q", code, text, want)
 		}
 	}
 }
@@ -192,7 +192,7 @@ func TestInterruptSubmitting(t *testing.T) {
 		m.await(t, "cancel")
 		if text, code := run.rest(); code != 1 ||
 			text != "superstep: interrupted: job f00d-1 is cancelled\n" {
-			t.Errorf("exit status %d, said %q", code, text)
+			t.Errorf("exit status %d, output %q", code, text)
 		}
 		if m.heard.Load() {
 			t.Error("the job was confirmed: it may have begun")
@@ -211,7 +211,7 @@ func TestInterruptTwiceSubmitting(t *testing.T) {
 	text, code := run.rest()
 	if code != 1 ||
 		text != "superstep: interrupted: the master has not answered, and the job will not run\n" {
-		t.Errorf("exit status %d, said %q", code, text)
+		t.Errorf("exit status %d, output %q", code, text)
 	}
 	close(m.submit)
 	if m.heard.Load() {
@@ -232,7 +232,7 @@ func TestCancellationThatFails(t *testing.T) {
 	text, code := run.rest()
 	if code != 1 ||
 		text != `superstep: interrupted: job f00d-1 may go on: the disk\x1b[31m is full`+"\n" {
-		t.Errorf("exit status %d, said %q", code, text)
+		t.Errorf("exit status %d, output %q", code, text)
 	}
 }
 
@@ -245,7 +245,7 @@ func TestTraceOfAnInterruptedJob(t *testing.T) {
 	must(t, run.Process.Signal(os.Interrupt))
 	if text, code := run.rest(); code != 1 ||
 		text != "superstep: interrupted: job f00d-1 is cancelled\n" {
-		t.Errorf("exit status %d, said %q", code, text)
+		t.Errorf("exit status %d, output %q", code, text)
 	}
 	data, err := os.ReadFile(filepath.Join(run.Dir, "trace"))
 	must(t, err)
@@ -272,7 +272,7 @@ func TestJobThatCannotBeWatched(t *testing.T) {
 	}
 	text, code := start(t, nil, "superstep", args...).rest()
 	if code != 1 || !strings.Contains(text, "superstep: job f00d-1 may go on: lost the master ") {
-		t.Errorf("exit status %d, said %q", code, text)
+		t.Errorf("exit status %d, output %q", code, text)
 	}
 }
 
@@ -287,7 +287,7 @@ func TestInterruptFetching(t *testing.T) {
 	must(t, run.Process.Signal(os.Interrupt))
 	if text, code := run.rest(); code != 1 ||
 		text != "superstep: interrupted: job f00d-1 is done, superstep result f00d-1 has what it computed\n" {
-		t.Errorf("exit status %d, said %q", code, text)
+		t.Errorf("exit status %d, output %q", code, text)
 	}
 	entries, err := os.ReadDir(run.Dir)
 	must(t, err)
@@ -312,7 +312,7 @@ func TestInterruptGraphsLoad(t *testing.T) {
 	must(t, run.Process.Signal(os.Interrupt))
 	if text, code := run.rest(); code != 1 ||
 		text != "superstep: interrupted: graph g is dropped\n" {
-		t.Errorf("exit status %d, said %q", code, text)
+		t.Errorf("exit status %d, output %q", code, text)
 	}
 	gone := func() bool {
 		out, err := exec.Command("superstep", "graphs", "list", "--master", c.Address).Output()
@@ -343,7 +343,7 @@ func TestNamesThatAreNoUTF8(t *testing.T) {
 		text, code := run.rest()
 		if code != 2 || strings.Count(text, "\n") != 1 || !strings.Contains(text, `\xff`) ||
 			!strings.Contains(text, "expected UTF-8") {
-			t.Errorf("%q: exit status %d, said %q", args, code, text)
+			t.Errorf("%q: exit status %d, output %q", args, code, text)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func terminalFor(t *testing.T, name string, args ...string) *onTerminal {
 func (c *onTerminal) says(text string, times int) {
 	c.t.Helper()
 	if !scripts.Soon(func() bool { return strings.Count(c.said.String(), text) >= times }) {
-		c.t.Fatalf("it said %q, not %q %d times", c.said.String(), text, times)
+		c.t.Fatalf("its output is %q, not %q %d times", c.said.String(), text, times)
 	}
 }
 
@@ -84,11 +84,11 @@ func (c *onTerminal) ends(code int, text string) {
 			return false
 		}
 	}) {
-		c.t.Fatalf("it did not end; it said %q", c.said.String())
+		c.t.Fatalf("it did not end; its output is %q", c.said.String())
 	}
 	said := strings.ReplaceAll(c.said.String(), "\r\n", "\n")
 	if got := c.ProcessState.ExitCode(); got != code || !strings.HasSuffix(said, text) {
-		c.t.Errorf("exit status %d, said %q, expected %d and %q at the end", got, said, code, text)
+		c.t.Errorf("exit status %d, output %q, expected %d and %q at the end", got, said, code, text)
 	}
 }
 

@@ -30,7 +30,7 @@ func (c *interrupted) saysAddress(lines *bufio.Reader, text string) (string, *ht
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			c.t.Fatalf("it never said %q: %v", text, err)
+			c.t.Fatalf("its output has no %q: %v", text, err)
 		}
 		url := address.FindStringSubmatch(line)
 		if len(url) > 0 && url[2] != "" {

@@ -65,7 +65,7 @@ func (c *interrupted) ends(files ...string) {
 		c.t.Errorf("exit status %d, want 1", code)
 	}
 	if !strings.HasSuffix(string(text), "superstep: interrupted\n") {
-		c.t.Errorf("said %q", text)
+		c.t.Errorf("output %q", text)
 	}
 	if took := time.Since(begun); took > time.Minute { // the machine may be busy
 		c.t.Errorf("ended after %v", took)
@@ -88,7 +88,7 @@ func (c *interrupted) says(text string) {
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			c.t.Fatalf("it never said %q: %v", text, err)
+			c.t.Fatalf("its output has no %q: %v", text, err)
 		}
 		if strings.Contains(line, text) {
 			return

@@ -41,7 +41,7 @@ func TestHowWorkersDie(t *testing.T) {
 		must(t, job.Start())
 		if k.killed {
 			if !scripts.Soon(func() bool { return regexp.MustCompile(`superstep 3: here`).MatchString(said.String()) }) {
-				t.Fatalf("it said %s", said)
+				t.Fatalf("its output is %s", said)
 			}
 			// as systemd does with all processes of a unit
 			for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
@@ -49,7 +49,7 @@ func TestHowWorkersDie(t *testing.T) {
 			}
 			must(t, syscall.Kill(workers["w1"], syscall.SIGKILL))
 			if !scripts.Soon(func() bool { return strings.Contains(said.String(), "attempt 2 of 3") }) {
-				t.Fatalf("it said %s", said)
+				t.Fatalf("its output is %s", said)
 			}
 			must(t, job.Process.Signal(syscall.SIGINT))
 		}
@@ -60,7 +60,7 @@ func TestHowWorkersDie(t *testing.T) {
 				k.reason + ended + `; the job begins again, attempt 2 of 3$`)
 		}
 		if !want.MatchString(said.String()) {
-			t.Errorf("%s: it said %s", k.program, said)
+			t.Errorf("%s: its output is %s", k.program, said)
 		}
 		next, err := exec.Command("own", "run", "count", "-g", "path:vertices=9", "--master",
 			address, "--workers", "2").CombinedOutput()
@@ -79,14 +79,14 @@ func TestHowWorkersDie(t *testing.T) {
 	reported := strings.Count(up.Said.String(), killed)
 	must(t, syscall.Kill(-scripts.ProcessesOf(t, up.Process.Pid)["w2"], syscall.SIGINT))
 	if !scripts.Soon(func() bool { return strings.Contains(up.Said.String(), "ended: exit status 0; starting it again") }) {
-		t.Fatalf("it said %s", up.Said)
+		t.Fatalf("its output is %s", up.Said)
 	}
 	if out, err := exec.Command("own", "status", "--master", address, "--workers",
 		"2").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if n := strings.Count(up.Said.String(), killed); reported == 0 || n != reported {
-		t.Errorf("%d times, then %d times it was said that a process was killed", reported, n)
+		t.Errorf("the output names a killed process %d times, later %d times", reported, n)
 	}
 	all := scripts.ProcessesOf(t, up.Process.Pid)
 	monitor := scripts.ProcessesOf(t, all["w1"])[""]

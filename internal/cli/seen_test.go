@@ -25,7 +25,7 @@ func TestInterruptedRunsAreSummedUp(t *testing.T) {
 		}
 		w.interrupted(err)
 		if !strings.HasPrefix(said.String(), want) || want == "" && said.Len() > 0 {
-			t.Errorf("%v: said %q, expected %q", err, said.String(), want)
+			t.Errorf("%v: output %q, expected %q", err, said.String(), want)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestLinksInFilesOfOthersHaveNoToken(t *testing.T) {
 		}
 	}
 	if sharedFile(&strings.Builder{}) {
-		t.Error("what is no file is shared")
+		t.Error("a writer that is no file counts as shared")
 	}
 }
 
@@ -45,6 +45,6 @@ func TestLinkOfAPageThatIsHidden(t *testing.T) {
 	}
 	w.close()
 	if !strings.HasSuffix(said.String(), " (its token is left out: others can read this file; under umask 077 or at a terminal it is shown)\n") {
-		t.Errorf("said %q", said.String())
+		t.Errorf("output %q", said.String())
 	}
 }

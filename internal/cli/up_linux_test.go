@@ -30,7 +30,7 @@ func TestUpRestartsTheMaster(t *testing.T) {
 	must(t, syscall.Kill(all[""], syscall.SIGKILL))
 	want := fmt.Sprintf("superstep: warning: master (process %d) ended: signal: killed; starting it again\n", all[""])
 	if !scripts.Soon(func() bool { return strings.Contains(p.Said.String(), want) }) {
-		t.Fatalf("it said %q, expected %q", p.Said, want)
+		t.Fatalf("its output is %q, expected %q", p.Said, want)
 	}
 	out, err := exec.Command("superstep", "run", "wcc", "-g", "path:vertices=9", "--master",
 		address, "--workers", "2").CombinedOutput()
@@ -55,7 +55,7 @@ func TestUpRestartsAMasterThatStops(t *testing.T) {
 	}
 	must(t, syscall.Kill(all[""], syscall.SIGTERM))
 	if !scripts.Soon(func() bool { pid := scripts.ProcessesOf(t, p.Process.Pid)[""]; return pid != 0 && pid != all[""] }) {
-		t.Fatalf("there is no other master; it said %q", p.Said)
+		t.Fatalf("there is no other master; its output is %q", p.Said)
 	}
 	out, err = exec.Command("superstep", "status", "--master", address, "--workers", "2",
 		"--retry-for", "30s").CombinedOutput()
@@ -126,7 +126,7 @@ func TestUpRestartsWorkers(t *testing.T) {
 	must(t, syscall.Kill(all["w1"], syscall.SIGKILL))
 	want := fmt.Sprintf("superstep: warning: w1 (process %d) ended: signal: killed; starting it again\n", all["w1"])
 	if !scripts.Soon(func() bool { return strings.Contains(p.Said.String(), want) }) {
-		t.Fatalf("it said %q, expected %q", p.Said, want)
+		t.Fatalf("its output is %q, expected %q", p.Said, want)
 	}
 	if !scripts.Soon(func() bool { pid := scripts.ProcessesOf(t, p.Process.Pid)["w1"]; return pid != 0 && pid != all["w1"] }) {
 		t.Fatal("there is no other w1")
@@ -147,16 +147,16 @@ func TestUpWorkerDiesEarly(t *testing.T) {
 		w1 = scripts.ProcessesOf(t, p.Process.Pid)["w1"]
 	}
 	if w1 == 0 {
-		t.Fatalf("there is no w1; it said %q", p.Said)
+		t.Fatalf("there is no w1; its output is %q", p.Said)
 	}
 	must(t, syscall.Kill(w1, syscall.SIGKILL))
 	if !scripts.Soon(func() bool { return strings.Contains(p.Said.String(), "; Ctrl-C ends all\n") }) {
-		t.Fatalf("it said %q", p.Said)
+		t.Fatalf("its output is %q", p.Said)
 	}
 	want := fmt.Sprintf("superstep: warning: w1 (process %d) ended: signal: killed; starting it again\n", w1)
 	// On a busy machine it may have registered when the signal arrives.
 	if !scripts.Soon(func() bool { return strings.Contains(p.Said.String(), want) }) {
-		t.Errorf("it said %q, expected %q", p.Said, want)
+		t.Errorf("its output is %q, expected %q", p.Said, want)
 	}
 }
 
@@ -200,11 +200,11 @@ func TestUpEnds(t *testing.T) {
 				}
 				return true
 			}) {
-				t.Fatalf("of %v some are left; it said %s", all, p.Said)
+				t.Fatalf("of %v some are left; its output is %s", all, p.Said)
 			}
 			if status := p.ProcessState.ExitCode(); status != end.status ||
 				!strings.Contains(p.Said.String(), end.says) {
-				t.Errorf("exit status %d, expected %d; it said %s", status, end.status, p.Said)
+				t.Errorf("exit status %d, expected %d; output %s", status, end.status, p.Said)
 			}
 			itself := end.status == 0 || end.status == 1 // otherwise the next cluster removes it
 			if left := tokens(address); itself && len(left) > 0 {
@@ -230,11 +230,11 @@ func TestUpGivesUp(t *testing.T) {
 		return false
 	}
 	if !scripts.Soon(gaveUp) {
-		t.Fatalf("it said %s", p.Said)
+		t.Fatalf("its output is %s", p.Said)
 	}
 	last := regexp.MustCompile(`superstep: w2 \(process \d+\) ended: signal: killed; it was started 6 times within 1m0s\n$`)
 	if p.ProcessState.ExitCode() != 1 || !last.MatchString(p.Said.String()) {
-		t.Errorf("exit status %d; it said %s", p.ProcessState.ExitCode(), p.Said)
+		t.Errorf("exit status %d; output %s", p.ProcessState.ExitCode(), p.Said)
 	}
 	if there(all[""]) || there(all["w1"]) {
 		t.Error("processes are left")

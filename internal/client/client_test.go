@@ -234,7 +234,7 @@ func TestFollowGoesOn(t *testing.T) {
 	}
 	if rest := strings.Trim(strings.ReplaceAll(told(), "lost back", ""), " "); told() == "" ||
 		rest != "" {
-		t.Errorf("told %q, expected lost back, for each loss after something was heard", told())
+		t.Errorf("messages %q, expected \"lost back\" for each loss of an established connection", told())
 	}
 }
 
@@ -299,7 +299,7 @@ func TestPatienceEnds(t *testing.T) {
 		t.Errorf("found %v", err)
 	}
 	if told() != "lost" {
-		t.Errorf("told %q", told())
+		t.Errorf("messages %q", told())
 	}
 }
 
@@ -314,7 +314,7 @@ func TestLoop(t *testing.T) {
 		t.Errorf("found %v", err)
 	}
 	if told() != "lost back" {
-		t.Errorf("told %q", told())
+		t.Errorf("messages %q", told())
 	}
 }
 
@@ -330,7 +330,7 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("found %v", err)
 	}
 	if told() != "" {
-		t.Errorf("told %q", told())
+		t.Errorf("messages %q", told())
 	}
 }
 
@@ -494,7 +494,9 @@ func TestNoMaster(t *testing.T) {
 			"job":    func(c *Client) error { _, err := c.Job(t.Context(), "j1"); return err },
 			"cancel": func(c *Client) error { _, err := c.Cancel(t.Context(), "j1", ""); return err },
 		} {
-			lost := func(line string) { t.Errorf("%s, %s: lost what never was there: %s", what, call, line) }
+			lost := func(line string) {
+				t.Errorf("%s, %s: reports the loss of a connection that never existed: %s", what, call, line)
+			}
 			c, err := New(Options{Address: address, Log: lost})
 			if err != nil {
 				t.Fatal(err)
@@ -545,7 +547,7 @@ func TestTextsThatAreNoUTF8(t *testing.T) {
 		}
 	}
 	if told() != "" {
-		t.Errorf("told %q", told())
+		t.Errorf("messages %q", told())
 	}
 }
 

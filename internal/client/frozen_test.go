@@ -116,7 +116,7 @@ func TestAFrozenMaster(t *testing.T) {
 			}
 			if len(lost) != 1 || !strings.HasPrefix(lost[0],
 				"lost the connection: the master at 127.0.0.1:1 no longer answers; ") {
-				t.Errorf("told is %q", lost)
+				t.Errorf("the log has %q", lost)
 			}
 			began = time.Now()
 			err = c.Reach(t.Context())
@@ -168,7 +168,7 @@ func TestWhoComesSoonIsWaitedForSilently(t *testing.T) {
 				err = c.AwaitWorkers(t.Context(), 4, false, func(found int) { log(fmt.Sprint(found)) })
 			}
 			if err != nil || len(told) != most {
-				t.Errorf("a master that comes after %v: %v, told is %q", after, err, told)
+				t.Errorf("a master that comes after %v: %v, the log has %q", after, err, told)
 			}
 			c.Close()
 			_ = server.Close()

@@ -308,7 +308,7 @@ func TestWhoMayWhat(t *testing.T) {
 	}
 	_, err = conn.Cluster.Status(t.Context(), &StatusRequest{})
 	if !Foreign(err) || !strings.Contains(Explain(plain.address, err).Error(), "has no TLS") {
-		t.Errorf("TLS where there is none: %v", err)
+		t.Errorf("TLS to a server without TLS: %v", err)
 	}
 }
 

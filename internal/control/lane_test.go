@@ -99,7 +99,7 @@ func TestLanesAreBounded(t *testing.T) {
 	}()
 	select {
 	case err := <-sent:
-		t.Fatalf("sent to nobody: %v", err)
+		t.Fatalf("a send without a receiver ended: %v", err)
 	case <-time.After(20 * time.Millisecond):
 	}
 	right.Close()
@@ -202,7 +202,7 @@ func TestSessionsBegin(t *testing.T) {
 	defer other.Close()
 	address = other.Listener.Addr().String()
 	if _, err := begin(right); !Foreign(err) {
-		t.Errorf("of what is not a master: %v", err)
+		t.Errorf("begin at a server that is not a master: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -213,7 +213,7 @@ func TestSessionsBegin(t *testing.T) {
 	c, _ := Connect(silent.Addr().String(), Credentials{Token: right}, nil)
 	time.AfterFunc(10*time.Millisecond, cancel)
 	if _, err := c.Session(ctx); err == nil {
-		t.Error("a session with what says nothing")
+		t.Error("a session with a silent server")
 	}
 }
 

@@ -36,11 +36,11 @@ func TestLimiterCounts(t *testing.T) {
 		busy = append(busy, c)
 	}
 	if out, ok := l.admit(conn("a")); out != nil || ok {
-		t.Error("all are busy, and one more was let in")
+		t.Error("a connection was admitted although all were busy")
 	}
 	l.mark(busy[7], -1)
 	if out, ok := l.admit(conn("a")); out != busy[7] || !ok {
-		t.Error("the one that is idle was not put out")
+		t.Error("the idle connection was not closed")
 	}
 	for i := range usual.all - usual.perHost {
 		c := conn(fmt.Sprint("b", i))
@@ -142,7 +142,7 @@ func TestSlowStrangersPushNobodyOut(t *testing.T) {
 		}
 	}
 	if n := turned.Load(); n < int32(bounds.all) {
-		t.Errorf("%d connections were told of, expected %d at least", n, bounds.all)
+		t.Errorf("%d connections were reported, expected at least %d", n, bounds.all)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestProve(t *testing.T) {
 	}
 	c := worker(rightToken)
 	if err := register(c); connect.CodeOf(err) != connect.CodeUnimplemented {
-		t.Errorf("who proves to know the token: %v", err)
+		t.Errorf("a client with the right token: %v", err)
 	}
 	c.credential.set(proofPrefix + "of a challenge of an earlier master")
 	if err := register(c); connect.CodeOf(err) != connect.CodeUnimplemented || *refused != 1 {

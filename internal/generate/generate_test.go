@@ -213,7 +213,7 @@ func TestFits(t *testing.T) {
 	}
 	if err := fits(g, edges.Unweighted, 21<<20, 100<<20); err == nil ||
 		!strings.Contains(err.Error(), "101.0 MiB") {
-		t.Errorf("error %v of what is beside the list", err)
+		t.Errorf("error %v for the memory besides the list", err)
 	}
 	if err := fits(Uniform{1 << 32, 1 << 24, 1}, edges.Float64, 0, 0); err == nil {
 		t.Error("2^56 tuples fit")

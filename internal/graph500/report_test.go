@@ -151,7 +151,7 @@ func TestReportJSONOfPartialRuns(t *testing.T) {
 			t.Errorf("%s: %v, %s", test.name, err, text)
 		}
 		if got, want := strings.Contains(string(text), "sssp"), len(r.SSSP.Time) > 0; got != want {
-			t.Errorf("%s: kernel 3 was run: %v, and the report has it: %v", test.name, want, got)
+			t.Errorf("%s: want kernel 3 in the report: %v, found it: %v", test.name, want, got)
 		}
 	}
 }

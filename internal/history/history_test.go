@@ -135,7 +135,7 @@ func TestJobGoesFromBeginToEnd(t *testing.T) {
 	}
 	if len(j.Said) != 3 || !strings.Contains(j.Said[0], "time: ") ||
 		!strings.Contains(j.Said[2], "partition 0 worked 1.5 times the mean") {
-		t.Errorf("said %q", j.Said)
+		t.Errorf("output %q", j.Said)
 	}
 	steps, err := s.Steps("1", 1, 2)
 	must(t, err)
@@ -264,7 +264,7 @@ func TestEventsResume(t *testing.T) {
 	select {
 	case <-changed:
 	default:
-		t.Error("nobody was told")
+		t.Error("no listener was notified")
 	}
 	must(t, s.Record(&record.Superstep{Job: "j", Partitions: make([]record.Partition, 1)}))
 	must(t, s.Record(&trace.Log{Text: "x"}))

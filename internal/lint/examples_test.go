@@ -42,9 +42,9 @@ func TestExportedIdentifiersStandInExamples(t *testing.T) {
 		case slices.Contains([]string{"String", "Error", "Unwrap"}, o.Name()):
 			// fmt and errors call these
 		case why == "" && !used[o]:
-			t.Errorf("%s stands in no example", name)
+			t.Errorf("no example uses %s", name)
 		case why != "" && used[o]:
-			t.Errorf("%s stands in an example, and is named as one that does not", name)
+			t.Errorf("an example uses %s, which unshown lists", name)
 		}
 	}
 	for pkg, limit := range surface {

@@ -198,7 +198,7 @@ func TestShares(t *testing.T) {
 								defer in.Close()
 								all, opened := ranked(t, ranks, request, o)
 								if to == grid != (opened == ranks) {
-									t.Errorf("%v: %d of %d ranks have opened what is stored", to,
+									t.Errorf("%v: %d of %d ranks have opened the stored partitions", to,
 										opened, ranks)
 								}
 								agree(t, want, all)
@@ -281,7 +281,7 @@ func agree(t *testing.T, want *graph.Graph, all []loaded) {
 	for _, label := range []uint64{0, 8, 1 << 63, 1<<64 - 1} {
 		for _, l := range all {
 			if _, ok := l.d.Local(label); ok {
-				t.Errorf("found the input id %d, which is none", label)
+				t.Errorf("found the input ID %d, which no vertex has", label)
 			}
 		}
 	}

@@ -152,7 +152,7 @@ func TestGossipIntruders(t *testing.T) {
 		}
 		b.Join(a.Address())
 		if n := len(b.Members()); n != 1 {
-			t.Errorf("who has another key sees %d members", n)
+			t.Errorf("a member with another key sees %d members", n)
 		}
 		if err := b.(*gossip).close(func(time.Duration) error { return nil }); err != nil {
 			t.Fatal(err)

@@ -158,7 +158,7 @@ func TestUploads(t *testing.T) {
 	u.idle.Reset(0) // as if a minute had passed
 	<-u.done
 	if err := put("a", 10, 4, 1); err == nil {
-		t.Error("an upload goes on that was dropped")
+		t.Error("a dropped upload continues")
 	}
 	if err := put("e", 10, 0, 4); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func TestPagesAreCurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(got) != want {
-			t.Errorf("%s is not what the code makes: run go generate ./internal/reference", name)
+			t.Errorf("%s is out of date: run go generate ./internal/reference", name)
 		}
 	}
 	if len(all) != len(pages) {

@@ -80,7 +80,7 @@ func TestOneLeadsAfterTheOther(t *testing.T) {
 				t.Errorf("left %q, found %q", a.State(), b.State())
 			}
 			if err := a.put(ctx, "x", "y"); !errors.Is(err, ErrLost) {
-				t.Errorf("who no longer leads may write: %v", err)
+				t.Errorf("a former leader may write: %v", err)
 			}
 			b.Close()
 			a.Close()
@@ -192,7 +192,7 @@ func TestLeaseFromTheFirstTry(t *testing.T) {
 		}
 		must(t, a.put(ctx, "x", "1"))
 		if until := a.until.Sub(wrote); until > lease {
-			t.Errorf("it takes itself for the one who writes for %v from when it first wrote, of a lease of %v", until, lease)
+			t.Errorf("it assumes the lease for %v after its first write, the lease is %v", until, lease)
 		}
 		must(t, b.Lead(ctx, nobody))
 		if a.Held() {
@@ -200,7 +200,7 @@ func TestLeaseFromTheFirstTry(t *testing.T) {
 		}
 		must(t, b.Release(ctx))
 		if b.Held() {
-			t.Error("it holds what it has released")
+			t.Error("it holds the released lease")
 		}
 	})
 }
@@ -240,7 +240,7 @@ func TestLongLog(t *testing.T) {
 	a.Close()
 	if len(said) != 1 || !errors.Is(said[0], os.ErrPermission) ||
 		!strings.Contains(said[0].Error(), "the log in memory grows") {
-		t.Errorf("said %q", said)
+		t.Errorf("output %q", said)
 	}
 	b := opened(v, "b")
 	must(t, b.Poll(t.Context()))
@@ -345,7 +345,7 @@ func TestDamage(t *testing.T) {
 	objects, _, err := a.numbers(t.Context(), "")
 	must(t, err)
 	if len(objects) > 0 {
-		t.Errorf("what has no number of its kind is listed: %v", objects)
+		t.Errorf("objects without a number are listed: %v", objects)
 	}
 	var names []string
 	for o, err := range s.List(t.Context(), "") {

@@ -59,7 +59,7 @@ func TestMakeDirInWhatCannotBeRead(t *testing.T) {
 	for name, broken := range map[string]error{"other": errors.New("input/output error"), "denied": syscall.EPERM} {
 		syncFile = func(*os.File) error { return broken }
 		if _, err := MakeDir(filepath.Join(in, name, "state"), 0o700); !errors.Is(err, broken) {
-			t.Errorf("found %v, expected that what can be read is synced", err)
+			t.Errorf("found %v, expected the error of the sync", err)
 		}
 	}
 }

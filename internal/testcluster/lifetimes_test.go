@@ -281,7 +281,7 @@ func endlessCompute(t *testing.T, superstep time.Duration, state control.JobStat
 		j.Id, reason))
 	if w := c.WorkerNamed("w0"); w == nil || w.State != control.WorkerState_WORKER_STATE_LOST ||
 		!strings.HasPrefix(w.Reason, want) {
-		t.Errorf("the master has been told %v, expected %s...", w, want)
+		t.Errorf("the master has the worker as %v, expected the reason %s...", w, want)
 	}
 	c.Kill("w0") // as when its process ends
 	if j, _ = c.watch(t, j.Id, nil); j.State != state || j.Reason != reason {

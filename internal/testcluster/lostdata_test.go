@@ -75,6 +75,6 @@ func TestLostData(t *testing.T) {
 	}
 	c.StopMaster()
 	if _, err := os.Stat(data); err == nil {
-		t.Error("the master has made the directory anew, and nobody can bring back what was there")
+		t.Error("the master has created the directory again, so its lost contents cannot be restored")
 	}
 }

@@ -75,7 +75,7 @@ func TestWhoIsLetIn(t *testing.T) {
 		if w := ask(site, "GET", c.path, c.edit); w.Code != c.status {
 			t.Errorf("%s: status %d, expected %d: %s", c.name, w.Code, c.status, w.Body)
 		} else if strings.Contains(w.Body.String(), secret) {
-			t.Errorf("%s: the answer tells the token", c.name)
+			t.Errorf("%s: the answer contains the token", c.name)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestSession(t *testing.T) {
 			cookie = cookies[0]
 		}
 		if strings.Contains(fmt.Sprint(w.Body, w.Header()), secret) {
-			t.Error("the answer tells the token")
+			t.Error("the answer contains the token")
 		}
 		return w.Code, cookie
 	}

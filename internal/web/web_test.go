@@ -327,7 +327,7 @@ func TestThePageIsSmallAndWhole(t *testing.T) {
 	}
 	if strings.Contains(index, "<style") || strings.Contains(index, "style=") ||
 		strings.Contains(index, "http://") || strings.Contains(index, "https://") {
-		t.Error("index.html has what the policy forbids")
+		t.Error("index.html violates the content security policy")
 	}
 }
 

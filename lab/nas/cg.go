@@ -24,8 +24,8 @@ import (
 //
 // This is repeated Iterations times.
 type CG struct {
-	Iterations int     `param:"iterations" help:"of the inverse power method"`
-	Shift      float64 `param:"shift" help:"what the matrix is shifted by"`
+	Iterations int     `param:"iterations" help:"iterations of the inverse power method"`
+	Shift      float64 `param:"shift" help:"shift of the matrix"`
 }
 
 // Row has a vertex's entries of the vectors.

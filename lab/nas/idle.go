@@ -22,7 +22,7 @@ func Programs() []pregel.Registered {
 // Idle is a vertex program without work: one vertex stays awake, and no vertex sends. Its
 // supersteps take only the time of the barrier, which all benchmarks on a Cluster pay.
 type Idle struct {
-	Supersteps int `param:"supersteps" default:"1000" help:"how many"`
+	Supersteps int `param:"supersteps" default:"1000" help:"number of supersteps"`
 }
 
 // Combiner is never used.

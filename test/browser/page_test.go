@@ -305,7 +305,7 @@ func TestLive(t *testing.T) {
 	s.Close()
 	b.until(t, "the end", `document.querySelector(".link.ended")`)
 	if text := b.text(t, "main"); !strings.Contains(text, "second") {
-		t.Errorf("what was seen is gone: %s", text)
+		t.Errorf("the page has lost its contents: %s", text)
 	}
 	// of requests in progress
 	b.clean(t, "ERR_CONNECTION_", "ERR_EMPTY_RESPONSE", "ERR_SOCKET_NOT_CONNECTED")

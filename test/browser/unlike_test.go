@@ -95,7 +95,7 @@ func TestBeforeAnythingIsKnown(t *testing.T) {
 		`document.querySelector("main")?.innerText.includes("Loading…") && document.querySelector(".link.opening")?.innerText === "loading…"`)
 	if text := b.text(t, "body"); strings.Contains(text, "There are no") ||
 		strings.Contains(text, "live") {
-		t.Errorf("it says what it cannot know: %s", text)
+		t.Errorf("the page claims to know the jobs before it has loaded them: %s", text)
 	}
 	b.do(t, chromedp.Evaluate(`location.hash = "#/job/1"`, nil))
 	b.until(t, "that the job loads", `document.querySelector("main").innerText === "Loading…"`)

@@ -120,7 +120,7 @@ func (p *process) stacks() {
 	}
 	path := filepath.Join(p.dir, p.name+".stacks")
 	if err := os.WriteFile(path, []byte(p.said.String()), 0o600); err == nil {
-		p.t.Logf("what %s said, with its stacks, is in %s", p.name, path)
+		p.t.Logf("the output of %s, with its stacks, is in %s", p.name, path)
 	}
 }
 

@@ -187,7 +187,7 @@ func (c *cluster) failing(do func()) (after time.Duration, text string) {
 	select {
 	case e = <-ended:
 	case <-time.After(2 * time.Minute):
-		c.Fatal("the job goes on")
+		c.Fatal("the job does not end")
 	}
 	if e.err == nil {
 		c.Fatal("the job did not fail")

@@ -134,7 +134,7 @@ func TestAllTellTheSame(t *testing.T) {
 	scripts.Must(t, local.Start())
 	link := regexp.MustCompile(`(http://\S+?)/\?token=(\w+)`)
 	if !scripts.Soon(func() bool { return strings.Contains(said.String(), "the page stays at") }) {
-		t.Fatalf("it said %q", said)
+		t.Fatalf("its output is %q", said)
 	}
 	found := link.FindStringSubmatch(said.String())
 	page := site{t, found[1], found[2]}

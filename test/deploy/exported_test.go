@@ -134,7 +134,7 @@ func (s series) check(t *testing.T, where, expression string) {
 			}
 			known = s[name]
 			if known == nil {
-				t.Errorf("%s: nobody exports %s", where, name)
+				t.Errorf("%s: no process exports %s", where, name)
 				return nil
 			}
 			for _, m := range n.LabelMatchers {

@@ -124,7 +124,7 @@ func checkPanel(t *testing.T, all series, where string, p *panel, variables map[
 		for _, l := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(q.LegendFormat,
 			-1) {
 			if !hasLabel(t, all, q.Expr, l[1]) {
-				t.Errorf("%s: what %s gives has no label %s", where, q.Expr, l[1])
+				t.Errorf("%s: the result of %s has no label %s", where, q.Expr, l[1])
 			}
 		}
 	}

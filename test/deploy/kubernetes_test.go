@@ -121,7 +121,7 @@ func checkSet(t *testing.T, s *apps.StatefulSet, all []runtime.Object) {
 	for what, probe := range map[string]*core.Probe{"starts": c.StartupProbe, "lives": c.LivenessProbe, "is ready": c.ReadinessProbe} {
 		if probe == nil || probe.HTTPGet == nil || ports[probe.HTTPGet.Port.StrVal] == 0 ||
 			probe.HTTPGet.Path != "/healthz" && probe.HTTPGet.Path != "/readyz" {
-			t.Errorf("%s: whether it %s is asked by %v", s.Name, what, probe)
+			t.Errorf("%s: the probe whether it %s is %v", s.Name, what, probe)
 		}
 	}
 	if c.ReadinessProbe.HTTPGet.Path != "/readyz" || c.LivenessProbe.HTTPGet.Path != "/healthz" {
@@ -256,13 +256,13 @@ func TestMonitoring(t *testing.T) {
 	}
 	text, err := yaml.Marshal(object)
 	must(t, err)
-	text = append([]byte("# Made of deploy/prometheus/rules: go test -C test/deploy -run TestMonitoring -update\n"), text...)
+	text = append([]byte("# Generated from deploy/prometheus/rules: go test -C test/deploy -run TestMonitoring -update\n"), text...)
 	file := deployed + "/kubernetes/monitoring/rules.yaml"
 	if *update {
 		must(t, os.WriteFile(file, text, 0o644))
 	}
 	if !bytes.Equal(text, read(t, file)) {
-		t.Errorf("%s is not what deploy/prometheus/rules makes: go test -C test/deploy -run TestMonitoring -update", file)
+		t.Errorf("%s is out of date: go test -C test/deploy -run TestMonitoring -update", file)
 	}
 
 	all, base := manifests(t, "monitoring"), manifests(t, "base")

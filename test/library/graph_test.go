@@ -65,7 +65,7 @@ func TestLoad(t *testing.T) {
 				g.NumVertices(), g.NumEdges(), g.IsDirected(), g.Partitions())
 		}
 		if stages == 0 || len(g.Account) == 0 {
-			t.Errorf("%+v: told %d stages, account %q", test.options, stages, g.Account)
+			t.Errorf("%+v: %d stages reported, account %q", test.options, stages, g.Account)
 		}
 		for i := range 4 {
 			id, ok := g.Vertex(uint64(10 * (i + 1)))

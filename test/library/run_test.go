@@ -99,7 +99,7 @@ func TestRunTells(t *testing.T) {
 		t.Fatal(err)
 	}
 	if res.Converged || res.Supersteps != 4 || !slices.Equal(supersteps, []int{0, 1, 2, 3}) {
-		t.Errorf("converged %t, %d supersteps, told of %v", res.Converged, res.Supersteps,
+		t.Errorf("converged %t, %d supersteps, reported %v", res.Converged, res.Supersteps,
 			supersteps)
 	}
 	if len(res.Trace) != 4 || strings.Count(trace.String(), "\n") != 1+4+1 {

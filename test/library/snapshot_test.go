@@ -109,7 +109,7 @@ func compareOutcomes(t *testing.T, what string, want, got map[string]map[uint64]
 	for name := range want {
 		near := func(a, b float64) bool { return a == b || math.Abs(a-b) < 1e-12 }
 		if !maps.EqualFunc(want[name], got[name], near) {
-			t.Errorf("%s: the results of %s are others", what, name)
+			t.Errorf("%s: the results of %s differ", what, name)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func TestChangedGraphsAreFreed(t *testing.T) {
 		g.Close()
 	}
 	if after := mem.Process().Use(); after.Memory != 0 {
-		t.Errorf("what is closed takes %v", after)
+		t.Errorf("after Close the memory in use is %v", after)
 	}
 }
 

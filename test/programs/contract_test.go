@@ -160,7 +160,7 @@ func TestContract(t *testing.T) {
 		for label, x := range res.All() {
 			v, ok := g.Vertex(label)
 			if _, twice := got[components[v]]; !ok || twice {
-				t.Errorf("%s: two vertices of a component are left, or %d is none", name, label)
+				t.Errorf("%s: a component has two vertices left, or %d is not a vertex", name, label)
 			}
 			got[components[v]] = x.Tree
 		}

@@ -57,7 +57,7 @@ func StartUp(t *testing.T, binary string, flags ...string) (*Member, string, map
 	p := BeginUp(t, binary, flags...)
 	example := regexp.MustCompile(`(?m)^  ` + binary + ` run .* --master (\S+)$`)
 	if !Soon(func() bool { return example.MatchString(p.Said.String()) }) {
-		t.Fatalf("it said %q", p.Said)
+		t.Fatalf("its output is %q", p.Said)
 	}
 	all := ProcessesOf(t, p.Process.Pid)
 	if len(all) != 3 || all["w1"] == 0 || all["w2"] == 0 {

@@ -273,7 +273,7 @@ func (c *cluster) close() {
 	select {
 	case <-ended:
 	case <-time.After(endWithin):
-		c.t.Errorf("processes that were told to end have not, %v later", endWithin)
+		c.t.Errorf("the stopped processes have not ended after %v", endWithin)
 	}
 }
 

@@ -67,6 +67,6 @@ func goOn(t *testing.T) {
 		append([]string{"resume", found, "--max-supersteps", "0", "--output", dir + "/job"},
 			on[:2]...)...)
 	if read("job") != want || !strings.Contains(said, "goes on from checkpoint-") {
-		t.Errorf("a job that went on has another result, or did not go on: %s", said)
+		t.Errorf("the resumed job has another result, or did not resume: %s", said)
 	}
 }

@@ -68,7 +68,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	if _, err := snapshot.Find(t.Context(), "s3://bucket/graphs/"); !errors.Is(err,
 		snapshot.ErrNone) {
-		t.Errorf("found %v, expected that there is none", err)
+		t.Errorf("found %v, expected a missing snapshot", err)
 	}
 	if f.faults == 0 {
 		t.Error("the server did not fail")
@@ -105,7 +105,7 @@ func snapshots(t *testing.T) {
 		t.Helper()
 		data, err := store.Get(t.Context(), open(t, "s3://bucket"), name, 1<<20)
 		if err != nil || string(data) != string(want) {
-			t.Errorf("%s: the result is another one, %v", what, err)
+			t.Errorf("%s: the result differs, %v", what, err)
 		}
 	}
 	program.run(t, "graphs", "save", "--graph", dir+"/g.el", "--undirected", "--partitions", "3",

@@ -143,7 +143,7 @@ func TestFaulty(t *testing.T) {
 			}
 		}
 		if won != 1 {
-			t.Fatalf("found %d who committed, expected 1", won)
+			t.Fatalf("%d writers committed, expected 1", won)
 		}
 	}
 	if f.faults < 20 {

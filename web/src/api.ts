@@ -1,4 +1,4 @@
-// The API's types, as internal/web/openapi.json describes them, and the calls.
+// The types and the calls of the API. internal/web/openapi.json describes them.
 
 export interface Seconds {
   expand: number;
@@ -9,7 +9,7 @@ export interface Seconds {
   total: number;
 }
 
-/** a graph that the program changes */
+/** GraphSize is the size of a graph after a program has changed it. */
 export interface GraphSize {
   vertices: number;
   arcs: number;
@@ -31,9 +31,9 @@ export interface Step {
   messages: number;
   messages_sent: number;
   bytes: number;
-  /** for changes of the graph, which the next superstep makes */
+  /** requests to change the graph; they take effect in the next superstep */
   requests?: number;
-  /** after a superstep that has changed it */
+  /** set if the superstep changed the graph: its size afterwards */
   graph?: GraphSize;
   seconds: Seconds;
   busy: { least: number; mean: number; most: number; slowest: number };
@@ -42,7 +42,7 @@ export interface Step {
   gc_pause: number;
 }
 
-/** what a search of Graph500 came to */
+/** Search is the outcome of one Graph500 search. */
 export interface Search {
   seconds: number;
   translate: number;
@@ -51,7 +51,7 @@ export interface Search {
   valid?: boolean;
 }
 
-/** what the searches of a kernel of Graph500 come to so far */
+/** Kernel summarizes the Graph500 searches of one kernel so far. */
 export interface Kernel {
   name: string;
   searches: number;
@@ -60,7 +60,7 @@ export interface Kernel {
   seconds: number;
   translate: number;
   validate: number;
-  /** the harmonic mean */
+  /** harmonic mean of the traversed edges per second */
   teps: number;
 }
 
@@ -78,38 +78,38 @@ export interface Job {
   threads?: number;
   grid?: string;
   delivery?: string;
-  /** how many it runs at most */
+  /** limit of supersteps */
   max_supersteps?: number;
   began: string;
-  /** left out where it is not known: of a run in one process, of a trace */
+  /** missing for a run in one process and for a trace */
   submitted?: string;
   finished?: string;
-  /** the earlier attempts, which lost a worker or moved */
+  /** earlier attempts, which lost a worker or moved to other workers */
   lost?: { began: string; supersteps: number; error: string }[];
-  /** queued, running, done, failed, cancelled */
+  /** queued, running, done, failed or cancelled */
   state: string;
-  /** of one that is done: converged, iterations, limit, halted, stopped */
+  /** set if state is done: converged, iterations, limit, halted or stopped */
   ended?: string;
   error?: string;
   supersteps: number;
   seconds: number;
-  /** of a run that is under way: how long it takes until max_supersteps at most, as it seems */
+  /** set if state is running: estimated seconds until max_supersteps */
   left_seconds?: number;
-  /** what it has computed can be asked for in the process that ran it */
+  /** this process has the result */
   result?: boolean;
   messages: number;
   messages_sent: number;
   bytes: number;
-  /** what the program's aggregators ended with */
+  /** final values of the program's aggregators, by name */
   aggregators?: Record<string, string>;
-  /** as a program that changes the graph has left it */
+  /** size of the graph after a program that changes it */
   graph_left?: GraphSize;
   said: string[] | null;
   search?: Search;
   kernels?: Kernel[];
 }
 
-/** what was sent to one other partition */
+/** Peer is the traffic to one other partition. */
 export interface Peer {
   partition: number;
   exchange: string;
@@ -118,7 +118,7 @@ export interface Peer {
   bytes: number;
 }
 
-/** what a partition did in a superstep, as its record has it, or in the whole run */
+/** Partition is the work of a partition in a superstep or in the whole run. */
 export interface Partition {
   partition: number;
   worker?: string;
@@ -145,7 +145,7 @@ export interface Matrix {
   side: number;
   per: number;
   bytes: number[];
-  summed?: boolean; // what went to each other partition is not told of
+  summed?: boolean; // the record has only the total traffic of each partition
 }
 
 export interface Whole {
@@ -166,11 +166,11 @@ export interface About {
   kind: string;
   name: string;
   version: string;
-  /** those that a job can be submitted of */
+  /** programs that a job can run */
   programs?: string[];
 }
 
-/** Parameter is one of a program's */
+/** Parameter is a parameter of a program. */
 export interface Parameter {
   name: string;
   help: string;
@@ -182,7 +182,7 @@ export interface Parameter {
   required: boolean;
 }
 
-/** Forms are what a job and a graph are asked for with */
+/** Forms has the choices that the forms for jobs and graphs offer. */
 export interface Forms {
   programs: { name: string; help: string; parameters: Parameter[] }[];
   generators: { name: string; help: string; example: string }[];
@@ -196,7 +196,7 @@ export interface Forms {
   graph500: { edge_factor: number; roots: number; seed1: number; seed2: number };
 }
 
-/** Input is a graph as it is asked for; what is left out is as on the command line */
+/** Input is a request for a graph. Missing fields have the command line's defaults. */
 export interface Input {
   graph?: string;
   format?: string;
@@ -219,7 +219,7 @@ export interface Loading extends Input {
   weights?: string;
 }
 
-/** Submission is a job as it is asked for */
+/** Submission is a request for a job. */
 export interface Submission extends Input {
   program?: string;
   parameters?: Record<string, string>;
@@ -269,7 +269,7 @@ export interface Stage {
   done?: number;
   total?: number;
   seconds?: number;
-  /** when the page saw it first, in milliseconds, and how much was done then */
+  /** time at which the page first saw the stage, in milliseconds, and its progress then */
   seen?: { at: number; done: number };
 }
 
@@ -281,7 +281,7 @@ export interface LogLine {
   worker?: string;
 }
 
-/** Bin is how many numbers there are from one on, below another */
+/** Bin counts the numbers x with from <= x < to. */
 export interface Bin {
   from: number;
   to: number;
@@ -293,7 +293,7 @@ export interface ValueRow {
   values: string[];
 }
 
-/** FieldValues is what a field of a result's values comes to */
+/** FieldValues summarizes one field of the values of a result. */
 export interface FieldValues {
   name: string;
   numbers: number;
@@ -314,18 +314,24 @@ export interface Values {
   fields: FieldValues[];
 }
 
-/** Reading is how far a result is read that is not summed up yet */
+/** Reading is the progress of reading a result, before its summary exists. */
 export interface Reading {
   read: number;
 }
 
 const base = "api/v1/";
 
-/** saved has the API's answers, by path, in a report: one file, without an API to ask. Elsewhere it is undefined. */
+/**
+ * saved has the API's answers by path in a report, a single file that works without the API.
+ * Elsewhere it is undefined.
+ */
 const block = document.getElementById("saved");
 export const saved = block ? new Map<string, unknown>(Object.entries(JSON.parse(block.textContent ?? "{}") as object)) : undefined;
 
-/** ApiError is an answer that is none; status 401 asks for a token. Field is the key of the request that it is about, or nothing. */
+/**
+ * ApiError is an error answer of the API. Status 401 means that the API needs a token. field is the
+ * wrong key of the request, or empty.
+ */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -345,7 +351,7 @@ async function answer<T>(response: Response): Promise<T> {
 async function get<T>(path: string): Promise<T> {
   if (saved) {
     if (!saved.has(path)) throw new ApiError(404, "the report does not have this");
-    return structuredClone(saved.get(path)) as T; // answers are their readers' to change
+    return structuredClone(saved.get(path)) as T; // callers may change it
   }
   return answer<T>(await fetch(base + path));
 }
@@ -370,7 +376,7 @@ export const api = {
   stages: () => list<Stage>("stages"),
   log: () => list<LogLine>("log"),
 
-  /** steps reads all supersteps of a job that are kept, by as many calls as it takes. */
+  /** steps reads the stored supersteps of a job in several calls. */
   async steps(id: string): Promise<Step[]> {
     const all: Step[] = [];
     for (let from = 0; ; ) {
@@ -391,10 +397,12 @@ export const api = {
   drop: (graph: string) => post<unknown>(`graphs/${encodeURIComponent(graph)}/drop`, {}),
   values: (id: string) => get<Values | Reading>(`${of(id)}/values`),
   value: (id: string, vertex: string) => get<ValueRow & { fields: string[] }>(`${of(id)}/value?vertex=${encodeURIComponent(vertex)}`),
-  /** result is the address of all that a job has computed */
+  /** result returns the URL of the result of a job. */
   result: (id: string) => `${base}${of(id)}/result`,
   cancel: (id: string) => post<Job>(`${of(id)}/cancel`, {}),
 
-  /** events opens the stream of what is new: of one job's supersteps, and of all else. */
+  /**
+   * events opens the stream of events: the supersteps of one job and the other events of all jobs.
+   */
   events: (job: string) => new EventSource(`${base}events?job=${encodeURIComponent(job)}`),
 };

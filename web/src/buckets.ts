@@ -1,17 +1,18 @@
-// Supersteps made into what is drawn: at most so many columns, each of one superstep or of some in a row.
+// The data of the charts: a limited number of columns, each of one superstep or of several
+// consecutive supersteps.
 
 import type { Step } from "./api";
 
 type Line = (number | null)[];
 
 export interface Buckets {
-  /** supersteps in a column */
+  /** number of supersteps in a column */
   every: number;
-  /** the first superstep of each column, and its middle on the axis */
+  /** the first superstep of each column; x is the column's middle on the axis */
   first: number[];
   x: number[];
   delivery: string[];
-  /** the share of a column's supersteps that went the other way than most */
+  /** share of the column's supersteps that pushed if most pulled, or pulled if most pushed */
   few: number[];
   total: number[];
   expand: number[];
@@ -26,13 +27,13 @@ export interface Buckets {
   memory: Line;
   pause: number[];
   actual: Line;
-  /** by the number of a scheme */
+  /** by the scheme's index */
   predicted: Line[];
 }
 
 const orNull = (x: number): number | null => (x > 0 ? x : null);
 
-/** schemes are those that anything was predicted of, in a fixed order, those not known last. */
+/** schemesOf returns the schemes with predictions in a fixed order, unknown schemes last. */
 export function schemesOf(steps: Step[]): string[] {
   const known = ["naive", "mirrored", "pull"];
   const found = new Set<string>();
@@ -40,7 +41,10 @@ export function schemesOf(steps: Step[]): string[] {
   return [...known.filter((n) => found.has(n)), ...[...found].filter((n) => !known.includes(n)).sort()].slice(0, 8);
 }
 
-/** bucket makes columns of the supersteps in steps[from:to]. Times, counts and costs are means over a column. */
+/**
+ * bucket makes columns from the supersteps in steps[from:to]. Times, counts and costs are means
+ * over a column.
+ */
 export function bucket(steps: Step[], from: number, to: number, most: number, schemes: string[]): Buckets {
   const every = Math.max(1, Math.ceil((to - from) / most));
   const b: Buckets = {
@@ -104,7 +108,7 @@ export function bucket(steps: Step[], from: number, to: number, most: number, sc
   return b;
 }
 
-/** indexOf finds a superstep, or where it would be: supersteps rise. */
+/** indexOf returns the index of a superstep, or the index at which it belongs. steps is sorted. */
 export function indexOf(steps: Step[], superstep: number): number {
   let lo = 0;
   let hi = steps.length;

@@ -1,21 +1,24 @@
-// A canvas that is drawn anew when its size, the colours or what it shows change.
+// A canvas that redraws after a change of its size, its colours or its data.
 
 import { useEffect, useRef } from "preact/hooks";
 import { type Drawer, drawer } from "./schedule";
 import { colors, onTheme } from "./theme";
 
-/** Mark is a place on a canvas, as a style sheet has it. */
+/** Mark is a rectangle on a canvas in CSS lengths. */
 export type Mark = Record<"left" | "top" | "width" | "height", string>;
 
 interface Props {
   label: string;
   height: number;
-  /** draws on a canvas of so many CSS pixels */
+  /** draws on a canvas; width and height are in CSS pixels */
   draw: (g: CanvasRenderingContext2D, width: number, height: number) => void;
-  /** draws anew when one of these changes */
+  /** the canvas redraws if one of these changes */
   on: unknown[];
   /** the place under the pointer, from 0 to 1 each way */
-  /** a frame around what is pointed at, which is not drawn on the canvas: that would be drawn anew with every move */
+  /**
+   * a frame around the item under the pointer. It is an element of its own: on the canvas it would
+   * cost a redraw at every move of the pointer.
+   */
   mark?: Mark | undefined;
   onPoint?: (x: number, y: number) => void;
   onLeave?: () => void;
@@ -78,7 +81,7 @@ export function Canvas(props: Props) {
 
 type RGB = [number, number, number];
 
-/** shades are 256 colours from one to another, as an image holds them. */
+/** shades returns 256 colours between two colours, as pixels of an image. */
 function shades(from: RGB, to: RGB): Uint32Array {
   const mix = (i: 0 | 1 | 2, share: number) => Math.round(from[i] + (to[i] - from[i]) * share);
   const bytes = new Uint8Array(4 * 256);
@@ -86,7 +89,10 @@ function shades(from: RGB, to: RGB): Uint32Array {
   return new Uint32Array(bytes.buffer);
 }
 
-/** cells paints a grid in shades from cold to hot. shade is from 0 to 255; less leaves a cell empty. */
+/**
+ * cells paints a grid in shades from cold to hot. shade returns 0 to 255; a negative number leaves
+ * a cell empty.
+ */
 export function cells(
   g: CanvasRenderingContext2D,
   box: { x: number; y: number; width: number; height: number },

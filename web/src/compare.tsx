@@ -123,7 +123,7 @@ function Choose({ name, jobs, value, pick }: { name: string; jobs: Job[]; value:
   );
 }
 
-/** unlike lists in what two jobs differ that makes their times no measure of each other. */
+/** unlike lists the differences between two jobs that make their times incomparable. */
 function unlike(a: Job, b: Job): string[] {
   const grid = (j: Job) => j.grid ?? j.partitions?.toString();
   const both: [string, string | undefined, string | undefined][] = [
@@ -139,7 +139,7 @@ function unlike(a: Job, b: Job): string[] {
     for (const name of names) both.push([name, a.parameters?.[name] || "not given", b.parameters?.[name] || "not given"]);
   }
   const found = both.filter(([, x, y]) => x && y && x !== y).map(([name, x, y]) => ({ name, text: `${name} (${x} | ${y})` }));
-  // Of graphs that differ by name one knows that they differ.
+  // The sizes are redundant if the names of the graphs differ.
   return found.filter(({ name }) => name !== "sizes of the graph" || !found.some((f) => f.name === "graphs")).map((f) => f.text);
 }
 
@@ -176,7 +176,7 @@ function join(a: Step[], b: Step[]): Both[] {
   return [...rows.values()].sort((x, y) => x.superstep - y.superstep);
 }
 
-/** lines are both jobs' figures, means over some supersteps where there are many. */
+/** lines returns the numbers of both jobs. With many supersteps they are means over several. */
 function lines(both: Both[], every: number, of: (s: Step) => number | null): uPlot.AlignedData {
   const x: number[] = [];
   const ys: (number | null)[][] = [[], []];

@@ -1,4 +1,4 @@
-// Why a superstep was delivered as it was.
+// Why the engine chose a superstep's delivery scheme.
 
 import type { Step } from "./api";
 import * as format from "./format";
@@ -6,7 +6,7 @@ import { named, schemeColor } from "./theme";
 
 export function Decision({ step, pinned }: { step: Step; pinned: boolean }) {
   const costs = Object.entries(step.predicted ?? {}).sort((a, b) => a[1] - b[1]);
-  // A scheme that is out of the question must not make the others too short to compare: its bar is cut.
+  // A very expensive scheme must not make the other bars too short to compare. Its bar is cut off.
   const least = costs[0]?.[1] ?? 0;
   const most = Math.min(Math.max(...costs.map(([, s]) => s), step.actual ?? 0), 8 * Math.max(least, step.actual ?? 0));
   const width = (s: number) => `${Math.min(Math.max((100 * s) / most, 0.5), 100)}%`;

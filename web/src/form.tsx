@@ -1,10 +1,11 @@
-// Forms: fields with their words, and errors of the master beside what they are about.
+// Forms: fields with labels and help texts. A form shows an error of the master next to the wrong
+// field.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { ApiError } from "./api";
 
-/** Problem is what is wrong with what was sent: with a field, or with the whole. */
+/** Problem is an error in a form. field is empty if the error concerns the whole form. */
 export interface Problem {
   field: string;
   text: string;
@@ -12,7 +13,7 @@ export interface Problem {
 
 const none: Problem = { field: "", text: "" };
 
-/** Data is what a form was filled in with. */
+/** Data has the entries of a form. */
 export class Data {
   private form: FormData;
 
@@ -20,12 +21,12 @@ export class Data {
     this.form = new FormData(form);
   }
 
-  /** text is undefined of a field that is empty or disabled */
+  /** text returns undefined if a field is empty or disabled. */
   text(name: string): string | undefined {
     return String(this.form.get(name) ?? "").trim() || undefined;
   }
 
-  /** number reads a whole number */
+  /** number reads an integer. */
   number(name: string): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
@@ -34,7 +35,7 @@ export class Data {
     return x;
   }
 
-  /** choice is true or false where one was chosen, by its value */
+  /** choice returns undefined if the user made no choice. */
   choice(name: string): boolean | undefined {
     const text = this.text(name);
     return text === undefined ? undefined : text === "true";
@@ -44,7 +45,7 @@ export class Data {
     return this.form.has(name);
   }
 
-  /** below are the texts of the fields whose names begin with a word */
+  /** below returns the texts of the fields whose names begin with a prefix. */
   below(before: string): Record<string, string> {
     const all: [string, string][] = [];
     for (const [name, value] of this.form) {
@@ -63,7 +64,7 @@ interface FormProps {
   children: (problem: Problem) => ComponentChildren;
 }
 
-/** Form is closed until it is wanted. What is wrong is said at the field that it is about, which gets the focus. */
+/** Form is closed at first. It shows an error at the wrong field and moves the focus there. */
 export function Form({ title, button, send, onOpen, children }: FormProps) {
   const [problem, setProblem] = useState(none);
   const [busy, setBusy] = useState(false);
@@ -109,7 +110,7 @@ interface FieldProps {
   problem: Problem;
 }
 
-/** Common is what all controls have */
+/** Common has the attributes of all controls. */
 interface Common {
   id: string;
   name: string;
@@ -117,7 +118,7 @@ interface Common {
   "aria-invalid": "true" | undefined;
 }
 
-/** Field is a control with its name, what it is for, and what is wrong with it. */
+/** Field is a control with its label, its help text and its error. */
 function Field({ name, label, help, problem, control }: FieldProps & { control: (common: Common) => ComponentChildren }) {
   const id = useId();
   const wrong = problem.field === name ? problem.text : "";
@@ -154,7 +155,7 @@ export function Text({ required, placeholder, list, numeric, onInput, ...field }
 }
 
 interface ChoiceProps extends FieldProps {
-  /** what it may be, as it is sent and as it is called */
+  /** the choices: the value to send, or a pair of the value and its label */
   words: readonly (string | readonly [string, string])[];
   value?: string;
   onChange?: (value: string) => void;
@@ -184,7 +185,7 @@ export function Check({ name, label, checked }: { name: string; label: string; c
   );
 }
 
-/** Sure is a button that asks once more before it does something. */
+/** Sure is a button that asks for confirmation. */
 export function Sure({ button, question, yes, no, act }: { button: string; question: string; yes: string; no: string; act: () => Promise<void> }) {
   const [asked, setAsked] = useState(false);
   const [wrong, setWrong] = useState("");

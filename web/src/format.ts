@@ -1,4 +1,4 @@
-// Numbers for people.
+// Numbers as readable text.
 
 const units = (x: number, step: number, names: string[]): string => {
   let i = 0;
@@ -22,14 +22,14 @@ export function seconds(s: number): string {
   return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
 }
 
-/** left says how much longer something takes, to the second: below that it says less than one. */
+/** left returns the remaining time as text, in whole seconds up to two minutes. */
 export const left = (s: number): string => (s < 1 ? "less than 1 s left" : `about ${seconds(s < 120 ? Math.round(s) : s)} left`);
 
 const three = (x: number) => Number(x.toPrecision(3)).toString();
 
 export const percent = (part: number, whole: number): string => (whole > 0 ? `${Math.round((100 * part) / whole)} %` : "-");
 
-/** verb says in a word what a superstep did with its messages. */
+/** verb returns the past tense of a superstep's delivery. */
 export const verb = (delivery: string): string =>
   delivery === "push" ? "pushed" : delivery === "pull" ? "pulled" : "nothing to deliver";
 

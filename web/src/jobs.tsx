@@ -15,18 +15,19 @@ import { Timeline } from "./timeline";
 
 const endings = new Map([["iterations", "by its iterations"], ["limit", "stopped at the limit"]]);
 
-/** called is a job's name, with its program's where that is not in it. */
+/** called returns the name of a job, followed by its program unless the name contains it. */
 export const called = (j: Job): string => (!j.program || j.job.includes(j.program) ? j.job : `${j.job} ${j.program}`);
 
 export function State({ state, ended }: Pick<Job, "state" | "ended">) {
   return <span class={`state ${state}`}>{ended ? `${state}, ${endings.get(ended) ?? ended}` : state}</span>;
 }
 
-/** Jobs is the first page: what is under way now, and what was. */
+/** Jobs is the first page: the current state of the cluster and the history of jobs. */
 export function Jobs() {
   const { about, jobs: all } = useLive();
   const names = new Set(all.map((j) => j.job));
-  const jobs = all.filter((j) => !isSearch(j.job, names)); // searches are on their job's page
+  // the page of a Graph500 job lists its searches
+  const jobs = all.filter((j) => !isSearch(j.job, names));
   const file = about.kind === "file" || about.kind === "report";
   return (
     <>
@@ -39,10 +40,10 @@ export function Jobs() {
 }
 
 const day = 24 * 3600e3; // milliseconds
-const mostWaiting = 20; // that are listed above the history
+const mostWaiting = 20; // listed above the history
 const mostFailed = 10;
 
-/** Now is what runs, what waits, what failed in the last day, and the workers. */
+/** Now shows the running jobs, the queue, the failures of the last day, and the workers. */
 function Now({ jobs }: { jobs: Job[] }) {
   const { about } = useLive();
   const running = jobs.filter((j) => j.state === "running");
@@ -80,14 +81,18 @@ function Now({ jobs }: { jobs: Job[] }) {
   );
 }
 
-/** number is at the end of a job's id: the greater, the later was it submitted. */
+/** number returns the number at the end of a job's ID. Later jobs have greater numbers. */
 const number = (j: Job): number => Number(/\d+$/.exec(j.id)?.[0] ?? 0);
 
 const priorities = ["low", "normal", "high"];
 
-/** inTurn is the order of the master's queue: jobs that have begun before, then by priority, which rises by one every ten minutes. */
+/**
+ * inTurn sorts jobs like the master's queue: first the jobs that have run before, then by priority.
+ * A job's priority rises by one every ten minutes.
+ */
 function inTurn(queue: Job[]): Job[] {
-  const age = (j: Job) => Math.max(Date.now() - Date.parse(j.submitted ?? "") || 0, 0); // the clocks may differ
+  // the clocks of browser and master may differ
+  const age = (j: Job) => Math.max(Date.now() - Date.parse(j.submitted ?? "") || 0, 0);
   const priority = (j: Job) => Math.min(priorities.indexOf(j.priority ?? "normal") + Math.floor(age(j) / 600e3), 2);
   const again = (j: Job) => (j.lost ? 1 : 0);
   return queue.toSorted((a, b) => again(b) - again(a) || priority(b) - priority(a) || number(a) - number(b));
@@ -113,7 +118,7 @@ function List({ title, names, rows }: { title: string; names: string[]; rows: Co
   );
 }
 
-/** Running is a job that runs: how far it is, how fast, and how long it takes, where that is known. */
+/** Running shows a running job: its progress, its speed and, if known, its remaining time. */
 function Running({ job }: { job: Job }) {
   const { stages } = useLive();
   const stage = stages.findLast((s) => s.job === job.job && !s.seconds);
@@ -153,7 +158,10 @@ function WorkerCounts() {
 const pageSize = 50;
 const none = { state: "", program: "", graph: "", text: "" };
 
-/** orders are the columns that jobs can be sorted by, with what is compared; the empty one is when they began. */
+/**
+ * orders has the sort key of each column. The key of the empty name is the time at which a job
+ * began.
+ */
 const orders: Record<string, (j: Job) => string | number> = {
   "": (j) => [j.began, j.state === "queued" ? "" : (j.submitted ?? "")].map((t) => Date.parse(t)).find((t) => t > 0) ?? Infinity,
   job: number, graph: (j) => j.graph ?? "", supersteps: (j) => j.supersteps, seconds: (j) => j.seconds, messages: (j) => j.messages,
@@ -166,12 +174,15 @@ function sorted(jobs: Job[], by: (j: Job) => string | number): Job[] {
 
 const within = (text: string, part: string): boolean => text.toLowerCase().includes(part.trim().toLowerCase());
 
-/** wanted says whether a job is one that is asked for: text may be in its name, program, graph, owner or reason. */
+/**
+ * wanted reports whether a job passes the filter. The filter's text may occur in the job's name,
+ * program, graph, owner or error.
+ */
 const wanted = (j: Job, f: typeof none): boolean =>
   (!f.state || j.state === f.state) && within(j.program ?? "", f.program) && within(j.graph ?? "", f.graph) &&
   within([j.job, j.program, j.graph, j.owner, j.error].join("\n"), f.text);
 
-/** History is all jobs, page by page: in the order that is asked for, and those alone that are. */
+/** History lists the jobs that pass the filter, sorted and in pages. */
 function History({ jobs: all }: { jobs: Job[] }) {
   const { stages, loaded } = useLive();
   const [filter, setFilter] = useState(none);
@@ -180,7 +191,8 @@ function History({ jobs: all }: { jobs: Job[] }) {
   const found = sorted(all.filter((j) => wanted(j, filter)), orders[sort.replace("-", "")]!);
   if (sort.startsWith("-")) found.reverse();
   const total = found.length;
-  const at = Math.min(from, Math.max(0, Math.ceil(total / pageSize) - 1) * pageSize); // there may be fewer than there were
+  // the number of jobs may have become smaller
+  const at = Math.min(from, Math.max(0, Math.ceil(total / pageSize) - 1) * pageSize);
   const jobs = found.slice(at, at + pageSize);
   const set = (name: keyof typeof none) => (e: { currentTarget: { value: string } }) => {
     setFilter({ ...filter, [name]: e.currentTarget.value });
@@ -256,7 +268,10 @@ function History({ jobs: all }: { jobs: Job[] }) {
   );
 }
 
-/** Stages shows the work around the supersteps: what is under way, and what that which is done took. */
+/**
+ * Stages shows the work before and after the supersteps: the current stages, and the times of the
+ * finished ones.
+ */
 export function Stages({ of, running = true, named = false }: { of: (s: Stage) => boolean; running?: boolean; named?: boolean }) {
   const { stages: all, link: state } = useLive();
   const stages = all.filter(of);
@@ -289,7 +304,10 @@ export function Stages({ of, running = true, named = false }: { of: (s: Stage) =
   );
 }
 
-/** far is how far a stage is, and after a second how fast it has been since the page sees it, and how long it takes at that rate. */
+/**
+ * far returns the progress of a stage as text. One second after the page first saw the stage, far
+ * adds its rate and its remaining time.
+ */
 function far({ done = 0, total = 0, seen }: Stage): string {
   const text = `${format.percent(done, total)}: ${format.count(done)} of ${format.count(total)}`;
   const took = seen ? (performance.now() - seen.at) / 1e3 : 0;
@@ -358,7 +376,10 @@ export function JobPage({ id }: { id: string }) {
   );
 }
 
-/** Bound is how far a run is of the supersteps that it has at most. It may end before, and so is what is left at most. */
+/**
+ * Bound shows the progress of a run towards its limit of supersteps. The run may end before, so the
+ * remaining time is an upper bound.
+ */
 function Bound({ job }: { job: Job }) {
   const most = job.max_supersteps;
   if (!most || job.supersteps > most) return null;
@@ -370,24 +391,30 @@ function Bound({ job }: { job: Job }) {
   );
 }
 
-/** hasResult says whether what a job has computed may be asked for. Of a master's jobs that one was asked to keep it is only known when it is asked. */
+/**
+ * hasResult reports whether the result of a job may exist. Only the answer to a request tells
+ * whether a master has kept the result of a job.
+ */
 function hasResult(job: Job, about: About): boolean {
   if (job.state !== "done") return false;
   return !!job.result || (!!about.programs?.includes(job.program ?? "") && !job.job.includes(" "));
 }
 
-/** Cancel asks once more before it ends a job. */
+/** Cancel is a button that cancels a job after a confirmation. */
 function Cancel({ job }: { job: Job }) {
-  // A search of Graph500 ends with its job, whose name its own begins with.
+  // A Graph500 search is part of a job. The name of the search begins with the name of the job.
   const whole = job.job.split(" ")[0]!;
   return <Sure button="Cancel job" question={`Cancel ${whole}?`} yes="Cancel it" no="Let it run" act={async () => source.turned(await api.cancel(whole))} />;
 }
 
-/** isSearch says whether a job is a search of Graph500: its name begins with that of its job, and a blank. */
+/**
+ * isSearch reports whether a job is a Graph500 search: its name begins with the name of another job
+ * and a space.
+ */
 const isSearch = (name: string, jobs: Set<string>): boolean =>
   [...name.matchAll(/ /g)].some((blank) => jobs.has(name.slice(0, blank.index)));
 
-/** Searches shows what those of a job of Graph500 come to, and lists them. */
+/** Searches shows the summary and the list of the searches of a Graph500 job. */
 function Searches({ job }: { job: Job }) {
   const { jobs } = useLive();
   const own = jobs.filter((j) => j.job.startsWith(`${job.job} `));
@@ -446,10 +473,12 @@ const teps = (x: number): string => `${format.count(Math.round(x))}TEPS`;
 const validity = (k: Kernel): string =>
   k.invalid > 0 ? `, ${k.invalid} not valid` : k.valid === k.searches ? ", all valid" : ", not validated";
 
-/** judged is the verdict on a search, or its state where there is none. */
+/**
+ * judged shows the result of a search's validation, or the state of a search without validation.
+ */
 const judged = (j: Job) => (j.search?.valid === undefined ? <State {...j} /> : j.search.valid ? "valid" : <b class="bad">not valid</b>);
 
-/** Block is the official output of Graph500. */
+/** Block shows the official output of Graph500. */
 function Block({ job }: { job: Job }) {
   const [text, set] = useState("");
   useEffect(() => void api.report(job.id).then(set, () => undefined), [job.id, job.state]);
@@ -463,7 +492,10 @@ function Block({ job }: { job: Job }) {
   );
 }
 
-/** Facts has no figures of supersteps that ran and are not kept: these are 0 for not being known. */
+/**
+ * Facts shows the properties of a job. It omits the totals of a job whose supersteps were not kept:
+ * they are unknown, not 0.
+ */
 export function Facts({ job, kept }: { job: Job; kept: boolean }) {
   const known = kept || job.supersteps === 0 || job.messages > 0;
   const parameters = Object.entries(job.parameters ?? {});
@@ -491,7 +523,7 @@ export function Facts({ job, kept }: { job: Job; kept: boolean }) {
   );
 }
 
-/** Aggregators are those of the program, with the values they ended with. */
+/** Aggregators shows the final values of the program's aggregators. */
 function Aggregators({ of }: { of: Record<string, string> }) {
   const all = Object.entries(of).sort(([a], [b]) => (a < b ? -1 : 1));
   if (all.length === 0) return null;
@@ -504,7 +536,7 @@ function Aggregators({ of }: { of: Record<string, string> }) {
   );
 }
 
-/** Start shows the newest job where there are few, else the list. */
+/** Start shows the job if there is only one, and the list of jobs otherwise. */
 export function Start() {
   const { jobs } = useLive();
   const only = jobs.length === 1 ? jobs[0]!.id : undefined;

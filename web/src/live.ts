@@ -1,9 +1,12 @@
-// What the page knows: read from the API, kept up to date by its events.
+// The state of the page. It is read from the API and kept up to date by the API's events.
 
 import { useEffect, useReducer } from "preact/hooks";
 import { type About, api, ApiError, type Job, type LogLine, saved, type Stage, type Step } from "./api";
 
-/** Link is how the page stands with its source: locked wants a token, ended means that the run's process has. */
+/**
+ * Link is the state of the connection to the API: locked means that the API needs a token, ended
+ * that the process of the run has ended.
+ */
 export type Link = "opening" | "live" | "away" | "ended" | "locked";
 
 interface Change {
@@ -12,9 +15,9 @@ interface Change {
 }
 
 const maxLog = 1000;
-const tellEvery = 200; // milliseconds between drawings of what is new
-const mostPolled = 20; // running jobs whose figures are kept up to date
-const noJob = "-"; // no job's name
+const tellEvery = 200; // milliseconds between redraws
+const mostPolled = 20; // running jobs that are polled
+const noJob = "-"; // not the name of any job
 
 class Live {
   about: About = { kind: "", name: "", version: "" };
@@ -22,18 +25,18 @@ class Live {
   stages: Stage[] = [];
   log: LogLine[] = [];
   link: Link = "opening";
-  /** the jobs have been read once: before that nothing is known, not even that there are none */
+  /** the jobs have been read at least once */
   loaded = false;
   error = "";
-  /** the job whose supersteps are followed */
+  /** the ID of the job whose supersteps the page follows */
   job = noJob;
   steps: Step[] = [];
-  /** they have been read once */
+  /** the supersteps have been read at least once */
   stepsRead = false;
-  /** grows with every change of steps */
+  /** increases with every change of steps */
   version = 0;
 
-  /** the job followed was read again, as it had ended without supersteps */
+  /** the page has read the followed job again, because the job had ended without supersteps */
   private restored = false;
   private source: EventSource | undefined;
   private readers = new Set<() => void>();
@@ -56,7 +59,7 @@ class Live {
     }
   }
 
-  /** follow turns to a job, or to none. */
+  /** follow switches to the supersteps of a job, or of none if job is empty. */
   follow(job: string) {
     if (job === "") job = noJob;
     if (job === this.job && (this.source || saved)) return;
@@ -91,7 +94,7 @@ class Live {
     on("job", (c) => {
       const job = c.data as Job;
       this.turned(job);
-      // What a master restores comes without its supersteps.
+      // The event of a job that a master has restored comes without supersteps.
       if (job.id !== this.job || this.restored || this.steps.length > 0) return;
       if (job.supersteps === 0 || job.state === "running" || job.state === "queued") return;
       this.restored = true;
@@ -118,19 +121,19 @@ class Live {
     });
     source.onopen = () => {
       if (source !== this.source) return;
-      this.link = this.loaded ? "live" : "opening"; // until there is something to see
+      this.link = this.loaded ? "live" : "opening"; // opening until the first load
       this.tell();
     };
     source.onerror = () => {
       if (source !== this.source || this.link === "ended") return;
       this.link = "away";
       this.tell();
-      if (source.readyState === EventSource.CLOSED) void this.load(); // says why
+      if (source.readyState === EventSource.CLOSED) void this.load(); // load sets the error
     };
     this.polling ??= setInterval(() => void this.poll(), 1000);
   }
 
-  /** turned takes in a job that is new, or in another state. */
+  /** turned adds a new job or replaces a job whose state has changed. */
   turned(job: Job) {
     const i = this.jobs.findIndex((j) => j.id === job.id);
     if (i < 0) this.jobs = [...this.jobs, job];
@@ -138,7 +141,10 @@ class Live {
     this.tell();
   }
 
-  /** step takes in a superstep; one that ran before, and runs again after a failure, replaces it and what came after. */
+  /**
+   * step adds a superstep. A superstep that runs again after a failure replaces the earlier one and
+   * all later ones.
+   */
   private step(step: Step) {
     while ((this.steps.at(-1)?.superstep ?? -1) >= step.superstep) this.steps.pop();
     this.steps.push(step);
@@ -146,7 +152,7 @@ class Live {
     this.tell();
   }
 
-  /** poll keeps the figures of running jobs up to date, which no event tells. */
+  /** poll updates the progress of running jobs. No event reports it. */
   private async poll() {
     const open = this.link === "live" || (this.link === "away" && this.source?.readyState === EventSource.OPEN);
     if (this.inFlight || !open || document.hidden || !this.jobs.some((j) => j.state === "running")) return;
@@ -155,10 +161,12 @@ class Live {
       const followed = (j: Job) => Number(j.id === this.job);
       const running = this.jobs.filter((j) => j.state === "running").sort((a, b) => followed(b) - followed(a)).slice(0, mostPolled);
       const gone = (e: unknown) => {
-        if (!(e instanceof ApiError && e.status === 404)) throw e; // one that is gone has an event
+        // an event reports that the job is gone
+        if (!(e instanceof ApiError && e.status === 404)) throw e;
       };
       const found = await Promise.all(running.map((j) => api.job(j.id).catch(gone)));
-      if (this.link === "away" && this.source?.readyState === EventSource.OPEN) this.link = "live"; // a call alone had failed
+      // Only a call had failed, not the stream.
+      if (this.link === "away" && this.source?.readyState === EventSource.OPEN) this.link = "live";
       for (const j of found) if (j) this.jobs = this.jobs.map((old) => (old.id === j.id && old.state === "running" ? j : old));
     });
     this.inFlight = false;
@@ -173,7 +181,7 @@ class Live {
       if (job === noJob) return;
       const steps = await api.steps(job);
       if (job !== this.job) return;
-      // What came by events while the answer was under way is newer.
+      // Supersteps that events brought during the call are newer.
       const newer = this.steps.filter((s) => s.superstep > (steps.at(-1)?.superstep ?? -1));
       this.steps = steps.concat(newer);
       this.stepsRead = true;
@@ -208,7 +216,7 @@ class Live {
 
 export const live = new Live();
 
-/** useLive draws a component anew when something is new. */
+/** useLive redraws a component after every change of live. */
 export function useLive(): Live {
   const [, again] = useReducer<number, void>((n) => n + 1, 0);
   useEffect(() => live.read(() => again()), []);

@@ -1,4 +1,4 @@
-// The page: its head, and whatever the address names.
+// The page: its header, and the view that the URL names.
 
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -14,7 +14,7 @@ import { link, useRoute } from "./route";
 import { LoadForm } from "./submit";
 import { apply, setTheme, theme, type Theme } from "./theme";
 
-/** words says how the page stands with what it shows. */
+/** words describes the state of the connection. */
 function words(state: Link, kind: string): string {
   if (state === "live" && kind === "file") return "a saved trace";
   if (state === "live" && kind === "report") return "a report";
@@ -124,7 +124,7 @@ function Locked() {
   );
 }
 
-/** useList reads a list now, and again every few seconds. */
+/** useList reads a list at once and then every few seconds. */
 function useList<T>(read: () => Promise<T[]>): [T[] | undefined, () => Promise<void>] {
   const [all, set] = useState<T[]>();
   const ask = () => read().then(set, () => undefined);
@@ -140,7 +140,7 @@ function useList<T>(read: () => Promise<T[]>): [T[] | undefined, () => Promise<v
 function Graphs() {
   const [graphs, again] = useList<Graph>(api.graphs);
   const { about } = useLive();
-  const mine = about.programs !== undefined; // a cluster's catalog
+  const mine = about.programs !== undefined; // true if this is a cluster with a catalog
   return (
     <>
     {mine && <LoadForm onLoad={() => void again()} />}
@@ -179,7 +179,7 @@ function Graphs() {
   );
 }
 
-/** known is what is known of a graph once it is loaded. */
+/** known returns text if the graph is loaded, and a dash otherwise. */
 const known = (g: Graph, text: string): string => (g.vertices > 0 || g.load_seconds > 0 ? text : "-");
 
 function graphState(g: Graph) {

@@ -1,4 +1,4 @@
-// Supersteps that stand out: those that took far longer than predicted, or than their neighbours.
+// Supersteps that took much longer than predicted, or than their neighbours.
 
 import type { Step } from "./api";
 import * as format from "./format";
@@ -8,16 +8,19 @@ export interface Outlier {
   text: string;
 }
 
-const far = 3; // times what was expected
-const least = 1e-3; // seconds: below, times are the machine's, not the program's
+const far = 3; // times the expected duration
+const least = 1e-3; // seconds; shorter times depend on the machine more than on the program
 const around = 8; // neighbours on each side
-const most = 10; // that are listed
+const most = 10; // listed outliers
 
 const median = (all: number[]): number => all.sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
 
-/** outliers lists the supersteps that took over three times their neighbours' median or their prediction: the worst, by superstep. */
+/**
+ * outliers returns the supersteps that took more than three times their neighbours' median or their
+ * prediction. It returns only the worst, in order.
+ */
 export function outliers(steps: Step[]): Outlier[] {
-  // excess is what it took beyond what was expected, in seconds
+  // excess is the time beyond the expected duration, in seconds.
   const found: { i: number; excess: number; usual: number; late: boolean }[] = [];
   const near = (i: number) => [...steps.slice(Math.max(i - around, 0), i), ...steps.slice(i + 1, i + 1 + around)];
   steps.forEach((step, i) => {
@@ -45,7 +48,7 @@ export function outliers(steps: Step[]): Outlier[] {
 
 const times = (x: number, of: number): string => (of > 0 ? `${(x / of).toFixed(1)} times` : "many times");
 
-/** cause is the probable one, by what the record of the superstep has. */
+/** cause guesses the cause from the record of the superstep. */
 function cause(s: Step, near: Step[], excess: number): string {
   if (s.gc_pause > excess / 3) return `the garbage collector paused it for ${format.seconds(s.gc_pause)}`;
   const waited = s.busy.most - s.busy.mean;

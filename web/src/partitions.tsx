@@ -1,4 +1,4 @@
-// Who did how much: the partitions' bars, their lanes over time, and the bytes between them.
+// The work of the partitions: bars of their times, heat maps over time, and the bytes between them.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, type Detail, type Lanes, type Partition, type Step, type Whole } from "./api";
@@ -30,9 +30,9 @@ interface Props {
   onSelect: (superstep: number) => void;
 }
 
-const refreshEvery = 2000; // milliseconds, of a job that runs
+const refreshEvery = 2000; // milliseconds, for a running job
 
-/** useRead reads something anew when a key changes, and of a running job now and then. */
+/** useRead reads a value again after a change of a key and, if again is true, periodically. */
 function useRead<T>(read: () => Promise<T>, keys: unknown[], again: boolean): T | undefined {
   const [got, set] = useState<{ of: string; value: T | undefined }>({ of: "", value: undefined });
   const key = JSON.stringify(keys);
@@ -57,7 +57,8 @@ function useRead<T>(read: () => Promise<T>, keys: unknown[], again: boolean): T 
 
 export function Partitions({ job, steps, running, selected, onSelect }: Props) {
   const whole = useRead(() => api.whole(job), [job, running], running);
-  // So many cells at most: more take long to read, and are smaller than a pixel's worth.
+  // The number of cells is limited. More would take long to read, and each would be smaller than a
+  // pixel.
   const columns = Math.min(Math.max(Math.floor(40_000 / (whole?.totals.length || 1)), 50), 400);
   const lanes = useRead(() => api.lanes(job, columns), [job, running, columns], running);
   const detail = useRead<Detail | undefined>(
@@ -104,13 +105,16 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
   );
 }
 
-/** Slow says in words which worker the others wait for, since when, and whether its machine or its share of the edges is why. */
+/**
+ * Slow names the worker that the others wait for, since when, and the cause: its machine or its
+ * share of the edges.
+ */
 function Slow({ totals, lanes }: { totals: Partition[]; lanes: Lanes | undefined }) {
   const text = useMemo(() => slow(totals.map(bar), lanes), [totals, lanes]);
   return text ? <p class="sentence" role="note">{text}</p> : null;
 }
 
-const much = 1.3; // times the others: less is not worth a sentence
+const much = 1.3; // times the others; smaller ratios are not reported
 
 function slow(bars: Bar[], lanes: Lanes | undefined): string | undefined {
   const workers = [...new Set(bars.map((b) => b.worker))];
@@ -131,7 +135,10 @@ function slow(bars: Bar[], lanes: Lanes | undefined): string | undefined {
   return `${w.worker} walks ${w.share.toFixed(1)} times the edges of the others${cost}: its share of edges, not the machine.`;
 }
 
-/** since says from which superstep on some partitions have worked longer than others, if they did not from the first. */
+/**
+ * since names the superstep from which on the partitions in own worked longer than the others. It
+ * returns nothing if that is the first superstep.
+ */
 function since(own: Bar[], others: Bar[], lanes: Lanes | undefined): string {
   if (!lanes || lanes.columns < 2) return "";
   const busy = (some: Bar[], column: number) => some.reduce((sum, b) => sum + Math.max(lanes.busy[b.partition * lanes.columns + column] ?? 0, 0), 0) / some.length;
@@ -155,7 +162,7 @@ function bar(p: Partition): Bar {
   };
 }
 
-/** Bars shows what each partition's time went into, the slowest first if asked. */
+/** Bars shows the time of each partition by phase. A check box sorts the slowest partition first. */
 function Bars({ bars }: { bars: Bar[] }) {
   const [bySpeed, setBySpeed] = useState(false);
   const [at, setAt] = useState<number>();
@@ -232,10 +239,10 @@ function Bars({ bars }: { bars: Bar[] }) {
   );
 }
 
-/** called is a partition with its worker's name. */
+/** called returns the name of a partition with the name of its worker. */
 const called = (partition: number, worker: string | undefined): string => (worker ? `${partition} of ${worker}` : `${partition}`);
 
-/** label is the same where there is little room. */
+/** label is a shorter form of called. */
 const label = (partition: number, worker: string | undefined): string => (worker ? `${worker}: ${partition}` : `${partition}`);
 
 const said = (b: Bar): string => {

@@ -1,18 +1,18 @@
-// A chart by uPlot that keeps its size, its colours and its data up to date.
+// A uPlot chart that follows changes of its size, its colours and its data.
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { type Drawer, drawer, never, soon } from "./schedule";
 import { colors, onTheme } from "./theme";
 
-/** The space left and right of every plot, so that those above each other line up. */
+/** The margins of every plot. They are equal so that the axes of stacked plots line up. */
 export const left = 64;
 export const right = 14;
 
 export interface PlotProps {
   label: string;
   height: number;
-  /** makes the series and scales; called anew when the key or the colours change */
+  /** returns the series and scales; called again after a change of optionsKey or of the colours */
   options: () => Pick<uPlot.Options, "series" | "scales" | "axes" | "bands">;
   optionsKey: string;
   data: uPlot.AlignedData;
@@ -20,15 +20,15 @@ export interface PlotProps {
   from: number;
   to: number;
   selected: number | undefined;
-  width: number; // of a column on the x axis
-  /** colours the ground behind each column by what was chosen */
+  width: number; // of a column, in units of the x axis
+  /** colours the background of each column by its delivery */
   tint?: { x: number[]; delivery: string[] };
   onHover?: (index: number | undefined) => void;
   onPick?: (index: number) => void;
   onZoom?: (from: number, to: number) => void;
 }
 
-/** Supersteps are whole. */
+/** The distances of ticks on the axis of supersteps are integers. */
 const steps = [1, 2, 5].flatMap((n) => [n, n * 10, n * 100, n * 1000, n * 1e4, n * 1e5, n * 1e6]).sort((a, b) => a - b);
 
 export const axis = (values?: (v: number) => string): uPlot.Axis => {
@@ -44,7 +44,10 @@ export const axis = (values?: (v: number) => string): uPlot.Axis => {
   };
 };
 
-/** ground lays a faint colour behind columns: a rectangle for as many in a row as have the same. */
+/**
+ * ground paints the background of the columns: one rectangle for consecutive columns of the same
+ * delivery.
+ */
 function ground(u: uPlot, tint: { x: number[]; delivery: string[] }, width: number) {
   const c = colors();
   u.ctx.save();

@@ -1,4 +1,4 @@
-// What is pointed at, in words.
+// A text that describes the item under the pointer.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { calm } from "./schedule";

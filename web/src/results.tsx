@@ -1,13 +1,13 @@
-// What a job has computed: the greatest and the least values, how they are spread, and the value of one vertex.
+// The result of a job: the greatest and the least values, a histogram, and the value of one vertex.
 
 import { useEffect, useId, useState } from "preact/hooks";
 import { api, type ApiError, type Bin, type FieldValues, type ValueRow, type Values } from "./api";
 import { Fact } from "./decision";
 import * as format from "./format";
 
-const askEvery = 500; // milliseconds, while the result is read
+const askEvery = 500; // milliseconds, while the server reads the result
 
-/** Result is closed until it is wanted: the whole result is read for it, once. */
+/** Result is closed at first. Opening it makes the server read the whole result once. */
 export function Result({ job }: { job: string }) {
   const [open, setOpen] = useState(false);
   return (
@@ -83,7 +83,7 @@ function Opened({ job }: { job: string }) {
   );
 }
 
-/** Find asks for the value of a vertex. */
+/** Find looks up the value of a vertex. */
 function Find({ job, names }: { job: string; names: string[] }) {
   const id = useId();
   const [found, setFound] = useState<ValueRow>();
@@ -114,7 +114,7 @@ function Find({ job, names }: { job: string; names: string[] }) {
 
 const shown = [10, 20, 50, 100];
 
-/** Rows are the vertices of greatest and of least value. */
+/** Rows shows the vertices with the greatest or the least values. */
 function Rows({ field, names }: { field: FieldValues; names: string[] }) {
   const [least, setLeast] = useState(false);
   const [most, setMost] = useState(shown[0]!);
@@ -161,7 +161,10 @@ function Rows({ field, names }: { field: FieldValues; names: string[] }) {
   );
 }
 
-/** Histogram has a bar for each bin, longer for more vertices, by the logarithm where one has far more than another. */
+/**
+ * Histogram shows a bar for each bin. The length is the number of vertices, or its logarithm if the
+ * numbers differ widely.
+ */
 function Histogram({ field }: { field: FieldValues }) {
   const [log, setLog] = useState(field.log_bins.length > 0);
   const bins = log && field.log_bins.length > 0 ? field.log_bins : field.bins;

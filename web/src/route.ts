@@ -1,4 +1,4 @@
-// Where one is: the part of the address after #, such as #/job/3.
+// The current view: the fragment of the URL, such as #/job/3.
 
 import { useEffect, useState } from "preact/hooks";
 

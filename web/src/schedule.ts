@@ -1,5 +1,5 @@
-// Drawing is spread over frames, one canvas in each: what was drawn becomes pixels when the frame ends, which without a GPU takes
-// longer than to say what is to be drawn. All of them at once took more than a screen's 16 ms.
+// Drawing is spread over frames, one canvas in each. Without a GPU, the rasterization at the end of
+// a frame takes longer than the drawing commands. All canvases in one frame took more than 16 ms.
 
 const waiting = new Map<object, () => void>();
 let asked = false;
@@ -20,26 +20,27 @@ function ask() {
   requestAnimationFrame(frame);
 }
 
-/** soon draws something in one of the next frames, once, however often it is asked for until then. */
+/** soon calls draw in one of the next frames. Several calls with the same key draw once. */
 export function soon(key: object, draw: () => void): void {
   waiting.set(key, draw);
   ask();
 }
 
-/** never forgets what was to be drawn. */
+/** never cancels a call of soon. */
 export function never(key: object): void {
   waiting.delete(key);
 }
 
-// What is not in the window, or near it, is drawn when it comes there.
+// An element outside the window is drawn when it comes near the window.
 const near = new Map<Element, (is: boolean) => void>();
-/** A printed page shows all of it: what is due is drawn before, wherever it is. */
+/** A printed page shows all elements, so all pending elements are drawn before printing. */
 addEventListener("beforeprint", () => {
   for (const see of near.values()) see(true);
   for (const draw of waiting.values()) draw();
   waiting.clear();
 });
-// Then what is far from the window is no longer seen: an element that is observed anew is told of at once.
+// After printing, elements far from the window count as invisible again. The observer reports an
+// element at once when it is observed again.
 addEventListener("afterprint", () => {
   for (const e of near.keys()) {
     observer.unobserve(e);
@@ -49,12 +50,12 @@ addEventListener("afterprint", () => {
 const observer = new IntersectionObserver((all) => all.forEach((e) => near.get(e.target)?.(e.isIntersecting)), { rootMargin: "150px" });
 
 export interface Drawer {
-  /** draws in one of the next frames in which the element can be seen */
+  /** draws in one of the next frames in which the element is visible */
   ask: () => void;
   stop: () => void;
 }
 
-/** drawer draws an element when asked to, however often, once in a frame, and not where nobody sees it. */
+/** drawer draws an element on request, at most once in a frame, and only while it is visible. */
 export function drawer(e: Element, draw: () => void): Drawer {
   let seen = false;
   let due = false;
@@ -78,11 +79,12 @@ export function drawer(e: Element, draw: () => void): Drawer {
   };
 }
 
-const calmly = 80; // milliseconds: nobody reads a text that changes with every frame
+const calmly = 80; // milliseconds; nobody can read a text that changes in every frame
 
 /**
- * calm passes values on that come with every frame, the first at once, then the newest now and then, the last always: to lay out
- * and paint words takes more than half of a frame in which the pointer moves. now passes one on at once.
+ * calm limits how often values are passed on: the first at once, then the newest at intervals, and
+ * always the last. Layout and painting of text takes more than half of a frame in which the pointer
+ * moves. If now is true, the value is passed on at once.
  */
 export function calm<T>(pass: (value: T) => void): (value: T, now?: boolean) => void {
   let newest: { value: T } | undefined;

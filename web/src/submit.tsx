@@ -1,4 +1,5 @@
-// The forms of a cluster: a job of a program, Graph500, and a graph for the catalog. Their fields are those of the command line.
+// The forms of a cluster: a job that runs a program, a Graph500 job, and a graph for the catalog.
+// They have the same fields as the command line.
 
 import { useEffect, useState } from "preact/hooks";
 import { api, type Forms, type Graph, type Input, type Parameter } from "./api";
@@ -6,13 +7,13 @@ import { Check, Choice, type Data, Form, type Problem, Text } from "./form";
 import { live } from "./live";
 import { link } from "./route";
 
-/** usual is a choice of words of which the first need not be said */
+/** usual returns the choices for a field whose default is the first word. */
 const usual = (words: string[]) => words.map((w, i) => (i === 0 ? (["", w] as const) : w));
-/** orFound is a choice of words, or that it is found out */
+/** orFound returns the choices for a field with automatic detection as the default. */
 const orFound = (words: readonly (string | readonly [string, string])[], called = "found out") => [["", called] as const, ...words];
 const yesNo = [["true", "yes"], ["false", "no"]] as const;
 
-/** useForms reads what the cluster can be asked for, once it is wanted */
+/** useForms reads the choices that the cluster offers, as soon as wanted is true. */
 function useForms(wanted: boolean): { forms: Forms | undefined; wrong: string } {
   const [forms, setForms] = useState<Forms>();
   const [wrong, setWrong] = useState("");
@@ -22,7 +23,7 @@ function useForms(wanted: boolean): { forms: Forms | undefined; wrong: string } 
   return { forms, wrong };
 }
 
-/** Submit has the forms that make jobs. */
+/** Submit has the forms that submit jobs. */
 export function Submit() {
   return (
     <>
@@ -85,7 +86,10 @@ function ProgramForm() {
   );
 }
 
-/** ParameterField is the field of a program's parameter, by its kind. */
+/**
+ * ParameterField is the field of a program's parameter. The kind of the parameter decides its
+ * control.
+ */
 function ParameterField({ of: p, problem }: { of: Parameter; problem: Problem }) {
   const common = { name: `parameters.${p.name}`, label: p.name, help: p.help, problem };
   const left = p.default ? `${p.default} (default)` : "not given";
@@ -127,7 +131,7 @@ function Graph500Form() {
   );
 }
 
-/** LoadForm loads a graph into the catalog. */
+/** LoadForm is the form that loads a graph into the catalog. */
 export function LoadForm({ onLoad }: { onLoad: () => void }) {
   const [open, setOpen] = useState(false);
   const { forms, wrong } = useForms(open);
@@ -153,7 +157,10 @@ export function LoadForm({ onLoad }: { onLoad: () => void }) {
   );
 }
 
-/** GraphField names the graph; it suggests generators, and for a job the catalog. */
+/**
+ * GraphField is the field for the name of the graph. It suggests generators and, for a job, the
+ * graphs of the catalog.
+ */
 function GraphField({ forms, catalog = false, problem, onInput }: { forms: Forms; catalog?: boolean; problem: Problem; onInput?: (text: string) => void }) {
   const [graphs, setGraphs] = useState<Graph[]>([]);
   useEffect(() => {
@@ -181,7 +188,10 @@ function Cut({ problem }: { problem: Problem }) {
   );
 }
 
-/** InputFields say how a graph is read and stored. A graph of the catalog is as it was loaded. */
+/**
+ * InputFields are the options for reading and storing a graph. They are disabled for a graph of the
+ * catalog.
+ */
 function InputFields({ forms, problem, disabled = false }: { forms: Forms; problem: Problem; disabled?: boolean }) {
   return (
     <details>

@@ -1,4 +1,4 @@
-// The tables behind the charts. They are made when they are opened.
+// The tables of the charts' data. A table gets its rows when it is opened.
 
 import { useMemo, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
@@ -16,17 +16,17 @@ interface Column<T> {
 
 interface Props<T> {
   title: string;
-  /** the rows, asked for when the table is open */
+  /** returns the rows; called only while the table is open */
   rows: () => T[];
   columns: Column<T>[];
   keyOf: (row: T) => string | number;
   current?: (row: T) => boolean;
   pick?: (row: T) => void;
-  /** the row whose page is shown first */
+  /** returns the index of the row whose page is shown first */
   at?: (rows: T[]) => number;
 }
 
-/** Table is a table in pages, closed until it is wanted. */
+/** Table is a table in pages. It is closed at first. */
 export function Table<T>({ title, rows: make, columns, keyOf, current, pick, at }: Props<T>) {
   const [open, setOpen] = useState(false);
   const [start, setStart] = useState<number>();
@@ -89,7 +89,7 @@ export function Table<T>({ title, rows: make, columns, keyOf, current, pick, at 
   );
 }
 
-/** changes are columns of a program that changes the graph. */
+/** changes has the additional columns for a program that changes the graph. */
 const changes: Column<Step>[] = [
   { name: "requests", text: (s) => format.exact(s.requests ?? 0) },
   { name: "vertices after", text: (s) => (s.graph ? format.exact(s.graph.vertices) : "-") },

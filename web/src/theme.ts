@@ -1,4 +1,4 @@
-// Colours: those of the style sheet, for what is drawn on canvases; they follow the theme.
+// The colours of the style sheet, for drawing on canvases. They follow the theme.
 
 export type Theme = "auto" | "light" | "dark";
 
@@ -21,7 +21,7 @@ export interface Colors {
   mark: string;
   bad: string;
   phase: Record<Phase, string>;
-  /** the ends of the scale of heat maps, as red, green and blue */
+  /** the two ends of a heat map's scale, as red, green and blue */
   cold: [number, number, number];
   hot: [number, number, number];
 }
@@ -78,7 +78,9 @@ export function apply(): void {
   else document.documentElement.dataset.theme = t;
 }
 
-/** onTheme calls f when colours change, until the returned function is called. */
+/**
+ * onTheme calls f after every change of the colours, until the caller calls the returned function.
+ */
 export function onTheme(f: () => void): () => void {
   listeners.add(f);
   return () => listeners.delete(f);
@@ -93,8 +95,8 @@ type SchemeColor = "push" | "mirrored" | "pull" | "none";
 
 const schemeColors = new Map<string, SchemeColor>([["naive", "push"], ["mirrored", "mirrored"], ["pull", "pull"]]);
 
-/** schemeColor is the name of a scheme's colour: of Colors, and in the style sheet. */
+/** schemeColor returns the name of a scheme's colour, in Colors and in the style sheet. */
 export const schemeColor = (scheme: string): SchemeColor => schemeColors.get(scheme) ?? "none";
 
-/** named is a colour for the style of an element, which follows the theme by itself. */
+/** named returns the CSS value of a colour, which follows the theme by itself. */
 export const named = (name: string): string => `var(--${name})`;

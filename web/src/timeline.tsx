@@ -1,4 +1,5 @@
-// A job's supersteps over time: what was chosen, why, how much there was to do, where the time went.
+// The supersteps of a job over time: the chosen delivery, its reason, the amount of work and the
+// times.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
@@ -16,13 +17,16 @@ const mostColumns = 500;
 
 interface Props {
   steps: Step[];
-  /** they have not been read yet */
+  /** steps have not been read yet */
   loading: boolean;
   version: number;
   running: boolean;
-  /** how many have ended, of which steps may have none */
+  /** number of finished supersteps; steps may have fewer */
   ended: number;
-  /** the superstep looked at; if undefined, of a run under way the newest, else the one that took longest */
+  /**
+   * the selected superstep; if undefined, the newest of a running job, or the longest of a finished
+   * one
+   */
   selected: number | undefined;
   onSelect: (superstep: number | undefined) => void;
 }
@@ -173,7 +177,10 @@ export function Timeline({ steps, loading, version, running, ended, selected, on
 const describe = (s: Step): string =>
   `Superstep ${s.superstep}: ${format.verb(s.delivery)}, ${format.seconds(s.seconds.total)}, ${format.exact(s.senders)} senders. ${s.reason}`;
 
-/** longest is what took longest of the supersteps in which there was something to choose, if there was in any. */
+/**
+ * longest returns the longest of the supersteps with a choice of scheme, or of all supersteps if
+ * there was no choice.
+ */
 function longest(steps: Step[]): Step | undefined {
   const chosen = steps.filter((s) => s.predicted);
   return (chosen.length > 0 ? chosen : steps).reduce<Step | undefined>((most, s) => (most && most.seconds.total >= s.seconds.total ? most : s), undefined);
@@ -195,7 +202,10 @@ export function Legend({ items }: { items: Item[] }) {
   );
 }
 
-/** plots are the data of the charts. ringed are supersteps. */
+/**
+ * plots returns the data of the charts. The chart of the times marks the supersteps in ringed with
+ * a ring.
+ */
 function plots(b: Buckets, ringed: number[]) {
   const sums = [b.expand, b.traverse, b.fold, b.compute, b.wait].reduce<number[][]>((all, phase) => {
     const below = all.at(-1);
@@ -206,7 +216,7 @@ function plots(b: Buckets, ringed: number[]) {
   return {
     costs: [b.x, ...b.predicted, b.actual] as uPlot.AlignedData,
     frontier: [b.x, b.active, b.senders] as uPlot.AlignedData,
-    // the highest first, so that lower ones cover it
+    // highest sum first, so that the lower ones cover it
     phases: [b.x, whole, ...sums.toReversed(), whole.map((x, i) => (at.has(i) ? x : null))] as uPlot.AlignedData,
     memory: [b.x, b.memory] as uPlot.AlignedData,
     pauses: [b.x, b.pause] as uPlot.AlignedData,
@@ -214,7 +224,7 @@ function plots(b: Buckets, ringed: number[]) {
 }
 
 const few = (u: uPlot) => (u.data[0]?.length ?? 0) <= 100;
-/** tens leaves of a logarithmic scale the powers of ten alone a line, and a word. */
+/** tens keeps only the powers of ten among the ticks of a logarithmic scale. */
 const tens = (_u: uPlot, at: number[]) => at.map((v) => (v !== null && Number.isInteger(Math.round(Math.log10(v) * 1e6) / 1e6) ? v : null));
 
 function sparse(values: (v: number) => string): uPlot.Axis {
@@ -254,8 +264,8 @@ function frontier() {
 }
 
 /**
- * boxes makes what draws a series of rectangles at whole pixels, each of its own: where nothing but the processor draws, paths of
- * hundreds of corners, or circles, take ten times as long.
+ * boxes returns a path builder that draws separate rectangles at integer pixels. Without a GPU,
+ * circles and paths of hundreds of corners take ten times as long.
  */
 const boxes =
   (box: (x: number, y: number, width: number, foot: number) => [x: number, y: number, w: number, h: number]) =>
@@ -270,7 +280,8 @@ const boxes =
     for (let i = from; i <= to; i++) {
       const v = ys[i];
       if (v === null || v === undefined) continue;
-      const below = u.series[series + 1]?.width === 0 && u.data[series + 1]?.[i]; // would be drawn over what is below it
+      // a stacked bar ends where the next series covers it
+      const below = u.series[series + 1]?.width === 0 && u.data[series + 1]?.[i];
       const foot = below ? Math.round(u.valToPos(below, "y", true)) : bottom;
       g.fillRect(...box(u.valToPos(xs[i]!, "x", true), Math.round(u.valToPos(v, "y", true)), width, foot));
     }
@@ -303,7 +314,7 @@ function stacked() {
   };
 }
 
-/** Bytes are counted in powers of two. */
+/** The axis of bytes has ticks at powers of two. */
 const doubling = Array.from({ length: 50 }, (_, k) => 2 ** k);
 
 function memory() {
@@ -334,7 +345,10 @@ interface BandProps {
 
 const bandHeight = 52;
 
-/** Band shows what was chosen: pushes above, pulls below, so that one need not tell colours. */
+/**
+ * Band shows the chosen delivery: pushes above, pulls below, so that the colours are not needed to
+ * tell them apart.
+ */
 function Band({ b, from, to, selected, onHover, onPick }: BandProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const latest = useRef({ b, from, to, selected });
@@ -398,7 +412,8 @@ function paint(canvas: HTMLCanvasElement, p: Pick<BandProps, "b" | "from" | "to"
   for (let i = 0, end = 0; i < first.length; i = end) {
     const kind = delivery[i]!;
     const gap = unit * ((first[i + 1] ?? p.to + 1) - first[i]!) > 6 ? 1 : 0;
-    // Columns too narrow for a gap are drawn as one, as many in a row as are the same.
+    // Consecutive columns of the same kind that are too narrow for a gap are drawn as one
+    // rectangle.
     for (end = i + 1; gap === 0 && end < first.length && delivery[end] === kind; ) end++;
     const x = left + (first[i]! - p.from) * unit;
     const w = ((first[end] ?? p.to + 1) - first[i]!) * unit - gap;
@@ -411,7 +426,7 @@ function paint(canvas: HTMLCanvasElement, p: Pick<BandProps, "b" | "from" | "to"
       g.fillText(kind, x + w / 2, kind === "push" ? row / 2 : row * 1.5);
     }
   }
-  // The fewer of a column are seen too, be it one of many.
+  // The minority of a column stays visible, even if it is one superstep of many.
   few.forEach((share, i) => {
     if (share === 0) return;
     const x = left + (first[i]! - p.from) * unit;

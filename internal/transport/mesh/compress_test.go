@@ -201,13 +201,13 @@ func TestMeter(t *testing.T) {
 		m.wrote(1<<10, time.Second)
 	}
 	if m.rate() != 0 {
-		t.Error("small writes tell a rate")
+		t.Error("small writes yield a rate")
 	}
 	for range 8 {
 		m.wrote(1<<20, time.Second/16)
 	}
 	if m.rate() != 0 {
-		t.Error("what the kernel may have absorbed tells a rate")
+		t.Error("writes that the kernel may have buffered yield a rate")
 	}
 	for range 8 {
 		m.wrote(1<<20, time.Second/16)

@@ -40,7 +40,7 @@ func TestConnectionInDoubtIsRenewed(t *testing.T) {
 		}
 		now := meshes[0].outTo("w1")
 		if now == before {
-			t.Fatalf("job %d goes on the connection in doubt", job)
+			t.Fatalf("job %d uses the doubtful connection", job)
 		}
 		if before != nil {
 			<-before.done // the other side has closed it

@@ -90,7 +90,7 @@ func TestTrafficIsMeasured(t *testing.T) {
 			t.Errorf("a byte takes %g s, expected %g", s.PerByte, 1/rate)
 		}
 		if s := at.Seen("nobody"); s != (Seen{}) {
-			t.Errorf("of nobody: %+v", s)
+			t.Errorf("an unknown worker: %+v", s)
 		}
 	})
 }

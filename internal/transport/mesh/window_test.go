@@ -77,25 +77,25 @@ func TestWindowsFollowTheWay(t *testing.T) {
 	small := func(o *Options) { o.Window, o.MostWindow, o.Chunk = least, most, 256<<10 }
 	fixed, window := stream(t, delay, frames, func(o *Options) { small(o); o.MostWindow = least }, func(m *Mesh) { m.Expect("w0", delay, 1e12) })
 	if window != least {
-		t.Errorf("a window of %d that was to stay %d", window, least)
+		t.Errorf("a window of %d, expected %d", window, least)
 	}
 	unknown, window := stream(t, delay, frames, small, func(*Mesh) {})
 	if window != least || unknown < fixed*9/10 || unknown > fixed*10/9 {
-		t.Errorf("a way that nobody has measured: a window of %d, %v against %v", window, unknown,
+		t.Errorf("an unmeasured path: a window of %d, %v against %v", window, unknown,
 			fixed)
 	}
 	near, window := stream(t, delay, frames, small, func(m *Mesh) { m.Expect("w0", 100*time.Microsecond, 1e9) })
 	if window != least || near < fixed*9/10 {
-		t.Errorf("a way that is taken to be short: a window of %d, %v against %v", window, near,
+		t.Errorf("a path with a short expected delay: a window of %d, %v against %v", window, near,
 			fixed)
 	}
 	grown, window := stream(t, delay, frames, small, func(m *Mesh) { m.Expect("w0", delay, 0) })
 	if window != most || grown > fixed/4 {
-		t.Errorf("by what comes: a window of %d, %v against %v", window, grown, fixed)
+		t.Errorf("by the received rate: a window of %d, %v against %v", window, grown, fixed)
 	}
 	told, window := stream(t, delay, frames, small, func(m *Mesh) { m.Expect("w0", delay, float64(8<<20)/delay.Seconds()) })
 	if window < 12<<20 || told > fixed/3 {
-		t.Errorf("by what was measured: a window of %d, %v against %v", window, told, fixed)
+		t.Errorf("by the measured rate: a window of %d, %v against %v", window, told, fixed)
 	}
 	t.Logf("%d MB over 20 ms: window of 2 MiB %v, as it grows %v, as measured %v", frames/2, fixed,
 		grown, told)

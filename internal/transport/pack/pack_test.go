@@ -148,7 +148,7 @@ func FuzzDecode(f *testing.F) {
 		for _, decode := range []func([]byte, *transport.Frame) error{c.Decode, deep.Decode} {
 			out := transport.Frame{Count: int(count)}
 			if err := decode(b, &out); err == nil && guarded != nil {
-				t.Error("what the guard refuses is decoded")
+				t.Error("decode accepts data that Check rejects")
 			}
 		}
 	})
