@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -119,7 +120,6 @@ func (s *session) live(ctx, leave context.Context) error {
 	var grace <-chan time.Time
 	going := leave.Done()
 	for {
-		var m *control.FromWorker
 		select {
 		case <-beat.C:
 			if err := s.overdue(ctx, going == nil); err != nil {
@@ -127,24 +127,21 @@ func (s *session) live(ctx, leave context.Context) error {
 			}
 			// The way from the master may be cut, and that to it not: then it must not take this
 			// worker to be there.
-			if s.silence() > s.lease {
-				continue
+			if s.silence() <= s.lease {
+				s.offer(&control.FromWorker{Body: &control.FromWorker_Heartbeat{Heartbeat: s.pulse()}})
 			}
-			s.offer(&control.FromWorker{Body: &control.FromWorker_Heartbeat{Heartbeat: s.pulse()}})
-			continue
 		case <-going:
 			s.Log.Info("asking to leave")
 			s.Observe.Leaving()
 			going = nil
 			grace = time.After(s.Grace)
-			m = &control.FromWorker{Body: &control.FromWorker_Leave{Leave: &control.Leave{Reason: "stopped"}}}
+			if err := s.send(&control.FromWorker{Body: &control.FromWorker_Leave{Leave: &control.Leave{Reason: "stopped"}}}); err != nil {
+				return s.reason(ctx, err)
+			}
 		case <-grace:
 			return errGrace
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		}
-		if err := s.send(m); err != nil {
-			return s.reason(ctx, err)
 		}
 	}
 }
@@ -297,12 +294,10 @@ func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(em
 		return err
 	}
 	err = produce(func(data []byte) error {
-		for len(data) > 0 {
-			n := min(len(data), control.ChunkSize)
-			if err := values(data[:n], false); err != nil {
+		for part := range slices.Chunk(data, control.ChunkSize) {
+			if err := values(part, false); err != nil {
 				return err
 			}
-			data = data[n:]
 		}
 		return nil
 	})

@@ -42,6 +42,7 @@ type fake struct {
 	confirmed []string // jobs
 	offsets   []uint64
 	column    []*control.SendColumnRequest // pieces, as they came
+	refusals  []connect.Code               // of calls to drop a graph, one each
 	wires     []net.Conn
 	unknown   bool // the job is
 	mortal    bool // the first break of a watch is the end

@@ -34,7 +34,7 @@ func TestLimiterCounts(t *testing.T) {
 		known(requestOn(c))
 		busy = append(busy, c)
 	}
-	if out, ok := l.admit(conn("a")); out != nil || ok {
+	if out, ok := l.admit(conn("a")); out == nil || ok {
 		t.Error("all are busy, and one more was let in")
 	}
 	l.mark(busy[7], -1)
