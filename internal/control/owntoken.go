@@ -27,9 +27,9 @@ import (
 // ownSize is how many random bytes such a token has.
 const ownSize = 32
 
-// ownFile returns where the token of the master at HOST:PORT is kept; nowhere if others can reach
+// OwnFile returns where the token of the master at HOST:PORT is kept; nowhere if others can reach
 // it.
-func ownFile(address string) (string, error) {
+func OwnFile(address string) (string, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil || !Loopback(address) {
 		return "", nil
@@ -51,7 +51,7 @@ func ownFile(address string) (string, error) {
 // ownToken reads the token of the user's master at an address with read, [statefile.Key] or
 // [statefile.ReadKey].
 func ownToken(address string, read func(file string, size int) ([]byte, error)) (Token, error) {
-	file, err := ownFile(address)
+	file, err := OwnFile(address)
 	if err != nil || file == "" {
 		return Token{}, err
 	}
@@ -91,7 +91,7 @@ func (c *Credentials) Complete(address string) (err error) {
 
 // ForgetOwn removes the token of this user's master at an address at which there will be no other.
 func ForgetOwn(address string) {
-	if file, err := ownFile(address); err == nil && file != "" {
+	if file, err := OwnFile(address); err == nil && file != "" {
 		removeToken(file, false)
 	}
 }
@@ -102,7 +102,7 @@ const held = ".held"
 // HoldOwn has the token of this user's master at an address end with this process: after that, or
 // after a Close, the next process that makes or looks for a token removes it.
 func HoldOwn(address string) (f *os.File) {
-	if file, err := ownFile(address); err == nil && file != "" {
+	if file, err := OwnFile(address); err == nil && file != "" {
 		_ = statefile.Locked(file, func() (err error) { // else it stays
 			f, err = statefile.Lock(file + held)
 			return err
