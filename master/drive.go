@@ -195,7 +195,8 @@ func (r *run) tell(worker string, d *control.DriveReport) error {
 	}
 	for _, line := range d.Log {
 		tell(&control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{
-			Time: r.server.stamp(r.server.now()), Job: r.id, Worker: worker, Text: line,
+			Time: r.server.stamp(r.server.now()), Job: r.id, Worker: worker,
+			Text: control.Text(line, control.MaxText),
 		}}})
 	}
 	for _, data := range d.Records {
@@ -213,6 +214,7 @@ func (r *run) tell(worker string, d *control.DriveReport) error {
 		r.straggles()
 	}
 	for _, stage := range d.Stages {
+		stage.Stage = control.Text(stage.Stage, control.MaxName)
 		tell(&control.JobEvent{Body: &control.JobEvent_Stage{Stage: stage}})
 	}
 	r.set(func(*control.Job) { r.heard[worker] = max(r.heard[worker], next) })

@@ -248,8 +248,12 @@ func (c *cluster) dropGraph(name string) (*graph, error) {
 		return nil, absent("there is no graph %s", name)
 	}
 	for _, id := range c.order {
-		if j := c.jobs[id]; !j.state.Ended() && j.spec.Graph == name {
-			return nil, unready("graph %s: job %s needs it", name, id)
+		j, code := c.jobs[id], connect.CodeFailedPrecondition
+		if j.cancelled {
+			code = connect.CodeAborted // it ends soon
+		}
+		if !j.state.Ended() && j.spec.Graph == name {
+			return nil, failed(code, "graph %s: job %s needs it", name, id)
 		}
 	}
 	switch g.state {

@@ -306,6 +306,7 @@ func (p *progress) sum() *control.Progress {
 
 // advanced handles a worker's progress with a job or a graph of the catalog.
 func (s *server) advanced(worker string, far *control.Progress) {
+	far.Stage = control.Text(far.Stage, control.MaxName)
 	s.mu.Lock()
 	j, of := s.journals[far.Job], s.cluster.jobs[far.Job]
 	if g := s.cluster.graphs[far.Graph]; g != nil &&

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
@@ -188,5 +189,60 @@ func TestNamesOfACertificate(t *testing.T) {
 	if err := register("alice", "another"); err != nil || c.workers["a7"] != nil ||
 		c.workers["b0"] == nil {
 		t.Errorf("found %v, a7 %v, b0 %v", err, c.workers["a7"] != nil, c.workers["b0"] != nil)
+	}
+}
+
+// TestDropOfAGraphInUse: that a job needs a graph is said in another way when the job was told to
+// end: then it makes sense to ask again soon.
+func TestDropOfAGraphInUse(t *testing.T) {
+	c := newCluster(rules{lease: 1})
+	c.graphs["g"] = &graph{name: "g", state: control.GraphState_GRAPH_STATE_READY}
+	j := &job{id: "j1", spec: &jobspec.Spec{Graph: "g"}, state: control.JobState_JOB_STATE_RUNNING}
+	c.jobs[j.id], c.order = j, []string{j.id}
+	for _, want := range []connect.Code{connect.CodeFailedPrecondition, connect.CodeAborted} {
+		j.cancelled = want == connect.CodeAborted
+		if _, err := c.dropGraph("g"); connect.CodeOf(err) != want {
+			t.Errorf("found %v, expected %v", err, want)
+		}
+	}
+}
+
+// TestTextsOfWorkersAreBounded: a worker's lines and stages, which are kept, are not as long as a
+// message.
+func TestTextsOfWorkersAreBounded(t *testing.T) {
+	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.gone()
+	j, err := s.cluster.enqueue(0, "me",
+		&jobspec.Spec{Program: "mine", Source: &jobspec.Source{Input: "path:vertices=3"}}, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.event(func() {}) // its journal begins
+	r := &run{
+		server: s, job: j, id: j.id, spec: j.spec, heard: map[string]uint64{},
+		team: []*control.Placement{{Worker: "w"}},
+	}
+	long := strings.Repeat("x", control.MaxMessage)
+	err = r.tell("w", &control.DriveReport{
+		Log: []string{long}, Stages: []*control.BenchmarkStage{{Stage: long}},
+	})
+	s.advanced("w", &control.Progress{Job: j.id, Stage: long})
+	s.mu.Lock()
+	journal := s.journals[j.id]
+	s.mu.Unlock()
+	told := 0
+	for _, e := range journal.events {
+		if e.GetLog() != nil || e.GetStage() != nil {
+			told++
+		}
+		if n := proto.Size(e); n > 65<<10 {
+			t.Errorf("an event has %d bytes", n)
+		}
+	}
+	if far := journal.far.sum(); err != nil || told != 2 || len(far.GetStage()) > control.MaxName {
+		t.Errorf("found %d events, %v, and a stage of %d bytes", told, err, len(far.GetStage()))
 	}
 }

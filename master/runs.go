@@ -60,7 +60,8 @@ func (s *server) restoreRuns() {
 			failures, err = 0, nil
 		}
 		if err != nil && s.ctx.Err() == nil {
-			s.log.Warn("the page does not show the supersteps of a job", "job", j.id, "error", err)
+			s.log.Warn("the page does not show the supersteps of a job", "job", j.id, "record",
+				runName(j.number), "error", err)
 		}
 		if s.ctx.Err() != nil || !more || failures == 3 {
 			return

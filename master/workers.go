@@ -371,12 +371,9 @@ func uses(placements []*control.Placement, worker string) bool {
 }
 
 // workersOf returns the distinct workers of placements.
-func workersOf(placements []*control.Placement) []string {
-	var names []string
-	for _, p := range placements {
-		if !slices.Contains(names, p.Worker) {
-			names = append(names, p.Worker)
-		}
+func workersOf(placements []*control.Placement) (names []string) {
+	for _, p := range onePerWorker(placements) {
+		names = append(names, p.Worker)
 	}
 	return names
 }

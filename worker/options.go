@@ -138,7 +138,8 @@ func (o *Config) complete() (err error) {
 	}
 	o.roots.Hide(secrets...)
 	if dir, err := statefile.UserDir(); err == nil { // superstep's files of this user
-		o.roots.Hide(dir)
+		token, _ := control.OwnFile(control.Addresses(o.Master)[0]) // it may have other names
+		o.roots.Hide(dir, token)
 	}
 	o.Name = cmp.Or(o.Name, control.ProcessName())
 	if !control.ValidName(o.Name) {
@@ -165,8 +166,6 @@ func (o *Config) complete() (err error) {
 	if o.Ready == nil {
 		o.Ready = func(string) {}
 	}
-	if o.Observe == nil {
-		o.Observe = unobserved{}
-	}
+	o.Observe = cmp.Or(o.Observe, daemon.Observer(unobserved{}))
 	return nil
 }

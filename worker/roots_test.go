@@ -2,10 +2,15 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/daemon"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graphio"
 	files "github.com/superstep-go/superstep/internal/store"
 )
@@ -48,5 +53,27 @@ func TestNamesWithCommas(t *testing.T) {
 			(err != nil) != (want == "") {
 			t.Errorf("%s: found %q, %v, expected %q", name, got, err, want)
 		}
+	}
+}
+
+// TestOwnTokenUnderAnotherName: the token that a master of this machine made is not served under
+// another name of its file.
+func TestOwnTokenUnderAnotherName(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	o := Config{Worker: daemon.Worker{Process: daemon.Process{Registry: engine.Registry{}}}}
+	o.Master, o.DataRoots = "127.0.0.1:7709", []string{t.TempDir()}
+	if err := o.complete(); err != nil {
+		t.Fatal(err)
+	}
+	token, err := control.OwnFile(o.Master)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(o.DataRoots[0], "graph.el")
+	if err := os.Link(token, other); err != nil {
+		t.Skip("there are no hard links here:", err)
+	}
+	if _, err := o.roots.OpenFile(other, os.O_RDONLY); !errors.Is(err, files.ErrOutside) {
+		t.Errorf("found %v, expected that the token cannot be read", err)
 	}
 }

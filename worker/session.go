@@ -119,7 +119,6 @@ func (s *session) live(ctx, leave context.Context) error {
 	var grace <-chan time.Time
 	going := leave.Done()
 	for {
-		var m *control.FromWorker
 		select {
 		case <-beat.C:
 			if err := s.overdue(ctx, going == nil); err != nil {
@@ -127,24 +126,21 @@ func (s *session) live(ctx, leave context.Context) error {
 			}
 			// If only the connection from the master is cut, heartbeats would make the master
 			// believe that the session works. So do not send any.
-			if s.silence() > s.lease {
-				continue
+			if s.silence() <= s.lease {
+				s.offer(&control.FromWorker{Body: &control.FromWorker_Heartbeat{Heartbeat: s.pulse()}})
 			}
-			s.offer(&control.FromWorker{Body: &control.FromWorker_Heartbeat{Heartbeat: s.pulse()}})
-			continue
 		case <-going:
 			s.Log.Info("asking to leave")
 			s.Observe.Leaving()
 			going = nil
 			grace = time.After(s.Grace)
-			m = &control.FromWorker{Body: &control.FromWorker_Leave{Leave: &control.Leave{Reason: "stopped"}}}
+			if err := s.send(&control.FromWorker{Body: &control.FromWorker_Leave{Leave: &control.Leave{Reason: "stopped"}}}); err != nil {
+				return s.reason(ctx, err)
+			}
 		case <-grace:
 			return errGrace
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		}
-		if err := s.send(m); err != nil {
-			return s.reason(ctx, err)
 		}
 	}
 }

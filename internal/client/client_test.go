@@ -43,6 +43,7 @@ type fake struct {
 	confirmed []string // confirmed jobs
 	offsets   []uint64
 	column    []*control.SendColumnRequest // pieces in order of arrival
+	refusals  []connect.Code               // of calls to drop a graph, one each
 	wires     []net.Conn
 	unknown   bool // the job is unknown
 	mortal    bool // the first break of a watch is final

@@ -68,20 +68,14 @@ func (c *Client) Graph(ctx context.Context, name string) (*control.Graph, error)
 // DropGraph drops a graph. It ignores a missing graph, and waits for a job on it that is being
 // cancelled.
 func (c *Client) DropGraph(ctx context.Context, name string) error {
-	began := time.Now()
-	for {
+	for began := time.Now(); ; {
 		_, err := ask(ctx, c, control.ClusterClient.DropGraph, &control.DropGraphRequest{Name: name})
-		switch connect.CodeOf(err) {
-		case connect.CodeNotFound:
+		switch code := connect.CodeOf(err); {
+		case code == connect.CodeNotFound:
 			return nil
-		case connect.CodeFailedPrecondition:
-			if time.Since(began) < callTimeout {
-				if parallel.Sleep(ctx, firstWait) == nil {
-					continue
-				}
-			}
+		case code != connect.CodeAborted, time.Since(began) >= callTimeout, parallel.Sleep(ctx, firstWait) != nil:
+			return err
 		}
-		return err
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -23,27 +24,21 @@ var foreignTexts = []string{
 	"http2: frame too large", "PROTOCOL_ERROR", "FRAME_SIZE_ERROR",
 }
 
+// foreignCodes are of an HTTP status without a message of ours.
+var foreignCodes = []connect.Code{connect.CodeUnimplemented, connect.CodeUnauthenticated, connect.CodePermissionDenied, connect.CodeNotFound}
+
 // unmet occurs in the error of a connection that ended before any data was received.
 const unmet = "http2: client conn could not be established"
 
 // Foreign reports whether something other than a master answered a call.
 func Foreign(err error) bool {
-	if connect.IsWireError(err) || err == nil {
+	switch {
+	case connect.IsWireError(err) || err == nil:
 		return false
-	}
-	if noTLS(err) || distrust(err) != nil {
+	case noTLS(err) || distrust(err) != nil || slices.Contains(foreignCodes, connect.CodeOf(err)):
 		return true
 	}
-	switch connect.CodeOf(err) {
-	case connect.CodeUnimplemented, connect.CodeUnauthenticated, connect.CodePermissionDenied, connect.CodeNotFound:
-		return true // an HTTP status without one of our messages
-	}
-	for _, text := range foreignTexts {
-		if strings.Contains(err.Error(), text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(foreignTexts, func(text string) bool { return strings.Contains(err.Error(), text) })
 }
 
 // WantsTLS is the answer of Go's TLS server to a client without TLS.
@@ -70,11 +65,9 @@ func foreignText(address string, cause error) string {
 		return fmt.Sprintf("the server at %s has no TLS: start the master with --tls-cert, or omit --tls-ca and the like", address)
 	case distrust(cause) != nil:
 		return fmt.Sprintf("the server at %s is not trusted: %v", address, distrust(cause))
-	}
-	if connect.CodeOf(cause) == connect.CodeUnauthenticated {
+	case connect.CodeOf(cause) == connect.CodeUnauthenticated:
 		return fmt.Sprintf("the server at %s wants a token: %s", address, innermost(cause))
-	}
-	if silent(cause) || strings.Contains(cause.Error(), unmet) {
+	case silent(cause) || strings.Contains(cause.Error(), unmet):
 		return fmt.Sprintf("the server at %s closes connections without an answer: it is not a master, or has too many connections", address)
 	}
 	return fmt.Sprintf("the server at %s is not a master: %s", address, innermost(cause))

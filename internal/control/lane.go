@@ -17,6 +17,7 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/superstep-go/superstep/internal/certs"
 )
@@ -188,13 +189,36 @@ func (l *Lane) Receive(m proto.Message) error {
 		}
 		return Wire(&RefusedError{Kind: r.Kind, Text: r.Text})
 	}
-	if err := proto.Unmarshal(body, m); err != nil {
+	err := proto.Unmarshal(body, m)
+	if err == nil && !finite(protoreflect.ValueOfMessage(m.ProtoReflect())) {
+		err = errors.New("found a number that is infinite, or none")
+	}
+	if err != nil {
 		return &CodecError{fmt.Errorf("the session was broken: %w", err)}
 	}
 	if cap(l.body) > 2*maxPending {
 		l.body = nil
 	}
 	return nil
+}
+
+// finite reports whether all numbers of a message are finite, as JSON and sums need them.
+func finite(v protoreflect.Value) (ok bool) {
+	ok = true
+	switch x := v.Interface().(type) {
+	case float64:
+		ok = math.Abs(x) <= math.MaxFloat64
+	case protoreflect.List:
+		for i := 0; ok && i < x.Len(); i++ {
+			ok = finite(x.Get(i))
+		}
+	case protoreflect.Message:
+		x.Range(func(_ protoreflect.FieldDescriptor, field protoreflect.Value) bool {
+			ok = finite(field)
+			return ok
+		})
+	}
+	return ok
 }
 
 // metered counts the bytes read.

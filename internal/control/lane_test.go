@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -72,6 +73,30 @@ func TestLanesKeepOrder(t *testing.T) {
 		next[s]++
 	}
 	group.Wait()
+}
+
+// TestNumbersAreFinite: a message with a number that JSON cannot carry ends the session.
+func TestNumbersAreFinite(t *testing.T) {
+	for _, x := range []float64{1, math.MaxFloat64, -math.MaxFloat64, math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for name, m := range map[string]*FromWorker{
+			"a field": {Body: &FromWorker_Report{Report: &Report{Body: &Report_Drive{Drive: &DriveReport{
+				End: &RunEnd{Seconds: x},
+			}}}}},
+			"a list": {Body: &FromWorker_Report{Report: &Report{Body: &Report_Drive{Drive: &DriveReport{
+				Graph500: &Graph500Result{Bfs: &KernelResult{Time: []float64{1, x}}},
+			}}}}},
+			"a list of messages": {Body: &FromWorker_Heartbeat{Heartbeat: &Heartbeat{
+				Ways: []*Way{{Worker: "a"}, {Worker: "b", DelaySeconds: x}},
+			}}},
+		} {
+			left, right := lanes(t)
+			go func() { _ = left.Send(m) }()
+			err := right.Receive(&FromWorker{})
+			if refused := errors.As(err, new(*CodecError)); refused != (x-x != 0) {
+				t.Errorf("%g in %s: found %v", x, name, err)
+			}
+		}
+	}
 }
 
 // TestLanesAreBounded: if the other side does not read, Offer fails, and Send waits until the lane

@@ -71,9 +71,6 @@ func (l *limiter) Accept() (net.Conn, error) {
 		conn.idle = time.AfterFunc(l.header, func() { _ = conn.Close() })
 		l.mu.Unlock()
 		out, ok := l.admit(conn)
-		if !ok {
-			out = conn
-		}
 		if out != nil {
 			_ = out.Close()
 			l.full(out.RemoteAddr().String())
@@ -84,14 +81,14 @@ func (l *limiter) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection. out is a connection to close instead.
+// admit counts a connection, and names one to be closed for it, or that itself.
 func (l *limiter) admit(c *counted) (out *counted, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	full := l.count >= l.all
 	if full || len(l.hosts[c.host]) >= l.perHost {
 		if out = l.victim(c.host, full); out == nil {
-			return nil, false
+			return c, false
 		}
 		l.remove(out)
 	}
@@ -147,9 +144,7 @@ func (l *limiter) remove(c *counted) {
 
 // begun notes that a connection has a request or is closed. The caller holds the lock.
 func (l *limiter) begun(c *counted) {
-	if i := slices.Index(l.silent, c); i >= 0 {
-		l.silent = slices.Delete(l.silent, i, i+1)
-	}
+	l.silent = slices.DeleteFunc(l.silent, func(o *counted) bool { return o == c })
 }
 
 // connKey is the context key of a request's connection.

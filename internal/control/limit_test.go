@@ -35,7 +35,7 @@ func TestLimiterCounts(t *testing.T) {
 		known(requestOn(c))
 		busy = append(busy, c)
 	}
-	if out, ok := l.admit(conn("a")); out != nil || ok {
+	if out, ok := l.admit(conn("a")); out == nil || ok {
 		t.Error("a connection was admitted although all were busy")
 	}
 	l.mark(busy[7], -1)

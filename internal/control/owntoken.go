@@ -27,9 +27,9 @@ import (
 // ownSize is the number of random bytes of such a token.
 const ownSize = 32
 
-// ownFile returns the file of the token of the master at HOST:PORT, or "" if other machines can
-// reach the address.
-func ownFile(address string) (string, error) {
+// OwnFile returns where the token of the master at HOST:PORT is kept; nowhere if others can reach
+// it.
+func OwnFile(address string) (string, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil || !Loopback(address) {
 		return "", nil
@@ -51,7 +51,7 @@ func ownFile(address string) (string, error) {
 // ownToken reads the token of the user's master at an address with read, [statefile.Key] or
 // [statefile.ReadKey].
 func ownToken(address string, read func(file string, size int) ([]byte, error)) (Token, error) {
-	file, err := ownFile(address)
+	file, err := OwnFile(address)
 	if err != nil || file == "" {
 		return Token{}, err
 	}
@@ -90,7 +90,7 @@ func (c *Credentials) Complete(address string) (err error) {
 
 // ForgetOwn removes the token of this user's master at an address that will not be used again.
 func ForgetOwn(address string) {
-	if file, err := ownFile(address); err == nil && file != "" {
+	if file, err := OwnFile(address); err == nil && file != "" {
 		removeToken(file, false)
 	}
 }
@@ -101,7 +101,7 @@ const held = ".held"
 // HoldOwn ties the token of this user's master at an address to this process. After the end of the
 // process, or a Close of f, the next process that makes or looks for a token removes it.
 func HoldOwn(address string) (f *os.File) {
-	if file, err := ownFile(address); err == nil && file != "" {
+	if file, err := OwnFile(address); err == nil && file != "" {
 		_ = statefile.Locked(file, func() (err error) { // on failure the token stays
 			f, err = statefile.Lock(file + held)
 			return err

@@ -150,7 +150,7 @@ func TestHeldTokens(t *testing.T) {
 func TestATokenOfAnotherSweep(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	check(t, new(Credentials).Complete("127.0.0.1:7701"))
-	file, err := ownFile("127.0.0.1:7701")
+	file, err := OwnFile("127.0.0.1:7701")
 	check(t, err)
 	removeToken(file, true)
 	for path, there := range map[string]bool{file: true, file + held: false} {
@@ -207,7 +207,7 @@ func TestCallsFindTheTokenOfTheUser(t *testing.T) {
 	}
 	master := Token{text: strings.Repeat("ab", ownSize), own: true}
 	address, refused, seen := proving(t, master)
-	file, err := ownFile(address)
+	file, err := OwnFile(address)
 	check(t, err)
 	if err := call(address); connect.CodeOf(err) != connect.CodeUnauthenticated || *refused != 1 {
 		t.Errorf("without a token: %v, %d refused", err, *refused)

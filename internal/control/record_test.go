@@ -1,6 +1,7 @@
 package control
 
 import (
+	"encoding/json"
 	"math"
 	"reflect"
 	"strings"
@@ -17,10 +18,10 @@ import (
 // number of exchanges.
 func partitionOf(partition, partitions, exchanges int) record.Partition {
 	p := record.Partition{
-		Partition: partition, Worker: strings.Repeat("w", 128), Computed: math.MaxInt,
-		Delivered: math.MaxInt, Receivers: math.MaxInt, Walked: math.MaxInt,
-		Sent: math.MaxInt, Bytes: math.MaxInt, Messages: math.MaxInt, Requests: math.MaxInt,
-		Memory: math.MaxInt64, GCPause: 1,
+		Partition: partition, Worker: strings.Repeat("w", 128), Computed: 1 << 46,
+		Delivered: 1 << 46, Receivers: 1 << 46, Walked: 1 << 46,
+		Sent: 1 << 46, Bytes: 1 << 46, Messages: 1 << 46, Requests: 1 << 46,
+		Memory: 1 << 46, GCPause: 1,
 		Times: record.Seconds{Expand: 1, Traverse: 2, Fold: 3, Compute: 4, Wait: 5, Total: 6},
 	}
 	names := []string{"expand", "expand back", "fold", "fold back"}
@@ -96,20 +97,35 @@ func TestRecordsOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad := full()
-	bad.Partitions[1].Peers[0].Partition = -1
-	negative, err := EncodeRecord(bad)
-	if err != nil {
-		t.Fatal(err)
+	with := func(change func(s *record.Superstep)) []byte {
+		bad := full()
+		change(bad)
+		data, err := EncodeRecord(bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
 	}
-	for want, data := range map[string][]byte{
-		"found version , expected 1":   nil,
-		"found version 02, expected 1": append([]byte{2}, data[1:]...),
-		"malformed msgpack":            data[:len(data)-3],
-		"found a peer -1":              negative,
+	const noValue = "found a time, a count or a text that no run has"
+	for _, c := range []struct {
+		want string
+		data []byte
+	}{
+		{"found version , expected 1", nil},
+		{"found version 02, expected 1", append([]byte{2}, data[1:]...)},
+		{"malformed msgpack", data[:len(data)-3]},
+		{noValue, with(func(s *record.Superstep) { s.Partitions[1].Peers[0].Partition = -1 })},
+		{noValue, with(func(s *record.Superstep) { s.Actual = math.NaN() })},
+		{noValue, with(func(s *record.Superstep) { s.Seconds = math.MaxFloat64 })},
+		{noValue, with(func(s *record.Superstep) { s.Partitions[0].GCPause = math.Inf(1) })},
+		{"found NaN predicted", with(func(s *record.Superstep) { s.Predicted["pull"] = math.NaN() })},
+		{noValue, with(func(s *record.Superstep) { s.Partitions[0].Messages = math.MaxInt })},
+		{noValue, with(func(s *record.Superstep) { s.Scheme = "\xff" })},
+		{noValue, with(func(s *record.Superstep) { s.Reason = strings.Repeat("x", 4097) })},
+		{noValue, with(func(s *record.Superstep) { s.Partitions[0].Worker = "\xff" })},
 	} {
-		if _, err := DecodeRecord(data); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("found %v, expected %q", err, want)
+		if _, err := DecodeRecord(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("found %v, expected %q", err, c.want)
 		}
 	}
 }
@@ -124,6 +140,9 @@ func FuzzDecodeRecord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if s, err := DecodeRecord(data); err == nil {
 			if _, err := EncodeRecord(s); err != nil {
+				t.Error(err)
+			}
+			if _, err := json.Marshal(s); err != nil { // as the page shows it
 				t.Error(err)
 			}
 		}

@@ -125,13 +125,12 @@ func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
 	}
 	row("JOB", "STATE", "PROGRAM", "GRAPH", "OWNER", "PRIORITY", "SUPERSTEPS", "WORKERS", "SUBMITTED", "TOOK", "")
 	for _, j := range jobs {
-		took := "-"
-		switch {
-		case j.Started == nil:
-		case j.Ended != nil:
-			took = timeText(j.Ended.AsTime().Sub(j.Started.AsTime()))
-		default:
-			took = timeText(now.Sub(j.Started.AsTime()))
+		took, until := "-", now
+		if j.Ended != nil {
+			until = j.Ended.AsTime()
+		}
+		if j.Started != nil {
+			took = timeText(until.Sub(j.Started.AsTime()))
 		}
 		spec := j.Spec()
 		row(j.Id, j.State.Detail(), spec.Program, spec.Origin(), cmp.Or(j.Owner, "-"),

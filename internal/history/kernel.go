@@ -35,11 +35,9 @@ func AddSearch(all []Kernel, s *trace.Search) []Kernel {
 	}
 	k.Searches++
 	k.TEPS = float64(k.Searches) / inverse
-	switch {
-	case s.Valid == nil:
-	case *s.Valid:
+	if s.Valid != nil && *s.Valid {
 		k.Valid++
-	default:
+	} else if s.Valid != nil {
 		k.Invalid++
 	}
 	k.Seconds, k.Translate, k.Validate = k.Seconds+s.Seconds, k.Translate+s.Translate, k.Validate+s.Validate

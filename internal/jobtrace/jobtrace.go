@@ -30,11 +30,13 @@ type Observer struct {
 
 // job is a job that has not ended.
 type job struct {
-	to     trace.Journal
-	state  control.JobState
-	stage  string // the running stage of Graph500
-	since  time.Time
-	unread sync.Once // logs once that a record could not be decoded
+	to    trace.Journal
+	state control.JobState
+	stage string // the running stage of Graph500
+	since time.Time
+	// searches says that it is of Graph500, whose records name their searches.
+	searches bool
+	unread   sync.Once // logs once that a record could not be decoded
 }
 
 // Event takes an event of a job. It does not wait, and several goroutines may call it.
@@ -57,7 +59,7 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 			*j = job{to: t.New()}
 		}
 		if body.Job.State == control.JobState_JOB_STATE_QUEUED && t.Queued != nil {
-			t.Queued(begin(body.Job), body.Job.Reason)
+			t.Queued(begin(body.Job), control.Text(body.Job.Reason, control.MaxName))
 		}
 		j.update(body.Job)
 		if body.Job.State.Ended() {
@@ -115,7 +117,7 @@ func (j *job) enter(id, stage string) {
 // update handles a job's new state.
 func (j *job) update(now *control.Job) {
 	was := j.state
-	j.state = now.State
+	j.state, j.searches = now.State, now.Spec().Graph500 != nil
 	if was < control.JobState_JOB_STATE_LOADING && now.State >= control.JobState_JOB_STATE_LOADING {
 		_ = j.to.Record(begin(now))
 	}
@@ -124,7 +126,7 @@ func (j *job) update(now *control.Job) {
 		more.More = true
 		_ = j.to.Record(more)
 	}
-	if was == control.JobState_JOB_STATE_LOADING && now.LoadSeconds > 0 && now.Spec().Graph500 == nil {
+	if was == control.JobState_JOB_STATE_LOADING && now.LoadSeconds > 0 && !j.searches {
 		_ = j.to.Record(&trace.Stage{Job: now.Id, Stage: loading, Seconds: now.LoadSeconds})
 	}
 	switch {
@@ -147,8 +149,15 @@ func (j *job) lost(now *control.Job) {
 	_ = j.to.Record(e)
 }
 
+// maxParameter bounds what is told of a parameter: there are many jobs, and the master has the
+// whole.
+const maxParameter = 1 << 10
+
 func begin(now *control.Job) *trace.Job {
 	spec := now.Spec()
+	for name, value := range spec.Parameters {
+		spec.Parameters[name] = control.Text(value, maxParameter)
+	}
 	b := &trace.Job{
 		Job: now.Id, Program: spec.Program, Parameters: spec.Parameters, Graph: spec.Origin(),
 		Vertices: now.Vertices, Arcs: now.Arcs, Threads: int(now.Threads), Partitions: int(now.Rows * now.Columns),
@@ -174,7 +183,7 @@ func begin(now *control.Job) *trace.Job {
 
 func end(now *control.Job) *trace.End {
 	e := &trace.End{
-		Job: now.Id, Error: now.Reason, Supersteps: int(now.Supersteps), Seconds: now.RunSeconds,
+		Job: now.Id, Error: control.Text(now.Reason, control.MaxName), Supersteps: int(now.Supersteps), Seconds: now.RunSeconds,
 		Forked: now.Forked, Submitted: timeOf(now.Submitted), Finished: timeOf(now.Ended),
 		Messages: int(now.Messages), Sent: int(now.MessagesSent), Bytes: int(now.BytesSent),
 	}
@@ -210,6 +219,8 @@ func (j *job) superstep(id string, data []byte) {
 		})
 		return
 	}
-	s.Job = cmp.Or(s.Job, id)
+	if s.Job == "" || !j.searches { // a worker may name any
+		s.Job = id
+	}
 	_ = j.to.Record(s)
 }

@@ -2,6 +2,7 @@ package jobtrace
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/history"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/record"
@@ -212,5 +214,43 @@ func TestRecordsOfAnotherVersion(t *testing.T) {
 	if said := lines[before:]; len(said) != 1 || !strings.HasPrefix(said[0],
 		"log supersteps are missing here: a superstep's record: found version fa, expected ") {
 		t.Errorf("found %q", said)
+	}
+}
+
+// TestRecordsNameNoOtherJob: a worker's record counts for the job that it runs, and names a search
+// of Graph500 alone.
+func TestRecordsNameNoOtherJob(t *testing.T) {
+	foreign := recorded(t, &record.Superstep{Job: "j2", Scheme: "pull", Partitions: make([]record.Partition, 1)})
+	for of, about := range map[string]*jobspec.Spec{
+		"j1 ": spec,
+		"j2 ": {Program: trace.Graph500, Graph500: &jobspec.Graph500{Scale: 3}},
+	} {
+		var lines []string
+		o := &Observer{New: func() trace.Journal { return transcript{&lines} }}
+		o.Event("j1",
+			&control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{Id: "j1", State: control.JobState_JOB_STATE_RUNNING, SpecJson: jobspec.Text(about)}}})
+		o.Event("j1", foreign)
+		if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, of+"0/0 pull") }) {
+			t.Errorf("%s: found %q, expected a superstep of %q", about.Program, lines, of)
+		}
+	}
+}
+
+// TestTextsOfJobsAreShort: long parameters and reasons make no long lists.
+func TestTextsOfJobsAreShort(t *testing.T) {
+	store := history.NewNamedStore()
+	o := &Observer{Queued: store.Queue, New: func() trace.Journal { return store }}
+	long := strings.Repeat("1,", 30_000)
+	text := jobspec.Text(&jobspec.Spec{Program: "pagerank", Graph: "g", Parameters: map[string]string{"sources": long}})
+	for _, state := range []control.JobState{
+		control.JobState_JOB_STATE_QUEUED, control.JobState_JOB_STATE_RUNNING,
+		control.JobState_JOB_STATE_QUEUED, control.JobState_JOB_STATE_RUNNING,
+		control.JobState_JOB_STATE_FAILED,
+	} {
+		o.Event("j1", &control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{Id: "j1", State: state, SpecJson: text, Reason: long}}})
+		data, err := json.Marshal(store.Jobs())
+		if err != nil || len(data) > 12<<10 || !strings.Contains(string(data), `"sources":"1,1,`) {
+			t.Errorf("%s: a list has %d bytes, %v", state.Word(), len(data), err)
+		}
 	}
 }

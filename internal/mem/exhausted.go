@@ -13,10 +13,10 @@ type Exhausted struct {
 }
 
 func (e *Exhausted) Error() string {
-	if e.Budget {
-		if e.Bytes == 0 {
-			return fmt.Sprintf("not enough memory: %v", e.Err)
-		}
+	switch {
+	case e.Budget && e.Bytes == 0:
+		return fmt.Sprintf("not enough memory: %v", e.Err)
+	case e.Budget:
 		return fmt.Sprintf("not enough memory: %s are requested for %v", Text(e.Bytes), e.Err)
 	}
 	text := fmt.Sprintf("not enough memory: no memory for an array of %s (%v)", Text(e.Bytes),

@@ -72,6 +72,30 @@ func tell(j trace.Journal, name, program, state string) {
 	_ = j.Record(end)
 }
 
+// TestWordsOfRecordsAreBounded: what records call schemes and deliveries, and how runs end, makes at
+// most some series.
+func TestWordsOfRecordsAreBounded(t *testing.T) {
+	s := New("v1.2.3")
+	runs := s.NewRuns()
+	j := runs.Journal(nil)
+	for i := range 200 {
+		word := fmt.Sprint("\xff", i)
+		_ = j.Record(&trace.Job{Job: "j", Program: "bfs"})
+		_ = j.Record(&record.Superstep{Scheme: word, Delivery: word, Partitions: []record.Partition{{Computed: 1}}})
+		_ = j.Record(&trace.End{Job: "j", State: trace.Done, Ended: trace.Ended(word)})
+	}
+	got := scrape(t, s)
+	if n := len(got); n > 1500 {
+		t.Errorf("found %d series", n)
+	}
+	expect(t, got, map[string]string{
+		`superstep_supersteps_total{scheme="none"}`: "0",
+	})
+	if got[`superstep_supersteps_total{scheme="other"}`] == "" {
+		t.Error("the rest is not counted")
+	}
+}
+
 func TestRuns(t *testing.T) {
 	s := New("v1.2.3")
 	runs := s.NewRuns("wcc")

@@ -24,7 +24,8 @@ type Runs struct {
 	messages    prometheus.Counter
 	searches    *prometheus.CounterVec
 
-	programs programs
+	programs labels
+	words    labels // of schemes, deliveries and ends
 	mu       sync.Mutex
 	jobs     jobs
 	now      func() time.Time
@@ -69,14 +70,14 @@ func (s *Set) NewRuns(names ...string) *Runs {
 	}
 	for _, name := range names {
 		for _, end := range ends {
-			r.runs.WithLabelValues(r.programs.bounded(name), end[0], end[1])
+			r.runs.WithLabelValues(r.programs.bounded(name), end[0], r.words.bounded(end[1]))
 		}
 	}
 	for _, scheme := range []string{"none", "naive", "mirrored", "pull"} {
-		r.supersteps.WithLabelValues(scheme)
+		r.supersteps.WithLabelValues(r.words.bounded(scheme))
 	}
 	for _, delivery := range []string{"none", "push", "pull"} {
-		r.stepSeconds.WithLabelValues(delivery)
+		r.stepSeconds.WithLabelValues(r.words.bounded(delivery))
 	}
 	s.MustRegister(r)
 	return r
@@ -167,7 +168,7 @@ func (j *journal) end(e *trace.End) {
 	if e.Again {
 		state = again
 	}
-	j.runs.runs.WithLabelValues(j.program, state, string(e.Ended)).Inc()
+	j.runs.runs.WithLabelValues(j.program, state, j.runs.words.bounded(string(e.Ended))).Inc()
 	j.runs.runSeconds.Observe(e.Seconds)
 	j.runs.end(j.name)
 }
@@ -175,14 +176,15 @@ func (j *journal) end(e *trace.End) {
 // count counts a superstep of the run, or of the search that its record names.
 func (j *journal) count(search string, s *trace.Step) {
 	r := j.runs
-	counter, seconds := j.supersteps[s.Scheme], j.seconds[s.Delivery]
+	scheme, delivery := r.words.bounded(s.Scheme), r.words.bounded(s.Delivery)
+	counter, seconds := j.supersteps[scheme], j.seconds[delivery]
 	if counter == nil {
-		counter = r.supersteps.WithLabelValues(s.Scheme)
-		j.supersteps[s.Scheme] = counter
+		counter = r.supersteps.WithLabelValues(scheme)
+		j.supersteps[scheme] = counter
 	}
 	if seconds == nil {
-		seconds = r.stepSeconds.WithLabelValues(s.Delivery)
-		j.seconds[s.Delivery] = seconds
+		seconds = r.stepSeconds.WithLabelValues(delivery)
+		j.seconds[delivery] = seconds
 	}
 	if s.Active == 0 {
 		return // a last superstep without running vertices: only its bytes count
@@ -206,23 +208,23 @@ func (j *journal) count(search string, s *trace.Step) {
 	}
 }
 
-// maxPrograms bounds the values of the label program; later ones are "other".
-const maxPrograms = 32
+// maxLabels bounds the values of a label; later ones are "other".
+const maxLabels = 32
 
-// programs has the names seen so far.
-type programs struct {
+// labels has the values of a label, or of several, seen so far.
+type labels struct {
 	mu    sync.Mutex
 	names map[string]bool
 }
 
-func (p *programs) bounded(name string) string {
+func (p *labels) bounded(name string) string {
 	name = text(name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.names[name] {
 		return name
 	}
-	if len(p.names) >= maxPrograms {
+	if len(p.names) >= maxLabels {
 		return "other"
 	}
 	if p.names == nil {

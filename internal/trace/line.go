@@ -3,6 +3,8 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/superstep-go/superstep/record"
 )
@@ -15,6 +17,16 @@ func check(s *record.Superstep) error {
 	return Check(s)
 }
 
+// Bounds of a record: of each text in bytes, of each time in seconds, and of each count.
+const (
+	maxText    = 4 << 10
+	maxSeconds = 1e9
+	maxCount   = 1 << 46 // sums over all partitions do not overflow
+)
+
+// errValue is the error for a record with a value out of these bounds.
+var errValue = errors.New("found a time, a count or a text that no run has")
+
 // Check returns an error for a superstep that no run records. It does not check the job.
 func Check(s *record.Superstep) error {
 	switch {
@@ -22,50 +34,51 @@ func Check(s *record.Superstep) error {
 		return fmt.Errorf("found superstep %d, expected 0 or more", s.Superstep)
 	case s.Phase < 0:
 		return fmt.Errorf("found phase %d, expected 1 or more", s.Phase)
-	case min(s.Actual, s.Seconds) < 0:
-		return errors.New("found a negative time")
 	case len(s.Partitions) == 0:
 		return errors.New("found a superstep without partitions")
+	case !within(maxSeconds, s.Actual, s.Seconds) ||
+		!texts(s.Job, s.Program, s.Scheme, s.Delivery, s.Reason):
+		return errValue
 	}
 	for scheme, seconds := range s.Predicted {
-		if seconds < 0 {
-			return fmt.Errorf("found %g predicted seconds of %s", seconds, excerpt([]byte(scheme)))
+		if !within(maxSeconds, seconds) || !texts(scheme) {
+			return fmt.Errorf("found %g predicted seconds of %s", seconds, excerpt(scheme))
 		}
 	}
 	for i := range s.Partitions {
 		p := &s.Partitions[i]
-		if p.Partition > MaxPartition || p.Partition < 0 || i > 0 &&
+		if !within(MaxPartition, p.Partition) || i > 0 &&
 			p.Partition <= s.Partitions[i-1].Partition {
 			return fmt.Errorf("found partition %d, expected 0 to %d, in rising order", p.Partition,
 				MaxPartition)
 		}
-		if err := checkPartition(p); err != nil {
-			return fmt.Errorf("partition %d: %w", p.Partition, err)
+		if !possible(p) {
+			return fmt.Errorf("partition %d: %w", p.Partition, errValue)
 		}
 	}
 	return nil
 }
 
-func checkPartition(p *record.Partition) error {
-	if min(p.Computed, p.Delivered, p.Receivers, p.Walked, p.Messages, p.Sent, p.Bytes,
-		p.Requests) < 0 || p.Memory < 0 {
-		return errors.New("found a negative count")
-	}
+// within reports whether all numbers are from 0 to most.
+func within[T int | int64 | float64](most T, all ...T) bool {
+	return !slices.ContainsFunc(all, func(x T) bool { return !(x >= 0 && x <= most) })
+}
+
+// texts reports whether all texts are short UTF-8.
+func texts(all ...string) bool {
+	return !slices.ContainsFunc(all, func(s string) bool { return len(s) > maxText || !utf8.ValidString(s) })
+}
+
+// possible reports whether a run may have recorded a partition.
+func possible(p *record.Partition) bool {
 	t := &p.Times
-	if min(p.GCPause, t.Expand, t.Traverse, t.Fold, t.Compute, t.Wait, t.Total) < 0 {
-		return errors.New("found a negative time")
-	}
-	for _, q := range p.Peers {
-		if q.Partition < 0 || q.Partition > MaxPartition || min(q.Messages, q.Bytes) < 0 {
-			return fmt.Errorf("found a peer %d with %d messages of %d bytes", q.Partition,
-				q.Messages, q.Bytes)
-		}
-	}
-	for _, x := range p.Sums {
-		if min(x.Columns, x.Messages, x.Bytes) < 0 {
-			return fmt.Errorf("found a sum of %d columns with %d messages of %d bytes", x.Columns,
-				x.Messages, x.Bytes)
-		}
-	}
-	return nil
+	return within(maxCount, p.Computed, p.Delivered, p.Receivers, p.Walked, p.Messages, p.Sent,
+		p.Bytes, p.Requests) && within(maxCount, p.Memory) && texts(p.Worker) &&
+		within(maxSeconds, p.GCPause, t.Expand, t.Traverse, t.Fold, t.Compute, t.Wait, t.Total) &&
+		!slices.ContainsFunc(p.Peers, func(q record.Peer) bool {
+			return !within(MaxPartition, q.Partition) || !within(maxCount, q.Messages, q.Bytes) ||
+				!texts(q.Exchange, q.Encoding)
+		}) && !slices.ContainsFunc(p.Sums, func(x record.Sum) bool {
+		return !within(maxCount, x.Columns, x.Messages, x.Bytes) || !texts(x.Exchange, x.Encoding)
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -162,14 +163,9 @@ func decode[T any](r *Reader, line []byte, check func(*T) error, to Journal) err
 	return to.Record(x)
 }
 
-// excerpt quotes the beginning of a line.
-func excerpt(line []byte) string {
-	const most = 80
-	line = bytes.TrimSpace(line)
-	if len(line) > most {
-		return fmt.Sprintf("%q...", strings.ToValidUTF8(string(line[:most]), "?"))
-	}
-	return fmt.Sprintf("%q", line)
+// excerpt quotes the beginning of a text.
+func excerpt[T string | []byte | Ended](text T) string {
+	return fmt.Sprintf("%.80q", strings.TrimSpace(string(text)))
 }
 
 func (j *Job) check() error {
@@ -185,14 +181,12 @@ func (j *Job) check() error {
 }
 
 func (e *End) check() error {
-	switch e.State {
-	case Done, Failed, Cancelled:
-	default:
-		return fmt.Errorf("found state %s, expected %s, %s or %s", excerpt([]byte(e.State)), Done,
+	if !slices.Contains([]string{Done, Failed, Cancelled}, e.State) {
+		return fmt.Errorf("found state %s, expected %s, %s or %s", excerpt(e.State), Done,
 			Failed, Cancelled)
 	}
 	if e.Ended != "" && !e.Ended.Complete() && e.Ended != Limit && e.Ended != Stopped {
-		return fmt.Errorf("found ended %s, expected %s, %s, %s, %s or %s", excerpt([]byte(e.Ended)),
+		return fmt.Errorf("found ended %s, expected %s, %s, %s, %s or %s", excerpt(e.Ended),
 			Converged, Iterations, Limit, Halted, Stopped)
 	}
 	if e.Supersteps < 0 || e.Seconds < 0 {
@@ -203,7 +197,7 @@ func (e *End) check() error {
 
 func (s *Stage) check() error {
 	if s.Stage == "" || s.Done < 0 || s.Total < 0 || s.Seconds < 0 {
-		return fmt.Errorf("found stage %s, %d of %d done in %g seconds", excerpt([]byte(s.Stage)),
+		return fmt.Errorf("found stage %s, %d of %d done in %g seconds", excerpt(s.Stage),
 			s.Done, s.Total, s.Seconds)
 	}
 	return nil

@@ -90,9 +90,8 @@ func (c *Cluster) Result(ctx context.Context, id string, each func(data []byte) 
 
 // form returns the format of the lines of a job's result.
 func (c *Cluster) form(id string, named bool) (resultlines.Form, error) {
-	j, err := c.Job(id)
-	if err != nil {
-		return resultlines.Form{}, err
-	}
-	return resolve.ResultForm(c.programs, j.Program, j.Parameters, named), nil
+	// What the Store has of it may be shortened.
+	j, err := c.master.GetJob(context.Background(), &control.GetJobRequest{Id: id})
+	spec := j.Spec()
+	return resolve.ResultForm(c.programs, spec.Program, spec.Parameters, named), err
 }

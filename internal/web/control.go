@@ -123,7 +123,7 @@ func (s *Site) result(w http.ResponseWriter, r *http.Request) {
 // statuses maps codes of calls to HTTP statuses.
 var statuses = map[connect.Code]int{
 	connect.CodeInvalidArgument: http.StatusBadRequest, connect.CodeNotFound: http.StatusNotFound,
-	connect.CodeAlreadyExists: http.StatusConflict, connect.CodeFailedPrecondition: http.StatusConflict,
+	connect.CodeAlreadyExists: http.StatusConflict, connect.CodeFailedPrecondition: http.StatusConflict, connect.CodeAborted: http.StatusConflict,
 	connect.CodeResourceExhausted: http.StatusTooManyRequests, connect.CodeUnimplemented: http.StatusNotImplemented,
 	connect.CodeUnavailable: http.StatusServiceUnavailable, connect.CodePermissionDenied: http.StatusForbidden,
 }

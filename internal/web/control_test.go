@@ -54,6 +54,11 @@ func (m *fakeMaster) Submit(_ context.Context, r *control.SubmitJobRequest) (*co
 	return &control.Job{Id: "m-1"}, false, nil
 }
 
+func (m *fakeMaster) GetJob(_ context.Context, r *control.GetJobRequest) (*control.Job, error) {
+	j, err := m.store.Job(r.Id)
+	return &control.Job{SpecJson: job.Text(&job.Spec{Program: j.Program, Parameters: j.Parameters})}, err
+}
+
 func (m *fakeMaster) CancelJob(_ context.Context, r *control.CancelJobRequest) (*control.Job, error) {
 	m.cancelled = append(m.cancelled, r.Id+" "+r.Reason)
 	return &control.Job{}, m.err
