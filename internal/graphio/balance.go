@@ -63,9 +63,9 @@ func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Con
 	}
 	return func(ctx context.Context) error {
 		bad := f.fault("edges that are in the line of one end alone", both)
-		return r.again(ctx, f, bad, func(f *file) error {
+		return r.reopened(ctx, f, bad, func(f *file) error {
 			pairs := func(do func(line int, text []byte, u, v uint64) bool) error {
-				return r.eachLine(f, g, from, func(_ int64, line int, text []byte, p *parser) bool {
+				return r.again(ctx, f, g, from, func(p *parser, _ int64, line int, text []byte) bool {
 					for i := 0; i < len(p.ids); i += 2 {
 						if u, v := p.ids[i], p.ids[i+1]; u != v && !do(line, text, u, v) {
 							return false

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/superstep-go/superstep/internal/edges"
-	"github.com/superstep-go/superstep/internal/names"
 )
 
 // Columns say what the columns of a table mean: of CSV and TSV. The zero value finds it out.
@@ -65,9 +64,8 @@ type csvGrammar struct {
 	header    bool   // a file may begin with the titles
 	at        [3]int // the source, the target and the weight, from 0; -1 is none
 	titles    []string
-	stops     *csvStops    // of records that are read fast; nil if none are
-	names     *names.Table // of ids that are text; nil of numbers
-	zeros     bool         // numbers may begin with zeros
+	stops     *csvStops // of records that are read fast; nil if none are
+	named     bool      // ids are text
 	// the column, from 1, whose text is the same for all edges: directed or undirected; 0 is none
 	kind     int
 	kindText []byte
@@ -92,12 +90,9 @@ func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error)
 		return nil, inFile(err, f.path)
 	}
 	c.rest = nil
-	g := grammar{columns: 2, high: maxID, single: r.single(), csv: c}
-	weighted := c.at[2] >= 0
-	if weighted {
-		g.columns = 3
-	}
-	return r.readNamed(ctx, from, g, &parsed{f: f, names: c.names, what: said, weighted: weighted, directed: directed},
+	g := r.tableGrammar(c.at[2] >= 0, c.named)
+	g.csv = c
+	return r.readNamed(ctx, from, g, &parsed{f: f, what: said, directed: directed},
 		func(f *file) (start, error) { return c.begin(f, c.header) })
 }
 
@@ -157,13 +152,9 @@ func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGra
 		return nil, "", from, err
 	}
 	c.stops = c.stopsOf()
-	c.zeros = o.IDs != ""
-	named, remark, err := o.idKinds(c, rows)
-	if err != nil {
+	remark := ""
+	if c.named, remark, err = o.idKinds(c, rows); err != nil {
 		return nil, "", from, err
-	}
-	if named {
-		c.names = names.NewTable()
 	}
 	return c, c.say(format, header) + remark, from, nil
 }
@@ -219,7 +210,7 @@ func (c *csvGrammar) rows(content []byte, all bool) (rows [][]string, second sta
 		if bad != nil && len(rows) > 0 {
 			continue // who reads it says so
 		} else if bad != nil {
-			c.place(bad, record, from)
+			place(bad, record, from)
 			return nil, start{}, bad
 		}
 		if rows = append(rows, row); len(rows) == 1 {

@@ -109,80 +109,19 @@ func trimBlanks(text []byte) []byte {
 	return text
 }
 
-// parseCSV reads data, whole records of a table, as parse does.
-func (p *parser) parseCSV(data []byte) {
-	c := p.csv
-	p.names.Reset()
-	p.cut.scratch = nil                        // the names of the batch before are in it
-	text := utf8.Valid(data) || c.names == nil // else the record that is not is looked for
-	for len(data) > 0 {
-		if data = data[p.fastCSV(data):]; len(data) == 0 {
-			break
-		}
-		var bad *fault
-		if _, data, bad = p.record(data, text); bad != nil && !p.leave(bad) {
-			return
-		}
-	}
-	if c.names != nil {
-		p.ids = c.names.Take(&p.names, p.ids)
-	}
-}
-
-// record reads the first record of data, and cuts it off.
-func (p *parser) record(data []byte, text bool) (record, rest []byte, bad *fault) {
-	end := bytes.IndexByte(data, '\n')
-	p.lines++
-	first := p.lines
-	record = bytes.TrimSuffix(data[:end], carriage)
-	bad = p.read(record, text)
-	if bad != nil && bad.found == openQuotes { // the record may go on in other lines
-		switch all := p.csv.recordEnd(data, 0); {
-		case all > end:
-			p.lines += bytes.Count(data[end:all], newline)
-			end = all
-			record = bytes.TrimSuffix(data[:end], carriage)
-			bad = p.read(record, text)
-		case all < 0 && len(data) > maxLine:
-			bad = &fault{column: 1, found: "a record of more than 1 MiB: " + quote(data), expected: "quotes that end, and shorter ones", fatal: true}
-		// all of it shows which quotes do not end; it is the first line that is left out
-		case all < 0:
-			record = data[:len(data)-1]
-			bad = p.read(record, text)
-		}
-	}
-	if bad != nil {
-		p.csv.place(bad, record, first)
-	}
-	return record, data[end+1:], bad
-}
-
-// place gives a fault the line and column of its column in a record, which begins in the line
-// given.
-func (c *csvGrammar) place(bad *fault, record []byte, line int) {
-	bad.line, bad.column = c.placeOf(bad.column-1, record, line)
-}
-
-// placeOf returns the line and column of a place in a record, which begins in the line given.
-func (c *csvGrammar) placeOf(at int, record []byte, line int) (int, int) {
-	before := record[:min(max(at, 0), len(record))]
-	return line + bytes.Count(before, newline), len(before) - bytes.LastIndexByte(before, '\n')
-}
-
 // openQuotes is what is found where quotes do not end.
 const openQuotes = "quotes that do not end"
 
 var carriage = []byte{'\r'}
 
-// read reads one record of a table, or of one at fault nothing; an empty one is none. text says
-// that it is UTF-8.
-func (p *parser) read(record []byte, text bool) *fault {
+// row reads one record of a table; an empty one is none.
+func (p *parser) row(record []byte) *fault {
 	if len(record) == 0 {
 		return nil
 	}
 	c := p.csv
 	var fields [3][]byte
-	if bad := c.fields(&p.cut, record, text, &fields); bad != nil {
+	if bad := c.fields(&p.cut, record, p.utf8 || p.named == nil, &fields); bad != nil {
 		return bad
 	}
 	if c.kind > 0 {
@@ -190,40 +129,28 @@ func (p *parser) read(record []byte, text bool) *fault {
 			return bad
 		}
 	}
-	ends := 2
-	if c.at[1] < 0 { // of vertices
-		ends = 1
-	}
-	if i, bad := p.keep(&fields, ends, c.names != nil, c.zeros); bad != nil {
+	if i, bad := p.keep(&fields); bad != nil {
 		bad.found += " in " + c.title(i)
 		return bad.inColumn(c.begins(record, c.at[i]) + 1)
 	}
 	return nil
 }
 
-// keep adds an edge, or a vertex if ends is 1, by the texts of its ends and its weight: named ends,
-// or numbers, which may begin with zeros if zeros says so. Of one at fault it keeps nothing, and
-// says which text is wrong.
-func (p *parser) keep(fields *[3][]byte, ends int, named, zeros bool) (which int, bad *fault) {
-	ids, names := len(p.ids), p.names.Len()
-	defer func() {
-		if bad != nil {
-			p.ids = p.ids[:ids]
-			p.names.Cut(names)
-		}
-	}()
-	for i, field := range fields[:ends] {
+// keep adds an edge or, where there is one column, a vertex, by the texts of its ends and its
+// weight. Of one at fault it says which text is wrong.
+func (p *parser) keep(fields *[3][]byte) (which int, bad *fault) {
+	for i, field := range fields[:min(p.columns, 2)] {
 		if len(field) == 0 {
 			return i, wrong("nothing", "a vertex")
 		}
-		if named {
+		if p.named != nil {
 			p.names.Add(field)
 			continue
 		}
 		id, bad := p.number(field)
 		if bad != nil {
 			bad.expected += " (--ids name reads ids of any kind)"
-		} else if !zeros {
+		} else if !p.zeros {
 			bad = zeroed(field)
 		}
 		if bad != nil {

@@ -157,10 +157,23 @@ func (r *reader) share(p *parsed, x *numbering, s *edges.RankInput) error {
 	return nil
 }
 
-// readNamed reads lines whose vertices are numbers or names. begin tells where the lines of data
-// begin in another file of the table, if it may have several.
+// tableGrammar is that of lines whose vertices are numbers or names.
+func (r *reader) tableGrammar(weighted, named bool) grammar {
+	g := grammar{columns: 2, high: maxID, single: r.single(), zeros: r.Columns.IDs != ""}
+	if weighted {
+		g.columns = 3
+	}
+	if named {
+		g.named = names.NewTable()
+	}
+	return g
+}
+
+// readNamed reads lines of such a grammar. begin tells where the lines of data begin in another file
+// of the table, if it may have several.
 func (r *reader) readNamed(ctx context.Context, from start, g grammar, p *parsed, begin func(f *file) (start, error)) (*edges.RankInput, error) {
-	defer p.names.Close()
+	defer g.named.Close()
+	p.names, p.weighted = g.named, g.columns == 3
 	var err error
 	if p.table, err = r.readTables(ctx, p.f, from, g, begin); err != nil {
 		return nil, err

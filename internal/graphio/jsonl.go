@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/superstep-go/superstep/internal/edges"
-	"github.com/superstep-go/superstep/internal/names"
 )
 
 // jsonLines reads objects, one a line, each an edge: its source, its target and, if columns is 3,
@@ -16,8 +15,6 @@ import (
 type jsonLines struct {
 	members [3]string
 	columns int
-	names   *names.Table // nil of numbers
-	zeros   bool         // numbers in strings may begin with zeros
 }
 
 // jsonHead is how many of the first lines are looked at to tell what they mean.
@@ -25,47 +22,49 @@ const jsonHead = 100
 
 // readJSONLines reads lines of JSON. Its vertices are the ids, or the names, that occur.
 func (r *reader) readJSONLines(ctx context.Context, f *file) (*edges.RankInput, error) {
-	j, said, err := r.Columns.members(f.head(), f.headIsAll())
+	j, named, said, err := r.Columns.members(f.head(), f.headIsAll())
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
-	g := grammar{columns: j.columns, high: maxID, single: r.single(), own: j, named: j.names}
-	return r.readNamed(ctx, start{}, g, &parsed{f: f, names: j.names, what: said, weighted: j.columns == 3, directed: true}, nil)
+	g := r.tableGrammar(j.columns == 3, named)
+	g.own = j
+	return r.readNamed(ctx, start{}, g, &parsed{f: f, what: said, directed: true}, nil)
 }
 
-// members tells from the first lines which members of their objects are what, and says it.
-func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
+// members tells from the first lines which members of their objects are what, and whether ids are
+// names, and says it.
+func (o *Columns) members(head []byte, all bool) (_ *jsonLines, named bool, said string, err error) {
 	head, bad := cutBOM(head)
 	if bad != nil {
 		bad.line = 1
-		return nil, "", bad
+		return nil, false, "", bad
 	}
 	if o.Header != nil || o.Delimiter != "" {
-		return nil, "", wrong("--header or --delimiter",
+		return nil, false, "", wrong("--header or --delimiter",
 			"neither: lines of JSON have names and no delimiter")
 	}
 	lines := headLines(head, all)
 	if len(lines) == 0 && !all {
-		return nil, "", firstLineFault("no whole line in the first 64 KiB", `a shorter first line, such as {"source": 1, "target": 2}`)
+		return nil, false, "", firstLineFault("no whole line in the first 64 KiB", `a shorter first line, such as {"source": 1, "target": 2}`)
 	}
 	if len(lines) == 0 {
-		return nil, "", noEdges("")
+		return nil, false, "", noEdges("")
 	}
 	c := &csvGrammar{at: [3]int{-1, -1, -1}}
 	cursor := newJSONCursor(lines[0].text)
 	if c.titles, bad = cursor.titles(); bad != nil {
 		bad.line, bad.column = lines[0].number, max(bad.column, 1)
-		return nil, "", bad
+		return nil, false, "", bad
 	}
 	c.columns = len(c.titles)
 	if c.columns < 2 {
-		return nil, "", wrong(counted(c.columns, "member")+": "+quote(lines[0].text),
+		return nil, false, "", wrong(counted(c.columns, "member")+": "+quote(lines[0].text),
 			`2 or more, such as {"source": 1, "target": 2}`).onLine(lines[0].number, 1)
 	}
 	if err := o.choose(c, true, nil); err != nil {
-		return nil, "", err
+		return nil, false, "", err
 	}
-	j := &jsonLines{columns: 2, zeros: o.IDs != ""}
+	j := &jsonLines{columns: 2}
 	for i, at := range c.at {
 		if at >= 0 {
 			j.members[i] = c.titles[at]
@@ -74,10 +73,8 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 	if c.at[2] >= 0 {
 		j.columns = 3
 	}
-	if o.IDs == "name" || o.IDs == "" && slices.ContainsFunc(lines, j.named) {
-		j.names = names.NewTable()
-	}
-	return j, c.say(JSONLines, true), nil
+	named = o.IDs == "name" || o.IDs == "" && slices.ContainsFunc(lines, j.named)
+	return j, named, c.say(JSONLines, true), nil
 }
 
 // numberedLine is a line and its number.
@@ -225,13 +222,13 @@ func (j *jsonLines) line(p *parser, line []byte) *fault {
 		return bad
 	}
 	for i, f := range fields[:2] {
-		if j.names != nil && f.number && bytes.ContainsAny(f.text, ".eE") {
+		if p.named != nil && f.number && bytes.ContainsAny(f.text, ".eE") {
 			return wrong(fmt.Sprintf("the number %s in %q", quote(f.text), j.members[i]),
 				"a vertex: a whole number or a string").inColumn(f.column)
 		}
 	}
 	texts := [3][]byte{fields[0].text, fields[1].text, fields[2].text}
-	if i, bad := p.keep(&texts, 2, j.names != nil, j.zeros); bad != nil {
+	if i, bad := p.keep(&texts); bad != nil {
 		bad.found += " in " + strconv.Quote(j.members[i])
 		return bad.inColumn(fields[i].column)
 	}

@@ -43,8 +43,12 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 		return err
 	}
 	t := tableValues{csv: c, ends: of.ids(), named: of.Named, each: each}
-	return c.eachRecord(ctx, f, from, c.cutRecord, func(record []byte, _ int64, line int) error {
-		return t.record(record, line)
+	return f.eachRecord(ctx, c, from, func(data []byte, _ int64, line int) ([]byte, error) {
+		record, rest, _ := c.cutRecord(data)
+		if len(record) == 0 {
+			return rest, nil
+		}
+		return rest, t.record(record, line)
 	})
 }
 
@@ -113,8 +117,8 @@ func (t *tableValues) record(record []byte, line int) error {
 		return at
 	}
 	v := &Value{}
-	_, v.IDAt = c.placeOf(begins(0), record, line)
-	v.Line, v.At = c.placeOf(begins(2), record, line)
+	_, v.IDAt = placeOf(begins(0), record, line)
+	v.Line, v.At = placeOf(begins(2), record, line)
 	for i := range t.ends {
 		if bad == nil && len(fields[i]) == 0 {
 			bad = wrong("nothing in "+c.title(i),
@@ -131,7 +135,7 @@ func (t *tableValues) record(record []byte, line int) error {
 		}
 	}
 	if bad != nil {
-		c.place(bad, record, line)
+		place(bad, record, line)
 		return bad
 	}
 	if v.Text = fields[2]; !t.named && len(v.Text) > 0 && (v.Text[0] == '"' || bytes.ContainsAny(v.Text, "\r\n")) {

@@ -2,10 +2,8 @@ package graphio
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/names"
@@ -44,9 +42,15 @@ func (r *reader) readVertices(ctx context.Context, p *parsed) error {
 	var t *table
 	if c == nil {
 		t, said, err = r.parquetVertices(ctx, f, p.names)
+		p.repeated = func(_ context.Context, k int, _ uint64) error {
+			return f.fault(fmt.Sprintf("the vertex of row %d again", int(t.spans[0].From)+k+1), "every vertex once")
+		}
 	} else {
-		c.names, c.zeros = p.names, r.Columns.IDs != ""
-		t, err = r.readTable(ctx, f, from, grammar{columns: 1, high: maxID, csv: c})
+		g := grammar{columns: 1, high: maxID, csv: c, named: p.names, zeros: r.Columns.IDs != ""}
+		t, err = r.readTable(ctx, f, from, g)
+		if err == nil {
+			p.repeated = r.lineOf(f, g, from, t.spans[0].From, false, " again", "every vertex once")
+		}
 	}
 	if err != nil {
 		return err
@@ -56,12 +60,6 @@ func (r *reader) readVertices(ctx context.Context, p *parsed) error {
 		return noVertices(f.path)
 	}
 	p.what += fmt.Sprintf(", %s of %s (%s)", said, f.path, counted(t.n, "line"))
-	p.repeated = func(ctx context.Context, k int, _ uint64) error {
-		if c == nil {
-			return f.fault(fmt.Sprintf("the vertex of row %d again", int(t.spans[0].From)+k+1), "every vertex once")
-		}
-		return r.repeatedVertex(ctx, f, *c, from, t.spans[0].From, k)
-	}
 	return nil
 }
 
@@ -114,39 +112,4 @@ func (t *table) with(also *table) *table {
 func (r *reader) added(s *edges.RankInput, n int) {
 	what := counted(n, "vertex of the edges is", "vertices of the edges are")
 	r.note(s, r.Columns.Vertices, what+" not in it, and added")
-}
-
-// repeatedVertex is the fault of the k-th vertex of those in records that begin at first or later,
-// which has come before. It parses the table anew.
-func (r *reader) repeatedVertex(ctx context.Context, f *file, c csvGrammar, from start, first int64, k int) error {
-	bad := f.fault("a vertex twice", "every vertex once")
-	p := parser{grammar: grammar{columns: 1, high: maxID, csv: &c}}
-	cut := func(data []byte) (record, rest []byte, ends bool) {
-		p.reset()
-		p.names.Reset()
-		p.cut.scratch = nil
-		record, rest, wrong := p.record(data, c.names == nil)
-		if wrong != nil {
-			record = nil // it was left out
-		}
-		return record, rest, true
-	}
-	return r.again(ctx, f, bad, func(f *file) error {
-		return cmp.Or(inFile(c.eachRecord(ctx, f, from, cut, func(record []byte, at int64, line int) error {
-			if at >= first {
-				k--
-			}
-			if k >= 0 {
-				return nil
-			}
-			var fields [3][]byte
-			_ = c.fields(&p.cut, record, true, &fields) // which have been read
-			vertex := quote(fields[0])
-			if c.names == nil {
-				vertex = strconv.FormatUint(p.ids[0], 10)
-			}
-			bad.found = "vertex " + vertex + " again"
-			return bad.onLine(c.placeOf(c.begins(record, c.at[0]), record, line))
-		}), f.path), error(bad))
-	})
 }
