@@ -184,37 +184,24 @@ func (r *reader) readTables(ctx context.Context, f *file, from start, g grammar,
 	if err != nil {
 		return nil, err
 	}
-	lo, hi := edges.Part(int(total), r.rank, r.ranks)
-	t := r.newTable(f, g.columns)
-	for i, base := 0, 0; i < len(sizes); i++ {
-		// [low, high) is this rank's part of the file, whose first byte is byte base of all.
-		low, high := min(max(lo-base, 0), int(sizes[i])), min(max(hi-base, 0), int(sizes[i]))
-		if !r.partial {
-			low, high = 0, int(sizes[i])
+	return r.filled(f, g.columns, func(t *table) error {
+		before := int64(0)
+		for i, size := range sizes {
+			lo, hi := r.part(size, before, total)
+			before += size
+			var err error
+			if i == 0 && lo < hi {
+				err = r.readPart(ctx, t, f, from, g, lo, hi)
+			} else if lo < hi {
+				err = r.readOther(ctx, t, r.others[i-1], g, lo, hi, begin)
+			}
+			if err != nil {
+				return err
+			}
+			t.spans = append(t.spans[:i], edges.Span{From: lo, To: hi, Size: size})
 		}
-		p := filePart{low: int64(low), high: int64(high), first: lo <= base+int(sizes[i])/2 && base+int(sizes[i])/2 < hi, before: hi <= base+int(sizes[i])/2}
-		if i == 0 {
-			err = r.readPart(ctx, t, f, from, g, p)
-		} else if r.partial && low == high {
-			t.spans = append(t.spans, edges.Span{From: p.low, To: p.high, Size: sizes[i]})
-		} else {
-			err = r.readOther(ctx, t, r.others[i-1], g, p, begin)
-		}
-		if err != nil {
-			t.slabs.close()
-			return nil, err
-		}
-		base += int(sizes[i])
-	}
-	t.seal()
-	return t, nil
-}
-
-// filePart is the part of a file that a rank reads. A compressed one is read as a whole by the rank
-// that has its middle.
-type filePart struct {
-	low, high     int64
-	first, before bool // the rank has the middle of the file, or its part ends before it
+		return nil
+	})
 }
 
 // sizes returns the sizes of all files, and their sum. Those after the first are added to the
@@ -237,8 +224,8 @@ func (r *reader) sizes(ctx context.Context, f *file) (sizes []int64, total int64
 	return sizes, total, nil
 }
 
-// readOther reads the part of a file that is not the first.
-func (r *reader) readOther(ctx context.Context, t *table, path string, g grammar, p filePart, begin func(f *file) (start, error)) error {
+// readOther reads a part of a file that is not the first.
+func (r *reader) readOther(ctx context.Context, t *table, path string, g grammar, lo, hi int64, begin func(f *file) (start, error)) error {
 	f, err := r.open(ctx, path)
 	if err != nil {
 		return err
@@ -251,39 +238,5 @@ func (r *reader) readOther(ctx context.Context, t *table, path string, g grammar
 	if err != nil {
 		return inFile(err, path)
 	}
-	return r.readPart(ctx, t, f, from, g, p)
-}
-
-// readPart reads a part of one of several files.
-func (r *reader) readPart(ctx context.Context, t *table, f *file, from start, g grammar, p filePart) error {
-	if _, err := f.content.Discard(int(from.offset)); err != nil {
-		return err
-	}
-	src := f.lines(from.offset, r.piece, 0, 1, g.csv)
-	whole := edges.Span{From: 0, To: f.size(), Size: f.size()}
-	switch s := src.(type) {
-	case *fileSource:
-		s.lo, s.hi = max(p.low, from.offset), max(p.high, from.offset)
-		whole.From, whole.To = p.low, p.high
-	case *recordSource:
-		s.lo, s.end = max(p.low, from.offset), max(p.high, from.offset)
-		whole.From, whole.To = p.low, p.high
-	case *streamSource:
-		switch {
-		case !r.partial || p.first:
-		case p.before:
-			whole.To = 0
-		default:
-			whole.From = f.size()
-		}
-		if whole.From == whole.To && r.partial {
-			t.spans = append(t.spans, whole)
-			return nil
-		}
-	}
-	if err := r.parseInto(ctx, t, f, src, from, g); err != nil {
-		return err
-	}
-	t.spans[len(t.spans)-1] = whole
-	return nil
+	return r.readPart(ctx, t, f, from, g, lo, hi)
 }

@@ -149,14 +149,10 @@ func (g *graphml) syntax(err error) error {
 
 // flush stores the edges read so far.
 func (g *graphml) flush() error {
-	b, err := g.t.store(0, g.index, &g.p)
-	if err != nil {
-		return err
-	}
-	g.t.put(g.index, b)
+	err := g.t.store(0, g.index, &g.p)
 	g.index++
 	g.p.reset()
-	return nil
+	return err
 }
 
 func attribute(attributes []xml.Attr, name string) string {

@@ -120,11 +120,9 @@ func (g *graphml) byNumber(ctx context.Context, p *parsed) error {
 				g.p.weights = append(g.p.weights, math.Float64frombits(old.batches[i].weights[j]))
 			}
 		}
-		b, err := p.table.store(0, i, &g.p)
-		if err != nil {
+		if err := p.table.store(0, i, &g.p); err != nil {
 			return err
 		}
-		p.table.put(i, b)
 		old.slabs.release(i + 1)
 	}
 	p.table.seal()

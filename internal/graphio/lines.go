@@ -70,7 +70,7 @@ func (f *file) eachRecord(ctx context.Context, c *csvGrammar, from start,
 	if _, err := f.content.Discard(int(from.offset)); err != nil {
 		return err
 	}
-	src := &streamSource{f: f, offset: from.offset, size: pieceSize, ranks: 1, first: -1, end: math.MaxInt64, csv: c}
+	src := &streamSource{f: f, offset: from.offset, size: pieceSize, csv: c, high: math.MaxInt64, first: -1, end: math.MaxInt64}
 	var p piece
 	for line := from.lines + 1; ; {
 		if err := src.next(ctx, &p); err != nil {

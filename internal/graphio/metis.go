@@ -43,8 +43,9 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 	if h.weighted {
 		g.columns = 3
 	}
-	src := &streamSource{f: f, offset: h.from.offset, size: r.piece, rank: r.rank, ranks: r.ranks, first: -1, end: math.MaxInt64, count: metisRows}
-	t, err := r.readPieces(ctx, f, h.from, g, src)
+	src := &streamSource{f: f, offset: h.from.offset, size: r.piece, first: -1, end: math.MaxInt64, count: metisRows}
+	src.low, src.high = r.part(f.size(), 0, f.size())
+	t, err := r.filled(f, g.columns, func(t *table) error { return r.parseInto(ctx, t, f, src, h.from, g) })
 	if err != nil {
 		return nil, err
 	}

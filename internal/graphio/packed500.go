@@ -208,15 +208,15 @@ func (r *reader) openWeights(ctx context.Context, f *file) (*file, error) {
 // before the last.
 type extent struct{ from, to int }
 
-// records calls do with runs of those records of f, of the size given, that are in part. The runs
-// begin at multiples of a block of a list; first is the number of the first record in data, counted
-// from that of part.
-func (r *reader) records(ctx context.Context, f *file, size int, part extent, do func(worker, first int, data []byte) error) error {
+// records calls do with runs of those records of f, of the size given and from an offset on, that are
+// in part. The runs begin at multiples of a block of a list, if the part does; first is the number of
+// a run's first record.
+func (r *reader) records(ctx context.Context, f *file, offset int64, size int, part extent, do func(worker int, p *piece, first int) error) error {
 	block := size * edges.BlockSize
 	src := &fileSource{f: f, size: int64(max(r.piece/block, 1) * block), records: true}
-	src.lo, src.hi = int64(part.from*size), int64(part.to*size)
+	src.lo, src.hi = offset+int64(part.from*size), offset+int64(part.to*size)
 	_, err := r.pieces(ctx, src.next, func(worker int, p *piece) error {
-		return do(worker, int(p.at)/size-part.from, p.data)
+		return do(worker, p, int(p.at-offset)/size)
 	})
 	if err == nil {
 		err = f.unchanged()
@@ -227,10 +227,10 @@ func (r *reader) records(ctx context.Context, f *file, size int, part extent, do
 // largestEnd returns the largest endpoint of the tuples in part.
 func (r *reader) largestEnd(ctx context.Context, f *file, part extent) (uint64, error) {
 	largest := make([]uint64, r.Team.Size())
-	err := r.records(ctx, f, packedSize, part, func(worker, _ int, data []byte) error {
+	err := r.records(ctx, f, 0, packedSize, part, func(worker int, p *piece, _ int) error {
 		most := largest[worker]
-		for i := 0; i < len(data); i += packedSize {
-			u, v := unpackEdge(data[i:])
+		for i := 0; i < len(p.data); i += packedSize {
+			u, v := unpackEdge(p.data[i:])
 			most = max(most, u, v)
 		}
 		largest[worker] = most
@@ -262,9 +262,9 @@ func (r *reader) fill(ctx context.Context, f *file, size int, part extent, list 
 	decode func(i int, b *edges.Block, data []byte) error,
 ) error {
 	blocks := make([]edges.Block, r.Team.Size())
-	return r.records(ctx, f, size, part, func(worker, first int, data []byte) error {
-		b := &blocks[worker]
-		for at := first; len(data) > 0; at += edges.BlockSize {
+	return r.records(ctx, f, 0, size, part, func(worker int, p *piece, first int) error {
+		b, data := &blocks[worker], p.data
+		for at := first - part.from; len(data) > 0; at += edges.BlockSize {
 			b.N = min(edges.BlockSize, len(data)/size)
 			if err := decode(at/edges.BlockSize, b, data[:b.N*size]); err != nil {
 				return err

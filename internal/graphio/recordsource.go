@@ -10,29 +10,11 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// lines is part of lines or, of a table, records.
-func (f *file) lines(from int64, size int, rank, ranks int, c *csvGrammar) source {
-	src := f.part(from, size, false, rank, ranks)
-	if c == nil {
-		return src
-	}
-	switch s := src.(type) {
-	case *fileSource:
-		return &recordSource{
-			streamSource: streamSource{f: f, size: size, csv: c, ranks: 1, first: -1, end: s.hi},
-			from:         from, lo: s.lo, window: int64(min(size, 16<<10)),
-		}
-	case *streamSource:
-		s.csv = c
-	}
-	return src
-}
-
 // recordSource reads pieces of a plain file that is a table, those records that begin in [lo, end).
 // A line break may be within quotes, and what is within is known from the beginning of the record
 // alone: one goroutine at a time reads and cuts, which takes little, while the others parse.
 type recordSource struct {
-	streamSource
+	*streamSource
 	from, lo int64
 	window   int64 // how much before lo is looked at first
 	synced   sync.Once

@@ -31,22 +31,21 @@ type source interface {
 	before() (int, error)
 }
 
-// source returns the content of f in pieces of about size bytes: lines, or records whose length
-// divides size. The pieces begin at offset from, which for anything but a plain regular file is how
-// much of the content has been read.
-func (f *file) source(from int64, size int, records bool) source {
-	return f.part(from, size, records, 0, 1)
-}
-
-// part is source of one of several parts of the content, which are about equal: of a plain file in
-// bytes, of others in what they are of the compressed file.
-func (f *file) part(from int64, size int, records bool, rank, ranks int) source {
-	if f.regular && f.codec == plain {
-		f.uncount()
-		lo, hi := edges.Part(int(max(f.size()-from, 0)), rank, ranks)
-		return &fileSource{f: f, from: from, lo: from + int64(lo), hi: from + int64(hi), size: int64(size), records: records}
+// lines returns the lines of f, or the records of a table, that begin in bytes [lo, hi) of the file
+// as it is stored, in pieces of about size bytes. They begin at offset from of the content, which
+// for anything but a plain regular file is how much of it has been read.
+func (f *file) lines(from int64, size int, lo, hi int64, c *csvGrammar) source {
+	stream := &streamSource{f: f, offset: from, size: size, csv: c, low: lo, high: hi, first: -1, end: math.MaxInt64}
+	if !f.regular || f.codec != plain {
+		return stream
 	}
-	return &streamSource{f: f, offset: from, size: size, records: records, rank: rank, ranks: ranks, first: -1, end: math.MaxInt64}
+	f.uncount()
+	lo, hi = max(lo, from), min(max(hi, from), f.size())
+	if c == nil {
+		return &fileSource{f: f, from: from, lo: lo, hi: hi, size: int64(size)}
+	}
+	stream.low, stream.high, stream.end = 0, math.MaxInt64, hi // it is told where to begin and to end
+	return &recordSource{streamSource: stream, from: from, lo: lo, window: int64(min(size, 16<<10))}
 }
 
 // fileSource reads pieces of a plain file by offset, so that workers read in parallel. It does not
@@ -164,16 +163,15 @@ func (s *fileSource) finish(p *piece, hi int64) error {
 }
 
 // streamSource reads pieces of a stream, one goroutine at a time, while the others parse what they
-// have. Of several parts a piece belongs to the one that has the place in the compressed file at
-// which reading the piece begins. Who reads a part decodes those before it.
+// have. Of a part of the file as it is stored it has the pieces at whose beginning so much of the file
+// has been read. Who reads a part decodes what is before it.
 type streamSource struct {
-	f           *file
-	content     io.Reader // of a plain file, from the first piece on; nil is f's
-	end         int64     // before which pieces begin
-	size        int
-	records     bool
-	csv         *csvGrammar // of a table, whose pieces end with records
-	rank, ranks int
+	f         *file
+	content   io.Reader // of a plain file, from the first piece on; nil is f's
+	end       int64     // before which pieces begin
+	size      int
+	csv       *csvGrammar // of a table, whose pieces end with records
+	low, high int64       // the part
 
 	mu      sync.Mutex
 	offset  int64
@@ -191,19 +189,19 @@ func (s *streamSource) next(ctx context.Context, p *piece) error {
 	defer s.mu.Unlock()
 	p.index = s.index
 	for !s.done {
-		owner := s.owner()
-		if owner > s.rank {
+		at := s.place()
+		if at >= s.high || s.offset >= s.end {
 			s.done = true
 			break
 		}
-		if owner == s.rank && s.first < 0 {
+		if at >= s.low && s.first < 0 {
 			s.first = s.offset
 		}
 		err := s.read(ctx, p)
 		if p.first = s.counted; err == nil && s.count != nil {
 			s.counted += s.count(p.data)
 		}
-		if err != nil || owner == s.rank {
+		if err != nil || at >= s.low {
 			s.index++
 			return err
 		}
@@ -212,16 +210,9 @@ func (s *streamSource) next(ctx context.Context, p *piece) error {
 	return io.EOF
 }
 
-// owner returns whose part the next piece belongs to.
-func (s *streamSource) owner() int {
-	switch {
-	case s.offset >= s.end:
-		return s.ranks
-	case s.ranks == 1 || s.f.size() == 0:
-		return s.rank
-	}
-	return min(int(s.f.consumed()*int64(s.ranks)/s.f.size()), s.ranks-1)
-}
+// place returns how much of the file as it is stored has been read where the next piece begins. What
+// a decoder still holds at the end belongs to the last part.
+func (s *streamSource) place() int64 { return max(min(s.f.consumed(), s.f.size()-1), 0) }
 
 func (s *streamSource) span() edges.Span {
 	first := s.first
@@ -258,7 +249,7 @@ func (s *streamSource) read(ctx context.Context, p *piece) error {
 		s.f.progress.add(min(int64(len(p.data)), s.end-s.offset))
 	}
 	s.offset += int64(len(p.data))
-	if !s.records && len(p.data) > 0 {
+	if len(p.data) > 0 {
 		p.data = endLine(p.data)
 	}
 	p.buf = p.data
@@ -289,9 +280,6 @@ func (s *streamSource) fill(p *piece, want int) error {
 // the first record that ends there or later. It reports whether p may be parsed: it ends with a
 // line, or its only line is too long for any answer but an error.
 func (s *streamSource) cut(p *piece, over int) bool {
-	if s.records {
-		return true
-	}
 	text := p.data
 	if s.offset == 0 {
 		text = bytes.TrimPrefix(text, utf8BOM)

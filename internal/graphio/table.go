@@ -21,18 +21,37 @@ type start struct {
 // readTable parses the lines of this rank's part of f from the start given. Of several faults it
 // returns the one that comes first.
 func (r *reader) readTable(ctx context.Context, f *file, from start, g grammar) (*table, error) {
-	if g.csv != nil {
-		if _, err := f.content.Discard(int(from.offset)); err != nil {
-			return nil, err
-		}
-	}
-	return r.readPieces(ctx, f, from, g, f.lines(from.offset, r.piece, r.rank, r.ranks, g.csv))
+	return r.filled(f, g.columns, func(t *table) error {
+		lo, hi := r.part(f.size(), 0, f.size())
+		return r.readPart(ctx, t, f, from, g, lo, hi)
+	})
 }
 
-// readPieces is readTable of the pieces that src cuts.
-func (r *reader) readPieces(ctx context.Context, f *file, from start, g grammar, src source) (*table, error) {
-	t := r.newTable(f, g.columns)
-	if err := r.parseInto(ctx, t, f, src, from, g); err != nil {
+// part returns the bytes of a file that this rank reads, where files of so many bytes in total are
+// read, and so many of them come before it. What is read as a whole may be a pipe.
+func (r *reader) part(size, before, total int64) (lo, hi int64) {
+	if !r.partial {
+		return 0, math.MaxInt64
+	}
+	from, to := edges.Part(int(total), r.rank, r.ranks)
+	return min(max(int64(from)-before, 0), size), min(max(int64(to)-before, 0), size)
+}
+
+// readPart adds to t the lines that begin in bytes [lo, hi) of f as it is stored.
+func (r *reader) readPart(ctx context.Context, t *table, f *file, from start, g grammar, lo, hi int64) error {
+	if g.csv != nil { // its header has only been looked at
+		if _, err := f.content.Discard(int(from.offset)); err != nil {
+			return err
+		}
+	}
+	return r.parseInto(ctx, t, f, f.lines(from.offset, r.piece, lo, hi, g.csv), from, g)
+}
+
+// filled makes a table of lines with as many columns, ids and a weight, as given, that fill stores
+// in it.
+func (r *reader) filled(f *file, columns int, fill func(t *table) error) (*table, error) {
+	t := r.newTable(f, columns)
+	if err := fill(t); err != nil {
 		t.slabs.close()
 		return nil, err
 	}
@@ -86,9 +105,7 @@ func (r *reader) parseInto(ctx context.Context, t *table, f *file, src source, f
 			t.put(base+p.index, batch{lines: q.lines, bad: q.bad})
 			return errMalformed
 		}
-		b, err := t.store(worker, base+p.index, q)
-		t.put(base+p.index, b)
-		return err
+		return t.store(worker, base+p.index, q)
 	})
 	if err == nil {
 		err = f.unchanged()
