@@ -14,24 +14,27 @@ type cutter struct {
 	ended     bool
 	scratch   []byte // texts of fields that are not as the record has them
 	all       [][]byte
+	starts    []int // where they begin in the record, after blanks, and where it ends
 }
 
-// fields cuts a record into its fields, which hold until the next call.
+// fields cuts a record into its fields, which hold until the next call: the texts of those before
+// stay.
 func (c *cutter) fields(record []byte, delimiter byte) ([][]byte, *fault) {
-	c.all = c.all[:0]
-	for c.begin(record, delimiter); !c.ended; {
+	c.all, c.starts = c.all[:0], c.starts[:0]
+	c.record, c.at, c.delimiter, c.ended = record, 0, delimiter, false
+	for !c.ended {
+		start := c.at
+		for start < len(record) && isBlank(record[start]) && record[start] != delimiter {
+			start++
+		}
 		field, bad := c.field()
 		if bad != nil {
 			return nil, bad
 		}
-		c.all = append(c.all, field)
+		c.all, c.starts = append(c.all, field), append(c.starts, start)
 	}
+	c.starts = append(c.starts, len(record))
 	return c.all, nil
-}
-
-// begin has the cutter cut a record. The texts of the fields before stay.
-func (c *cutter) begin(record []byte, delimiter byte) {
-	c.record, c.at, c.delimiter, c.ended = record, 0, delimiter, false
 }
 
 // field returns the next field: without its quotes, or without the blanks around it. A quote within
@@ -125,13 +128,13 @@ func (p *parser) row(record []byte) *fault {
 		return bad
 	}
 	if c.kind > 0 {
-		if bad := c.otherKind(record, p.cut.all[c.kind-1]); bad != nil {
-			return bad
+		if bad := c.otherKind(p.cut.all[c.kind-1]); bad != nil {
+			return bad.inColumn(p.cut.starts[c.kind-1] + 1)
 		}
 	}
 	if i, bad := p.keep(&fields); bad != nil {
 		bad.found += " in " + c.title(i)
-		return bad.inColumn(c.begins(record, c.at[i]) + 1)
+		return bad.inColumn(p.cut.starts[c.at[i]] + 1)
 	}
 	return nil
 }
@@ -183,7 +186,7 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 	}
 	n := len(all)
 	if n != c.columns {
-		return wrong(counted(n, "column")+": "+quote(record), fmt.Sprintf("%d as in the first line", c.columns)).inColumn(c.begins(record, min(n, c.columns)) + 1)
+		return wrong(counted(n, "column")+": "+quote(record), fmt.Sprintf("%d as in the first line", c.columns)).inColumn(cut.starts[min(n, c.columns)] + 1)
 	}
 	for i, at := range c.at {
 		if at >= 0 {
@@ -195,12 +198,12 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 
 // otherKind is the fault of a record of an edge that is directed, where those before are not, or
 // the other way round, as a field says.
-func (c *csvGrammar) otherKind(record, text []byte) *fault {
+func (c *csvGrammar) otherKind(text []byte) *fault {
 	if bytes.EqualFold(text, c.kindText) {
 		return nil
 	}
-	return wrong(fmt.Sprintf("%s in %q", quote(text), c.titles[c.kind-1]), quote(c.kindText)+
-		" as in the first line (--directed or --undirected takes all edges for that)").inColumn(c.begins(record, c.kind-1) + 1)
+	return wrong(fmt.Sprintf("%s in %q", quote(text), c.titles[c.kind-1]),
+		quote(c.kindText)+" as in the first line (--directed or --undirected takes all edges for that)")
 }
 
 // validBytes returns how many bytes of a text are UTF-8 before the first that are not.
@@ -214,22 +217,6 @@ func validBytes(text []byte) int {
 		n += size
 	}
 	return n
-}
-
-// begins returns where field n of a record begins, after the blanks before it, or where the record
-// ends if it has no such field.
-func (c *csvGrammar) begins(record []byte, n int) int {
-	cut := cutter{record: record, delimiter: c.delimiter}
-	for ; n > 0 && !cut.ended; n-- {
-		if _, bad := cut.field(); bad != nil {
-			break
-		}
-	}
-	at := cut.at
-	for !cut.ended && at < len(record) && isBlank(record[at]) && record[at] != c.delimiter {
-		at++
-	}
-	return at
 }
 
 // number reads an id.

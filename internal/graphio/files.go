@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,7 +27,7 @@ func Files(ctx context.Context, name string) ([]string, error) {
 	if name == Stdin {
 		return []string{name}, nil
 	}
-	info, err := statIn(ctx, name)
+	info, err := stat(ctx, name)
 	switch {
 	case err == nil && info.IsDir():
 		return filesOf(ctx, name)
@@ -48,8 +47,10 @@ func Files(ctx context.Context, name string) ([]string, error) {
 			all = append(all, files...)
 		}
 		slices.Sort(all)
-		if i := firstTwice(all); i >= 0 {
-			return nil, fileFault(name, all[i]+" twice", "every file once")
+		for i, path := range all[1:] {
+			if path == all[i] {
+				return nil, fileFault(name, path+" twice", "every file once")
+			}
 		}
 		return all, nil
 	}
@@ -78,7 +79,7 @@ func Files(ctx context.Context, name string) ([]string, error) {
 // list, and an object with commas in its name may be in one.
 func Split(ctx context.Context, list string) []string {
 	there := func(name string) bool {
-		_, err := statIn(ctx, name)
+		_, err := stat(ctx, name)
 		return err == nil
 	}
 	parts := strings.Split(list, ",")
@@ -132,32 +133,12 @@ func filesOf(ctx context.Context, dir string) ([]string, error) {
 	return all, nil
 }
 
-// firstTwice returns the first that a rising list has twice, or -1.
-func firstTwice(rising []string) int {
-	for i := 1; i < len(rising); i++ {
-		if rising[i] == rising[i-1] {
-			return i
-		}
-	}
-	return -1
-}
-
-// statIn is stat within what confines a context.
-func statIn(ctx context.Context, path string) (fs.FileInfo, error) {
-	if store.IsS3(path) {
-		return stat(ctx, path)
-	}
-	return store.RootsOf(ctx).Stat(path)
-}
-
 // family is the formats that the parts of a graph may have with others.
 func family(f Format) string {
-	switch f {
-	case EL, WEL, SNAP:
+	if listNames[f] != "" {
 		return "edge lists"
-	default:
-		return string(f)
 	}
+	return string(f)
 }
 
 // alike refuses files that a format, or what their names say of their formats, does not let be
@@ -209,7 +190,7 @@ func (r *reader) readTables(ctx context.Context, f *file, from start, g grammar,
 func (r *reader) sizes(ctx context.Context, f *file) (sizes []int64, total int64, err error) {
 	sizes, total = append(sizes, f.size()), f.size()
 	for _, path := range r.others {
-		info, err := statIn(ctx, path)
+		info, err := stat(ctx, path)
 		if err != nil {
 			return nil, 0, err
 		}

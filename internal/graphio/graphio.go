@@ -213,14 +213,14 @@ func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, e
 			return nil, err
 		}
 	}
-	if read := readers[format]; read != nil {
-		return read(r, ctx, f)
-	}
-	return r.readEdgeList(ctx, f, format)
+	return readers[format](r, ctx, f)
 }
 
-// readers read the formats of one file that are no edge lists.
+// readers read the formats whose edges are in one file.
 var readers = map[Format]func(r *reader, ctx context.Context, f *file) (*edges.RankInput, error){
+	SNAP:         (*reader).readEdgeList,
+	EL:           (*reader).readEdgeList,
+	WEL:          (*reader).readEdgeList,
 	MatrixMarket: (*reader).readMatrixMarket,
 	Adjacency:    (*reader).readAdjacency,
 	CSV:          (*reader).readCSV,

@@ -129,36 +129,15 @@ func (c *jsonCursor) string() ([]byte, *fault) {
 // number reads a number, and returns its text.
 func (c *jsonCursor) number() ([]byte, *fault) {
 	c.space()
-	i := 0
-	digits := func() bool {
-		from := i
-		for i < len(c.text) && c.text[i]-'0' <= 9 {
-			i++
-		}
-		return i > from
+	n := 0
+	for n < len(c.text) && (c.text[n]-'0' <= 9 || strings.IndexByte("+-.eE", c.text[n]) >= 0) {
+		n++
 	}
-	if i < len(c.text) && c.text[i] == '-' {
-		i++
-	}
-	from := i
-	if !digits() || c.text[from] == '0' && i > from+1 {
+	text := c.text[:n]
+	if plain := n > 0 && countDigits(text) == n && !leadingZero(text); !plain && !json.Valid(text) {
 		return nil, c.bad("a number")
 	}
-	if i < len(c.text) && c.text[i] == '.' {
-		if i++; !digits() {
-			return nil, c.bad("a number")
-		}
-	}
-	if i < len(c.text) && (c.text[i] == 'e' || c.text[i] == 'E') {
-		if i++; i < len(c.text) && (c.text[i] == '+' || c.text[i] == '-') {
-			i++
-		}
-		if !digits() {
-			return nil, c.bad("a number")
-		}
-	}
-	text := c.text[:i]
-	c.text = c.text[i:]
+	c.text = c.text[n:]
 	return text, nil
 }
 

@@ -135,7 +135,7 @@ func (r *reader) lineOf(f *file, g grammar, from start, first int64, listed bool
 				case g.csv == nil:
 					bad.line, bad.column = line, columnOf(text, id)
 				default:
-					bad.line, bad.column = placeOf(g.csv.begins(text, g.csv.at[0]), text, line)
+					bad.line, bad.column = placeOf(p.cut.starts[g.csv.at[0]], text, line)
 					if g.named != nil {
 						bad.found = "vertex " + quote(p.cut.all[g.csv.at[0]]) + what
 					}

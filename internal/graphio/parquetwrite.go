@@ -8,7 +8,7 @@ import (
 
 // parquet writes a table of edges: source, target and, if there are any, weight.
 func (w *writer) parquet() error {
-	if err := w.warnTable(Parquet); err != nil {
+	if err := w.warnTable(); err != nil {
 		return err
 	}
 	out, err := w.create(w.path, plain, "")
@@ -38,7 +38,6 @@ func (w *writer) parquet() error {
 
 // parquetRows writes a row for each tuple.
 func (w *writer) parquetRows(p ParquetWriter, ends ColumnType) error {
-	list := w.in.Edges
 	return w.inOrder(func(i int, b *edges.Block) error {
 		for j := range b.N {
 			for column, v := range [2]uint64{b.U[j], b.V[j]} {
@@ -51,16 +50,14 @@ func (w *writer) parquetRows(p ParquetWriter, ends ColumnType) error {
 					p.Int(column, int64(w.in.Labels.Of(v)))
 				}
 			}
-			if list.Weighted() {
+			if w.in.Edges.Weighted() {
 				p.Float(2, b.W[j])
 			}
 			if err := p.Row(); err != nil {
 				return err
 			}
 		}
-		if w.Progress != nil {
-			w.Progress(int64(min((i+1)*edges.BlockSize, list.Len())), int64(list.Len()))
-		}
+		w.report(i + 1)
 		return nil
 	})
 }

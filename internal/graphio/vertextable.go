@@ -18,11 +18,7 @@ func noVertices(path string) *fault { return fileFault(path, "no vertices", "a l
 
 // takesVertices refuses a table of vertices beside edges of a format that has no place for one.
 func (r *reader) takesVertices(format Format) error {
-	switch format {
-	case CSV, TSV, JSONLines, Parquet:
-		return nil
-	}
-	if r.Columns.Vertices == "" {
+	if r.Columns.Vertices == "" || namesIn[format] {
 		return nil
 	}
 	return fileFault(r.Columns.Vertices, "a table of vertices beside edges of format "+string(format), "edges of csv, tsv, jsonl or parquet")

@@ -324,7 +324,7 @@ func TestReplacedFilesKeepTheirPermissions(t *testing.T) {
 // readValues reads lines "id value".
 func readValues(r io.Reader, name string) (ids []uint64, values []string, err error) {
 	lines := &lineReader{r: bufio.NewReader(r)}
-	_, err = readFields(context.Background(), lines, &Column{}, func(v *Value) (found, expected string) {
+	_, err = readLines(context.Background(), lines, &Column{}, func(v *Value) (found, expected string) {
 		value := bytes.Trim(v.Text, " \t")
 		if len(value) == 0 {
 			bad := noValue(v.ID)

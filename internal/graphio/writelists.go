@@ -90,7 +90,7 @@ func (w *writer) metis() error {
 	if w.in.Directed {
 		return fmt.Errorf("format metis holds undirected graphs, the graph is directed")
 	}
-	vertices, err := w.fromOne(METIS)
+	vertices, err := w.fromOne()
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,8 @@ func (w *writer) metis() error {
 }
 
 // serialized writes a serialized graph of GAPBS, with sorted lists, as its kernels want them.
-func (w *writer) serialized(weighted bool) error {
+func (w *writer) serialized() error {
+	weighted := w.format == SerializedW
 	vertices, _, err := w.extent()
 	if err != nil {
 		return err
