@@ -226,7 +226,7 @@ func (r *localResult) offer() {
 // of them. It may be called by several goroutines with teams of their own, until close.
 func (r *localResult) lines(ctx context.Context, w io.Writer, team *parallel.Team, tell func(more int64)) error {
 	g := r.graph
-	return graphio.WriteValues(&meteredWriter{ctx, w, 0, func(int64) {}}, int(r.bound.IDs()), team, func(dst []byte, i int) []byte {
+	return graphio.WriteValues(ctx, &meteredWriter{ctx, w, 0, func(int64) {}}, int(r.bound.IDs()), team, func(dst []byte, i int) []byte {
 		if i%writeEvery == 0 {
 			tell(writeEvery)
 		}

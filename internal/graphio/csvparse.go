@@ -150,7 +150,7 @@ func (p *parser) keep(fields *[3][]byte) (which int, bad *fault) {
 			p.names.Add(field)
 			continue
 		}
-		id, bad := p.number(field)
+		id, bad := p.id(field)
 		if bad != nil {
 			bad.expected += " (--ids name reads ids of any kind)"
 		} else if !p.zeros {
@@ -217,12 +217,4 @@ func validBytes(text []byte) int {
 		n += size
 	}
 	return n
-}
-
-// number reads an id.
-func (p *parser) number(field []byte) (uint64, *fault) {
-	if id, end := digits(field, 0); end == len(field) && end <= 18 && id >= p.low && id <= p.high {
-		return id, nil
-	}
-	return p.id(field)
 }

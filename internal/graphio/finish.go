@@ -37,7 +37,8 @@ func (p *parsed) close() {
 }
 
 // finish numbers the vertices, packs the edges and frees the tables. It refuses what is wrong with
-// the graph as a whole. Ids of a part of a graph stay what they are, and its input judges the whole.
+// the graph as a whole. Ids of a part of a graph stay what they are, and its input judges the
+// whole.
 func (r *reader) finish(ctx context.Context, p *parsed) (*edges.RankInput, error) {
 	t := p.table
 	defer p.close()
@@ -169,8 +170,8 @@ func (r *reader) tableGrammar(weighted, named bool) grammar {
 	return g
 }
 
-// readNamed reads lines of such a grammar. begin tells where the lines of data begin in another file
-// of the table, if it may have several.
+// readNamed reads lines of such a grammar. begin tells where the lines of data begin in another
+// file of the table, if it may have several.
 func (r *reader) readNamed(ctx context.Context, from start, g grammar, p *parsed, begin func(f *file) (start, error)) (*edges.RankInput, error) {
 	defer g.named.Close()
 	p.names, p.weighted = g.named, g.columns == 3

@@ -17,8 +17,9 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// A file of GraphML (http://graphml.graphdrawing.org) is read token by token, so that it takes
-// the memory of its names and edges alone. Entities other than XML's own are not expanded: they are faults.
+// A file of GraphML (http://graphml.graphdrawing.org) is read token by token, so that it takes the
+// memory of its names and edges alone. Entities other than XML's own are not expanded: they are
+// faults.
 const (
 	graphmlDepth = 64      // how deep elements may be nested
 	graphmlBatch = 1 << 14 // edges of a batch

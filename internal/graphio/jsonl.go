@@ -10,120 +10,91 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// jsonLines reads objects, one a line, each an edge: its source, its target and, if columns is 3,
-// its weight, by the names of members. Others are not looked at.
-type jsonLines struct {
-	members [3]string
-	columns int
-}
+// jsonLines reads objects, one a line, each an edge: its source, its target and, if there is one, its
+// weight, by the names of members. Others are not looked at.
+type jsonLines struct{ *csvGrammar }
 
 // jsonHead is how many of the first lines are looked at to tell what they mean.
 const jsonHead = 100
 
 // readJSONLines reads lines of JSON. Its vertices are the ids, or the names, that occur.
 func (r *reader) readJSONLines(ctx context.Context, f *file) (*edges.RankInput, error) {
-	j, named, said, err := r.Columns.members(f.head(), f.headIsAll())
+	j, said, err := r.Columns.members(f.head(), f.headIsAll())
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
-	g := r.tableGrammar(j.columns == 3, named)
+	g := r.tableGrammar(j.at[2] >= 0, j.named)
 	g.own = j
 	return r.readNamed(ctx, start{}, g, &parsed{f: f, what: said, directed: true}, nil)
 }
 
-// members tells from the first lines which members of their objects are what, and whether ids are
-// names, and says it.
-func (o *Columns) members(head []byte, all bool) (_ *jsonLines, named bool, said string, err error) {
+// members tells from the first lines which members of their objects are what, and says it.
+func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 	head, bad := cutBOM(head)
 	if bad != nil {
 		bad.line = 1
-		return nil, false, "", bad
+		return nil, "", bad
 	}
 	if o.Header != nil || o.Delimiter != "" {
-		return nil, false, "", wrong("--header or --delimiter",
+		return nil, "", wrong("--header or --delimiter",
 			"neither: lines of JSON have names and no delimiter")
 	}
-	lines := headLines(head, all)
+	lines, first := headLines(head, all)
 	if len(lines) == 0 && !all {
-		return nil, false, "", firstLineFault("no whole line in the first 64 KiB", `a shorter first line, such as {"source": 1, "target": 2}`)
+		return nil, "", firstLineFault("no whole line in the first 64 KiB", `a shorter first line, such as {"source": 1, "target": 2}`)
 	}
 	if len(lines) == 0 {
-		return nil, false, "", noEdges("")
+		return nil, "", noEdges("")
 	}
 	c := &csvGrammar{at: [3]int{-1, -1, -1}}
-	cursor := newJSONCursor(lines[0].text)
+	cursor := newJSONCursor(lines[0])
 	if c.titles, bad = cursor.titles(); bad != nil {
-		bad.line, bad.column = lines[0].number, max(bad.column, 1)
-		return nil, false, "", bad
+		bad.line, bad.column = first, max(bad.column, 1)
+		return nil, "", bad
 	}
 	c.columns = len(c.titles)
 	if c.columns < 2 {
-		return nil, false, "", wrong(counted(c.columns, "member")+": "+quote(lines[0].text),
-			`2 or more, such as {"source": 1, "target": 2}`).onLine(lines[0].number, 1)
+		return nil, "", wrong(counted(c.columns, "member")+": "+quote(lines[0]),
+			`2 or more, such as {"source": 1, "target": 2}`).onLine(first, 1)
 	}
 	if err := o.choose(c, true, nil); err != nil {
-		return nil, false, "", err
+		return nil, "", err
 	}
-	j := &jsonLines{columns: 2}
-	for i, at := range c.at {
-		if at >= 0 {
-			j.members[i] = c.titles[at]
-		}
-	}
-	if c.at[2] >= 0 {
-		j.columns = 3
-	}
-	named = o.IDs == "name" || o.IDs == "" && slices.ContainsFunc(lines, j.named)
-	return j, named, c.say(JSONLines, true), nil
+	j := &jsonLines{c}
+	c.named = o.IDs == "name" || o.IDs == "" && slices.ContainsFunc(lines, j.hasName)
+	return j, c.say(JSONLines, true), nil
 }
 
-// numberedLine is a line and its number.
-type numberedLine struct {
-	text   []byte
-	number int
-}
-
-// headLines are the first lines of a text that are not empty. all says that the text is whole.
-func headLines(head []byte, all bool) []numberedLine {
-	var lines []numberedLine
+// headLines are the first lines of a text that are not empty, and the number of the first of them.
+// all says that the text is whole.
+func headLines(head []byte, all bool) (lines [][]byte, first int) {
 	for number := 1; len(head) > 0 && len(lines) < jsonHead; number++ {
 		line, rest, whole := bytes.Cut(head, newline)
 		if !whole && !all {
 			break
 		}
-		head = rest
-		if len(trimLine(line)) > 0 {
-			lines = append(lines, numberedLine{line, number})
+		if head = rest; len(trimLine(line)) == 0 {
+			continue
+		}
+		if lines = append(lines, line); first == 0 {
+			first = number
 		}
 	}
-	return lines
+	return lines, first
 }
 
 // titles returns the names of the members of an object.
-func (c *jsonCursor) titles() ([]string, *fault) {
-	if !c.take('{') {
-		return nil, c.bad(`an object, such as {"source": 1, "target": 2}`)
-	}
-	var titles []string
-	for first := true; ; first = false {
-		more, bad := c.list('}', first)
-		if bad != nil || !more {
-			return titles, bad
-		}
-		name, bad := c.key()
-		if bad == nil {
-			bad = c.skip(0)
-		}
-		if bad != nil {
-			return nil, bad
-		}
+func (c *jsonCursor) titles() (titles []string, bad *fault) {
+	bad = c.object(`an object, such as {"source": 1, "target": 2}`, func(name []byte, _ int) *fault {
 		titles = append(titles, string(name))
-	}
+		return c.skip(0)
+	})
+	return titles, bad
 }
 
-// named reports whether a line has an end that is no whole number.
-func (j *jsonLines) named(line numberedLine) bool {
-	fields, bad := j.fields(newJSONCursor(line.text))
+// hasName reports whether a line has an end that is no whole number.
+func (j *jsonLines) hasName(line []byte) bool {
+	fields, bad := j.fields(newJSONCursor(line))
 	if bad != nil {
 		return false // it is said when it is read
 	}
@@ -145,40 +116,23 @@ type jsonField struct {
 
 // fields returns the members of the object of a line that are read.
 func (j *jsonLines) fields(c jsonCursor) (fields [3]jsonField, bad *fault) {
-	if !c.take('{') {
-		return fields, c.bad("an object, which begins with {")
-	}
-	for first := true; ; first = false {
-		more, bad := c.list('}', first)
-		if bad != nil {
-			return fields, bad
-		}
-		if !more {
-			break
-		}
-		c.space()
-		column := c.column()
-		name, bad := c.key()
-		if bad != nil {
-			return fields, bad
-		}
+	bad = c.object("an object, which begins with {", func(name []byte, column int) (bad *fault) {
 		at := j.member(name)
 		if at < 0 {
-			if bad := c.skip(0); bad != nil {
-				return fields, bad
-			}
-			continue
+			return c.skip(0)
 		}
 		if fields[at].there {
-			return fields, wrong("two members "+quote(name), "one").inColumn(column)
+			return wrong("two members "+quote(name), "one").inColumn(column)
 		}
-		if fields[at], bad = c.field(at); bad != nil {
-			return fields, bad
-		}
+		fields[at], bad = c.field(at)
+		return bad
+	})
+	if bad != nil {
+		return fields, bad
 	}
-	for i := range fields[:j.columns] {
-		if !fields[i].there {
-			return fields, wrong("no member "+strconv.Quote(j.members[i])+": "+quote(c.all),
+	for i, at := range j.at {
+		if at >= 0 && !fields[i].there {
+			return fields, wrong("no member "+strconv.Quote(j.titles[at])+": "+quote(c.all),
 				"one, as in the first line").inColumn(len(c.all) + 1)
 		}
 	}
@@ -187,8 +141,8 @@ func (j *jsonLines) fields(c jsonCursor) (fields [3]jsonField, bad *fault) {
 
 // member returns which of the members that are read has a name, or -1.
 func (j *jsonLines) member(name []byte) int {
-	for i, member := range j.members[:j.columns] {
-		if string(name) == member {
+	for i, at := range j.at {
+		if at >= 0 && string(name) == j.titles[at] {
 			return i
 		}
 	}
@@ -223,13 +177,13 @@ func (j *jsonLines) line(p *parser, line []byte) *fault {
 	}
 	for i, f := range fields[:2] {
 		if p.named != nil && f.number && bytes.ContainsAny(f.text, ".eE") {
-			return wrong(fmt.Sprintf("the number %s in %q", quote(f.text), j.members[i]),
+			return wrong(fmt.Sprintf("the number %s in %q", quote(f.text), j.titles[j.at[i]]),
 				"a vertex: a whole number or a string").inColumn(f.column)
 		}
 	}
 	texts := [3][]byte{fields[0].text, fields[1].text, fields[2].text}
 	if i, bad := p.keep(&texts); bad != nil {
-		bad.found += " in " + strconv.Quote(j.members[i])
+		bad.found += " in " + strconv.Quote(j.titles[j.at[i]])
 		return bad.inColumn(fields[i].column)
 	}
 	return nil

@@ -151,8 +151,18 @@ func (c *jsonCursor) skip(depth int) *fault {
 	case '"':
 		_, bad := c.string()
 		return bad
-	case '{', '[':
-		return c.skipList(b, depth)
+	case '{':
+		return c.object("", func([]byte, int) *fault { return c.skip(depth + 1) })
+	case '[':
+		c.take(b)
+		for first := true; ; first = false {
+			if more, bad := c.list(']', first); bad != nil || !more {
+				return bad
+			}
+			if bad := c.skip(depth + 1); bad != nil {
+				return bad
+			}
+		}
 	case 't', 'f', 'n':
 		for _, word := range []string{"true", "false", "null"} {
 			if rest, ok := bytes.CutPrefix(c.text, []byte(word)); ok {
@@ -170,20 +180,23 @@ func (c *jsonCursor) skip(depth int) *fault {
 	}
 }
 
-// skipList reads an object or an array that is not looked at.
-func (c *jsonCursor) skipList(opening byte, depth int) *fault {
-	c.take(opening)
+// object reads an object, which is expected in these words: it calls value with the name of each
+// member, and the column where it is, to read the value.
+func (c *jsonCursor) object(expected string, value func(name []byte, column int) *fault) *fault {
+	if !c.take('{') {
+		return c.bad(expected)
+	}
 	for first := true; ; first = false {
-		// ] and } are two after [ and {
-		if more, bad := c.list(opening+2, first); bad != nil || !more {
+		if more, bad := c.list('}', first); bad != nil || !more {
 			return bad
 		}
-		if opening == '{' {
-			if _, bad := c.key(); bad != nil {
-				return bad
-			}
+		c.space()
+		column := c.column()
+		name, bad := c.key()
+		if bad == nil {
+			bad = value(name, column)
 		}
-		if bad := c.skip(depth + 1); bad != nil {
+		if bad != nil {
 			return bad
 		}
 	}

@@ -62,8 +62,8 @@ func (l *lineReader) at(f *fault) error {
 }
 
 // eachRecord calls each with the lines of a file, or the records of a table, from a start on, in
-// order, until it returns io.EOF: with all that there is of the data from one on, where and in which
-// line it begins. each returns what follows it.
+// order, until it returns io.EOF: with all that there is of the data from one on, where and in
+// which line it begins. each returns what follows it.
 func (f *file) eachRecord(ctx context.Context, c *csvGrammar, from start,
 	each func(data []byte, at int64, line int) (rest []byte, err error),
 ) error {
@@ -112,9 +112,9 @@ func (r *reader) again(ctx context.Context, f *file, g grammar, from start, each
 	})
 }
 
-// lineOf returns a function that says what is wrong with a vertex in the k-th tuple, or of a table of
-// vertices with the k-th of these, of the lines that begin at an offset or later or, if listed, with
-// that of the k-th list. It reads the file from a start on anew for the line.
+// lineOf returns a function that says what is wrong with a vertex in the k-th tuple, or of a table
+// of vertices with the k-th of these, of the lines that begin at an offset or later or, if listed,
+// with that of the k-th list. It reads the file from a start on anew for the line.
 func (r *reader) lineOf(f *file, g grammar, from start, first int64, listed bool, what, expected string) func(ctx context.Context, k int, id uint64) error {
 	return func(ctx context.Context, k int, id uint64) error {
 		bad := f.fault(fmt.Sprintf("vertex %d%s", id, what), expected)

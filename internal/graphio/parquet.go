@@ -144,7 +144,7 @@ func (p *parquetTable) read(ctx context.Context) (*table, error) {
 			}
 			return nil
 		}
-		_, err := p.r.pieces(ctx, next, func(worker int, group *piece) error {
+		err := p.r.pieces(ctx, next, func(worker int, group *piece) error {
 			return p.group(ctx, t, worker, group.index)
 		})
 		if err == nil {
@@ -311,7 +311,7 @@ func (g *rowGroup) readTexts(at, n int) error {
 		case len(text) == 0:
 			return &rowError{row - 1, "nothing", "a vertex"}
 		case g.names == nil:
-			id, bad := g.batch.number(text)
+			id, bad := g.batch.id(text)
 			if bad != nil {
 				return &rowError{row - 1, bad.found, bad.expected + " (--ids name reads ids of any kind)"}
 			}

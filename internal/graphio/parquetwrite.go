@@ -41,13 +41,13 @@ func (w *writer) parquetRows(p ParquetWriter, ends ColumnType) error {
 	return w.inOrder(func(i int, b *edges.Block) error {
 		for j := range b.N {
 			for column, v := range [2]uint64{b.U[j], b.V[j]} {
-				switch ends {
+				switch id := w.in.Labels.Of(v); ends {
 				case TextColumn:
-					p.Text(column, w.in.Names.Append(nil, w.in.Labels.Of(v)))
+					p.Text(column, w.in.Names.Append(nil, id))
 				case UintColumn:
-					p.Uint(column, w.in.Labels.Of(v))
+					p.Uint(column, id)
 				default:
-					p.Int(column, int64(w.in.Labels.Of(v)))
+					p.Int(column, int64(id))
 				}
 			}
 			if w.in.Edges.Weighted() {

@@ -151,8 +151,8 @@ func (p *parser) leave(f *fault) bool {
 	return len(p.bad) <= p.limit && !f.fatal
 }
 
-// fast reads what data begin with as far as it is of the plain form, and returns how many bytes that
-// is. It accepts nothing that record refuses, with the same result.
+// fast reads what data begin with as far as it is of the plain form, and returns how many bytes
+// that is. It accepts nothing that record refuses, with the same result.
 func (p *parser) fast(data []byte) int {
 	switch {
 	case p.csv != nil:
@@ -163,8 +163,8 @@ func (p *parser) fast(data []byte) int {
 	return 0
 }
 
-// fastLines is fast of lines: nothing but ids of up to 19 digits, a short weight, blanks and columns
-// that are not looked at.
+// fastLines is fast of lines: nothing but ids of up to 19 digits, a short weight, blanks and
+// columns that are not looked at.
 func (p *parser) fastLines(data []byte) int {
 	at, ids, weights, lines, letter := 0, p.ids, p.weights, 0, p.letter
 	for at < len(data) {

@@ -48,9 +48,8 @@ func (s *recordSource) sync() (int64, error) {
 	if s.lo <= s.from {
 		return s.lo, nil
 	}
-	for back, ahead := s.window, s.window; ; {
-		base := max(s.lo-back, s.from)
-		end := min(s.lo+ahead, s.f.size())
+	for window := s.window; ; window *= 8 {
+		base, end := max(s.lo-window, s.from), min(s.lo+window, s.f.size())
 		data := make([]byte, end-base)
 		if err := s.f.readAt(data, base); err != nil {
 			return 0, err
@@ -74,19 +73,17 @@ func (s *recordSource) sync() (int64, error) {
 				from = 0
 			}
 		}
-		if from >= 0 && base+int64(first+from) <= s.lo {
-			for _, at := range outside {
-				if at >= from && base+int64(first+at) >= s.lo {
-					return min(base+int64(first+at), s.f.size()), nil
-				}
-			}
-			if whole || ahead > 2*maxLine { // a record that does not end, or too late
-				return s.f.size(), nil
-			}
-			ahead *= 8
+		if from < 0 || base+int64(first+from) > s.lo {
 			continue
 		}
-		back *= 8
+		for _, at := range outside {
+			if at >= from && base+int64(first+at) >= s.lo {
+				return min(base+int64(first+at), s.f.size()), nil
+			}
+		}
+		if whole || window > 2*maxLine { // a record that does not end, or too late
+			return s.f.size(), nil
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 // piece is a run of whole lines, or of whole records, of an input. Pieces are numbered in the order
@@ -44,7 +45,8 @@ func (f *file) lines(from int64, size int, lo, hi int64, c *csvGrammar) source {
 	if c == nil {
 		return &fileSource{f: f, from: from, lo: lo, hi: hi, size: int64(size)}
 	}
-	stream.low, stream.high, stream.end = 0, math.MaxInt64, hi // it is told where to begin and to end
+	// it is told where to begin and to end
+	stream.low, stream.high, stream.end = 0, math.MaxInt64, hi
 	return &recordSource{streamSource: stream, from: from, lo: lo, window: int64(min(size, 16<<10))}
 }
 
@@ -56,26 +58,19 @@ type fileSource struct {
 	lo, hi  int64 // where this one begins and ends
 	size    int64
 	records bool
-
-	mu    sync.Mutex
-	index int
+	taken   parallel.Counter // pieces
 }
 
 func (s *fileSource) next(ctx context.Context, p *piece) error {
-	s.mu.Lock()
-	p.index = s.index
+	p.index = s.taken.Take(1)
 	lo := s.lo + int64(p.index)*s.size
-	end := s.hi
-	if lo >= end {
-		s.mu.Unlock()
+	if lo >= s.hi {
 		return io.EOF
 	}
-	s.index++
-	s.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	hi := min(lo+s.size, end)
+	hi := min(lo+s.size, s.hi)
 	err := s.read(p, lo, hi)
 	s.f.progress.add(hi - lo)
 	return err
@@ -141,12 +136,8 @@ var newline = []byte{'\n'}
 func (s *fileSource) finish(p *piece, hi int64) error {
 	const step = 4 << 10
 	last := len(p.data) - bytes.LastIndexByte(p.data, '\n') - 1
-	for p.data[len(p.data)-1] != '\n' && last <= maxLine {
+	for p.data[len(p.data)-1] != '\n' && last <= maxLine && hi < s.f.size() {
 		n := min(step, s.f.size()-hi)
-		if n == 0 {
-			p.data = append(p.data, '\n')
-			break
-		}
 		old := len(p.data)
 		p.data = append(p.data, make([]byte, n)...)
 		if err := s.f.readAt(p.data[old:], hi); err != nil {
@@ -163,8 +154,8 @@ func (s *fileSource) finish(p *piece, hi int64) error {
 }
 
 // streamSource reads pieces of a stream, one goroutine at a time, while the others parse what they
-// have. Of a part of the file as it is stored it has the pieces at whose beginning so much of the file
-// has been read. Who reads a part decodes what is before it.
+// have. Of a part of the file as it is stored it has the pieces at whose beginning so much of the
+// file has been read. Who reads a part decodes what is before it.
 type streamSource struct {
 	f         *file
 	content   io.Reader // of a plain file, from the first piece on; nil is f's
@@ -210,8 +201,8 @@ func (s *streamSource) next(ctx context.Context, p *piece) error {
 	return io.EOF
 }
 
-// place returns how much of the file as it is stored has been read where the next piece begins. What
-// a decoder still holds at the end belongs to the last part.
+// place returns how much of the file as it is stored has been read where the next piece begins.
+// What a decoder still holds at the end belongs to the last part.
 func (s *streamSource) place() int64 { return max(min(s.f.consumed(), s.f.size()-1), 0) }
 
 func (s *streamSource) span() edges.Span {

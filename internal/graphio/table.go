@@ -86,7 +86,7 @@ func (r *reader) parseInto(ctx context.Context, t *table, f *file, src source, f
 	parsers := make([]parser, r.Team.Size())
 	limit := r.mayLeave()
 	var malformed atomic.Int64
-	_, err := r.pieces(ctx, src.next, func(worker int, p *piece) error {
+	err := r.pieces(ctx, src.next, func(worker int, p *piece) error {
 		q := &parsers[worker]
 		q.grammar, q.limit = g, limit
 		q.reset()
@@ -120,28 +120,14 @@ func (r *reader) parseInto(ctx context.Context, t *table, f *file, src source, f
 }
 
 // pieces calls do for every piece that next cuts (source), several at a time, each worker with a
-// piece of its own. When some fail it returns the index and the error of the first of them; all
-// pieces before that have been done.
-func (r *reader) pieces(ctx context.Context, next func(context.Context, *piece) error,
-	do func(worker int, p *piece) error,
-) (int, error) {
+// piece of its own. When some fail it returns the error of the first of them; all pieces before that
+// have been done.
+func (r *reader) pieces(ctx context.Context, next func(context.Context, *piece) error, do func(worker int, p *piece) error) error {
 	var mu sync.Mutex
 	first, failure := math.MaxInt, error(nil)
-	fail := func(index int, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if index < first {
-			first, failure = index, err
-		}
-	}
-	failed := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return failure != nil
-	}
 	r.Team.Run(func(worker int) {
 		var p piece
-		for !failed() {
+		for failed := false; !failed; {
 			err := next(ctx, &p)
 			if err == io.EOF {
 				return
@@ -149,11 +135,13 @@ func (r *reader) pieces(ctx context.Context, next func(context.Context, *piece) 
 			if err == nil {
 				err = do(worker, &p)
 			}
-			if err != nil {
-				fail(p.index, err)
-				return
+			mu.Lock()
+			if err != nil && p.index < first {
+				first, failure = p.index, err
 			}
+			failed = failure != nil
+			mu.Unlock()
 		}
 	})
-	return first, failure
+	return failure
 }

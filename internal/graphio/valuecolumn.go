@@ -108,8 +108,8 @@ func ReadColumn(
 	return f.unchanged()
 }
 
-// readMatrix reads the values of a matrix in Market's coordinates, whose entries are edges, or of an
-// array of one column, whose rows are vertices.
+// readMatrix reads the values of a matrix in Market's coordinates, whose entries are edges, or of
+// an array of one column, whose rows are vertices.
 func readMatrix(ctx context.Context, lines *lineReader, of *Column, each eachLine) error {
 	kind := &mtxGraph
 	if !of.OfEdges {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/edges"
-	"github.com/superstep-go/superstep/internal/names"
 )
 
 // A table of vertices beside a table of edges (Columns.Vertices) has a line, or a row of Parquet,
@@ -31,65 +30,60 @@ func (r *reader) readVertices(ctx context.Context, p *parsed) error {
 		return err
 	}
 	defer f.Close()
-	c, said, from, err := r.understandVertices(f)
+	read := r.vertexRecords
+	if formatOfName(f.path) == Parquet || bytes.HasPrefix(f.head(), []byte(parquetMagic)) {
+		read = r.parquetVertices
+	}
+	said, err := read(ctx, f, p)
 	if err != nil {
 		return inFile(err, f.path)
 	}
-	var t *table
-	if c == nil {
-		t, said, err = r.parquetVertices(ctx, f, p.names)
-		p.repeated = func(_ context.Context, k int, _ uint64) error {
-			return f.fault(fmt.Sprintf("the vertex of row %d again", int(t.spans[0].From)+k+1), "every vertex once")
-		}
-	} else {
-		g := grammar{columns: 1, high: maxID, csv: c, named: p.names, zeros: r.Columns.IDs != ""}
-		t, err = r.readTable(ctx, f, from, g)
-		if err == nil {
-			p.repeated = r.lineOf(f, g, from, t.spans[0].From, false, " again", "every vertex once")
-		}
-	}
-	if err != nil {
-		return err
-	}
-	p.listed = t
-	if t.n == 0 && !r.partial {
+	if p.listed.n == 0 && !r.partial {
 		return noVertices(f.path)
 	}
-	p.what += fmt.Sprintf(", %s of %s (%s)", said, f.path, counted(t.n, "line"))
+	p.what += fmt.Sprintf(", %s of %s (%s)", said, f.path, counted(p.listed.n, "line"))
 	return nil
 }
 
-// understandVertices tells what the columns of a table of vertices mean; of Parquet, whose columns
-// have names and types, it returns no grammar.
-func (r *reader) understandVertices(f *file) (*csvGrammar, string, start, error) {
-	format := formatOfName(f.path)
+// vertexRecords reads this rank's part of a table of vertices of CSV, and says what it is.
+func (r *reader) vertexRecords(ctx context.Context, f *file, p *parsed) (string, error) {
 	head := f.head()
-	if format == Parquet || bytes.HasPrefix(head, []byte(parquetMagic)) {
-		return nil, "", start{}, nil
-	}
 	if err := f.foreign(head, CSV); err != nil {
-		return nil, "", start{}, err
+		return "", err
 	}
 	o := Columns{Source: r.Columns.Vertex, ofVertices: true, IDs: IDKinds[0]}
-	c, said, from, err := o.understand(head, f.headIsAll(), format)
+	c, said, from, err := o.understand(head, f.headIsAll(), formatOfName(f.path))
 	if err == nil && from.offset > 0 && f.headIsAll() && len(bytes.TrimSpace(head[from.offset:])) == 0 {
 		err = noVertices(f.path)
 	}
-	return c, said, from, err
+	if err != nil {
+		return "", err
+	}
+	g := grammar{columns: 1, high: maxID, csv: c, named: p.names, zeros: r.Columns.IDs != ""}
+	if p.listed, err = r.readTable(ctx, f, from, g); err != nil {
+		return "", err
+	}
+	p.repeated = r.lineOf(f, g, from, p.listed.spans[0].From, false, " again", "every vertex once")
+	return said, nil
 }
 
 // parquetVertices reads this rank's part of a table of vertices of Parquet, and says what it is.
-func (r *reader) parquetVertices(ctx context.Context, f *file, texts *names.Table) (*table, string, error) {
-	p, said, err := r.openParquet(f, Columns{Source: r.Columns.Vertex, ofVertices: true})
+func (r *reader) parquetVertices(ctx context.Context, f *file, p *parsed) (string, error) {
+	rows, said, err := r.openParquet(f, Columns{Source: r.Columns.Vertex, ofVertices: true})
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
-	if p.rows[len(p.rows)-1] == 0 {
-		return nil, "", noVertices(f.path)
+	if rows.rows[len(rows.rows)-1] == 0 {
+		return "", noVertices(f.path)
 	}
-	p.names = texts
-	t, err := p.read(ctx)
-	return t, said, err
+	rows.names = p.names
+	if p.listed, err = rows.read(ctx); err != nil {
+		return "", err
+	}
+	p.repeated = func(_ context.Context, k int, _ uint64) error {
+		return f.fault(fmt.Sprintf("the vertex of row %d again", int(rows.rows[rows.lo])+k+1), "every vertex once")
+	}
+	return said, nil
 }
 
 // with returns a table that has the ids of another one, too, to number them. Its edges are not to

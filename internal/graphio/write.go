@@ -151,8 +151,8 @@ func (w *writer) placeAll() error {
 // writeBlocks is how many blocks of tuples a worker formats at a time.
 const writeBlocks = 16
 
-// pieces calls format with every block of the tuples, and write, in order, with what it has appended
-// for some of them.
+// pieces calls format with every block of the tuples, and write, in order, with what it has
+// appended for some of them.
 func (w *writer) pieces(format func(worker int, dst []byte, i int, b *edges.Block) ([]byte, error), write func(piece int, data []byte) error) error {
 	list := w.in.Edges
 	all := edges.Blocks(list)

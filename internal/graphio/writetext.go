@@ -119,7 +119,7 @@ func (w *writer) ldbc() error {
 	if err != nil {
 		return err
 	}
-	err = writeValues(w.ctx, v, vertices, w.Team, func(dst []byte, i int) []byte {
+	err = WriteValues(w.ctx, v, vertices, w.Team, func(dst []byte, i int) []byte {
 		return strconv.AppendUint(dst, w.in.Labels.Of(uint64(i)), 10)
 	})
 	if err != nil {
