@@ -227,7 +227,7 @@ func (r *localResult) offer() {
 // close.
 func (r *localResult) lines(ctx context.Context, w io.Writer, team *parallel.Team, tell func(more int64)) error {
 	g := r.graph
-	return graphio.WriteValues(&meteredWriter{ctx, w, 0, func(int64) {}}, int(r.bound.IDs()), team, func(dst []byte, i int) []byte {
+	return graphio.WriteValues(ctx, &meteredWriter{ctx, w, 0, func(int64) {}}, int(r.bound.IDs()), team, func(dst []byte, i int) []byte {
 		if i%writeEvery == 0 {
 			tell(writeEvery)
 		}

@@ -76,7 +76,5 @@ func (g RMAT) Fill(first int, b *edges.Block, weights bool) {
 		}
 		b.U[j], b.V[j] = g.Vertices()-1-u, g.Vertices()-1-v
 	}
-	if weights {
-		uniformWeights(g.Seed, first, b)
-	}
+	uniformWeights(g.Seed, first, b, weights)
 }

@@ -55,9 +55,7 @@ func (g Grid) Fill(first int, b *edges.Block, weights bool) {
 			row, at = row+1, 0
 		}
 	}
-	if weights {
-		uniformWeights(shapeSeed, first, b)
-	}
+	uniformWeights(shapeSeed, first, b, weights)
 }
 
 // Star is the undirected graph in which vertex 0, the hub, is joined to every other vertex.
@@ -85,9 +83,7 @@ func (g Star) Fill(first int, b *edges.Block, weights bool) {
 	for j := range b.N {
 		b.U[j], b.V[j] = 0, uint64(first+j)+1
 	}
-	if weights {
-		uniformWeights(shapeSeed, first, b)
-	}
+	uniformWeights(shapeSeed, first, b, weights)
 }
 
 // Path is the undirected graph in which each vertex is joined to the next.
@@ -115,7 +111,5 @@ func (g Path) Fill(first int, b *edges.Block, weights bool) {
 	for j := range b.N {
 		b.U[j], b.V[j] = uint64(first+j), uint64(first+j)+1
 	}
-	if weights {
-		uniformWeights(shapeSeed, first, b)
-	}
+	uniformWeights(shapeSeed, first, b, weights)
 }

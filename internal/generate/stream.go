@@ -29,9 +29,12 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// uniformWeights gives the tuples of b, which begin with tuple first, weights that are uniformly
-// distributed over the multiples of 2^-53 in [0, 1).
-func uniformWeights(seed uint64, first int, b *edges.Block) {
+// uniformWeights gives the tuples of b, which begin with tuple first, weights if they are wanted,
+// uniformly distributed over the multiples of 2^-53 in [0, 1).
+func uniformWeights(seed uint64, first int, b *edges.Block, wanted bool) {
+	if !wanted {
+		return
+	}
 	k := newKey(seed, forWeights)
 	for j := range b.N {
 		b.W[j] = float64(k.at(first+j)>>11) * (1.0 / (1 << 53))

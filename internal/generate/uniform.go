@@ -50,7 +50,5 @@ func (g Uniform) Fill(first int, b *edges.Block, weights bool) {
 			u, arc = u+1, 0
 		}
 	}
-	if weights {
-		uniformWeights(g.Seed, first, b)
-	}
+	uniformWeights(g.Seed, first, b, weights)
 }

@@ -3,6 +3,7 @@ package graphio
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -25,18 +26,39 @@ func (adjacencyLists) line(p *parser, line []byte) *fault {
 		p.comments++
 		return nil
 	}
-	u, rest, f := p.nextID(text)
-	if f != nil {
-		return f.at(line, text)
+	u, rest, bad := p.nextID(text)
+	if bad != nil {
+		return bad.at(line, text)
 	}
 	p.listed = append(p.listed, u)
-	for len(rest) > 0 {
-		var v uint64
-		from := rest
-		if v, rest, f = p.nextID(rest); f != nil {
-			return f.at(line, from)
+	return p.neighbors(u, line, rest)
+}
+
+// neighbors reads the neighbours of u, which are the rest of a line, each with the weight of the
+// edge if there are any.
+func (p *parser) neighbors(u uint64, line, text []byte) *fault {
+	for len(text) > 0 {
+		from, w := text, 0.0
+		v, rest, bad := p.nextID(text)
+		if bad != nil {
+			return bad.at(line, from)
 		}
-		p.neighbor(u, v, 0)
+		if v == u && p.low == 1 {
+			return wrong(fmt.Sprintf("vertex %d among its own neighbours", u),
+				"others: a METIS graph has no loops").at(line, from)
+		}
+		if text = rest; p.columns == 3 {
+			from = text
+			var field []byte
+			if field, text = cutField(text); len(field) == 0 {
+				return wrong(fmt.Sprintf("the neighbour %d without a weight", v),
+					"neighbours and weights of edges by turns").inColumn(len(line) + 1)
+			}
+			if w, bad = weight(field, p.single); bad != nil {
+				return bad.at(line, from)
+			}
+		}
+		p.neighbor(u, v, w)
 	}
 	return nil
 }
@@ -45,15 +67,13 @@ func (adjacencyLists) line(p *parser, line []byte) *fault {
 // blanks after the id and returns the rest.
 func (p *parser) nextID(text []byte) (id uint64, rest []byte, f *fault) {
 	id, end := digits(text, 0)
-	switch {
-	case end == 0 || end > 19 || end < len(text) && !isBlank(text[end]):
+	if end == 0 || end > 19 || end < len(text) && !isBlank(text[end]) || id < p.low || id > p.high {
 		var field []byte
 		field, rest = cutField(text)
 		id, f = p.id(field)
 		return id, rest, f
-	default:
-		return id, bytes.TrimLeft(text[end:], " \t"), nil
 	}
+	return id, bytes.TrimLeft(text[end:], " \t"), nil
 }
 
 // readAdjacency reads adjacency lists. Each line is a vertex of the graph.
@@ -76,8 +96,8 @@ func (r *reader) readLists(ctx context.Context, f *file, what string, columns in
 	from := t.spans[0].From
 	p := &parsed{
 		f: f, table: t, what: what, directed: directed, weighted: columns == 3, listed: t.vertices(), only: true,
-		undeclared: r.lineOf(f, g, from, false, "", "one of the vertices that have a line"),
-		repeated:   r.lineOf(f, g, from, true, " again", "every vertex once"),
+		undeclared: r.lineOf(f, g, start{}, from, false, "", "one of the vertices that have a line"),
+		repeated:   r.lineOf(f, g, start{}, from, true, " again", "every vertex once"),
 		unbalanced: r.unbalanced(f, g, start{}),
 	}
 	if p.listed.n == 0 && !r.partial {

@@ -63,9 +63,9 @@ func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Con
 	}
 	return func(ctx context.Context) error {
 		bad := f.fault("edges that are in the line of one end alone", both)
-		return r.again(ctx, f, bad, func(f *file) error {
+		return r.reopened(ctx, f, bad, func(f *file) error {
 			pairs := func(do func(line int, text []byte, u, v uint64) bool) error {
-				return r.eachLine(f, g, from, func(_ int64, line int, text []byte, p *parser) bool {
+				return r.again(ctx, f, g, from, func(p *parser, _ int64, line int, text []byte) bool {
 					for i := 0; i < len(p.ids); i += 2 {
 						if u, v := p.ids[i], p.ids[i+1]; u != v && !do(line, text, u, v) {
 							return false
@@ -88,10 +88,10 @@ func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Con
 	}
 }
 
-// firstUnbalanced sets the place of a fault to the first pair whose number in the lists of its two
-// ends differs. pairs visits all pairs in order until do returns false. It is called three times:
-// to balance the pairs of each hash part, to count the candidates, and to find the first. plain
-// means that a line is ids separated by blanks.
+// firstUnbalanced places a fault at the first pair that is not as often in the lists of both its
+// ends. pairs goes through all pairs in order, until it is told to stop: once to balance them by
+// parts of their hashes, then to count the candidates, and to find the first. plain says that a
+// line is ids between blanks.
 func firstUnbalanced(bad *fault, both string, plain bool,
 	pairs func(do func(line int, text []byte, u, v uint64) bool) error,
 ) error {

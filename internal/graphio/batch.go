@@ -92,8 +92,8 @@ func (t *table) each(i int, f func(ids []uint64)) {
 	}
 }
 
-// store copies the parsed content of p into a slab.
-func (t *table) store(worker, index int, p *parser) (batch, error) {
+// store copies what p parsed into the batch of an index, in memory of its own.
+func (t *table) store(worker, index int, p *parser) error {
 	b := batch{n: len(p.ids) / t.columns, lines: p.lines, remarks: p.comments, bad: p.bad, listed: slices.Clone(p.listed), balance: p.balance}
 	for _, id := range p.ids {
 		b.max = max(b.max, id)
@@ -108,7 +108,7 @@ func (t *table) store(worker, index int, p *parser) (batch, error) {
 	}
 	all, err := t.slabs.take(worker, index, words+weights)
 	if err != nil {
-		return b, err
+		return err
 	}
 	b.words = all[:words:words]
 	if narrow {
@@ -125,7 +125,8 @@ func (t *table) store(worker, index int, p *parser) (batch, error) {
 			b.weights[i] = math.Float64bits(p.weights[i])
 		}
 	}
-	return b, nil
+	t.put(index, b)
+	return nil
 }
 
 // Slabs grow from 16 KiB, on the Go heap, to 32 MiB. Batches share slabs because a mapping for each

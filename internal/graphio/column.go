@@ -100,6 +100,10 @@ func cutBOM(text []byte) ([]byte, *fault) {
 
 // id reads an id in the range of the grammar.
 func (g *grammar) id(text []byte) (uint64, *fault) {
+	x, end := digits(text, 0)
+	if end == len(text) && uint(end-1) < 18 && x >= g.low && x <= g.high {
+		return x, nil
+	}
 	x, f := wholeNumber(text)
 	if f == nil && (x < g.low || x > g.high) {
 		if x == math.MaxUint64 {

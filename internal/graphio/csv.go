@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/superstep-go/superstep/internal/edges"
-	"github.com/superstep-go/superstep/internal/names"
 )
 
 // Columns tell the meaning of a CSV or TSV table's columns. With the zero value the reader derives
@@ -67,9 +66,8 @@ type csvGrammar struct {
 	at        [3]int // columns of source, target and weight, from 0; -1 if there is none
 	titles    []string
 	stops     *csvStops    // for the fast path; nil if it cannot be used
-	names     *names.Table // of ids that are text; nil if ids are numbers
-	zeros     bool         // numbers may have leading zeros
-	// a column, from 1, that has the same text for all edges: directed or undirected; 0 is none
+	named     bool      // ids are text
+	// the column, from 1, whose text is the same for all edges: directed or undirected; 0 is none
 	kind     int
 	kindText []byte
 	first    []string   // fields of the first line
@@ -93,12 +91,9 @@ func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error)
 		return nil, inFile(err, f.path)
 	}
 	c.rest = nil
-	g := grammar{columns: 2, high: maxID, single: r.single(), csv: c}
-	weighted := c.at[2] >= 0
-	if weighted {
-		g.columns = 3
-	}
-	return r.readNamed(ctx, from, g, &parsed{f: f, names: c.names, what: said, weighted: weighted, directed: directed},
+	g := r.tableGrammar(c.at[2] >= 0, c.named)
+	g.csv = c
+	return r.readNamed(ctx, from, g, &parsed{f: f, what: said, directed: directed},
 		func(f *file) (start, error) { return c.begin(f, c.header) })
 }
 
@@ -158,13 +153,9 @@ func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGra
 		return nil, "", from, err
 	}
 	c.stops = c.stopsOf()
-	c.zeros = o.IDs != ""
-	named, remark, err := o.idKinds(c, rows)
-	if err != nil {
+	remark := ""
+	if c.named, remark, err = o.idKinds(c, rows); err != nil {
 		return nil, "", from, err
-	}
-	if named {
-		c.names = names.NewTable()
 	}
 	return c, c.say(format, header) + remark, from, nil
 }
@@ -220,7 +211,7 @@ func (c *csvGrammar) rows(content []byte, all bool) (rows [][]string, second sta
 		if bad != nil && len(rows) > 0 {
 			continue // it is reported when the record is read
 		} else if bad != nil {
-			c.place(bad, record, from)
+			place(bad, record, from)
 			return nil, start{}, bad
 		}
 		if rows = append(rows, row); len(rows) == 1 {

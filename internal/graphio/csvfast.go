@@ -18,16 +18,14 @@ func (c *csvGrammar) stopsOf() *csvStops {
 	return stops
 }
 
-// fastCSV reads plain records at the beginning of data and returns their length in bytes. A plain
-// record has no blanks around the fields that are read, and no quotes or line breaks within quoted
-// fields. Its ids have up to 18 digits, its weight is short. For every record it accepts, read
-// gives the same result.
-func (p *parser) fastCSV(data []byte) int {
-	if p.csv.stops == nil || p.csv.names != nil {
+// fastRecords is fast of records: without blanks around what is read, fields in quotes only where
+// there is no quote and no end of a line in them, ids of up to 18 digits and a short weight.
+func (p *parser) fastRecords(data []byte) int {
+	if p.csv.stops == nil || p.named != nil {
 		return 0
 	}
 	var r plainRecord
-	edge, weighted := p.csv.at[1] >= 0, p.columns == 3
+	edge, weighted := p.columns > 1, p.columns == 3
 	at, lines := 0, 0
 	for at < len(data) {
 		end, ok := p.plainRecord(data, at, &r)
@@ -107,5 +105,5 @@ func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok b
 // plain.
 func (p *parser) plainID(data []byte, at int) (id uint64, end int, ok bool) {
 	id, end = digits(data, at)
-	return id, end, uint(end-at-1) < 18 && id >= p.low && id <= p.high && (data[at] != '0' || end == at+1 || p.csv.zeros)
+	return id, end, uint(end-at-1) < 18 && id >= p.low && id <= p.high && (data[at] != '0' || end == at+1 || p.zeros)
 }

@@ -14,24 +14,27 @@ type cutter struct {
 	ended     bool
 	scratch   []byte // unquoted texts of fields
 	all       [][]byte
+	starts    []int // where they begin in the record, after blanks, and where it ends
 }
 
-// fields cuts a record into its fields. They are valid until the next call.
+// fields cuts a record into its fields, which hold until the next call: the texts of those before
+// stay.
 func (c *cutter) fields(record []byte, delimiter byte) ([][]byte, *fault) {
-	c.all = c.all[:0]
-	for c.begin(record, delimiter); !c.ended; {
+	c.all, c.starts = c.all[:0], c.starts[:0]
+	c.record, c.at, c.delimiter, c.ended = record, 0, delimiter, false
+	for !c.ended {
+		start := c.at
+		for start < len(record) && isBlank(record[start]) && record[start] != delimiter {
+			start++
+		}
 		field, bad := c.field()
 		if bad != nil {
 			return nil, bad
 		}
-		c.all = append(c.all, field)
+		c.all, c.starts = append(c.all, field), append(c.starts, start)
 	}
+	c.starts = append(c.starts, len(record))
 	return c.all, nil
-}
-
-// begin starts with a new record. Fields of earlier records stay valid.
-func (c *cutter) begin(record []byte, delimiter byte) {
-	c.record, c.at, c.delimiter, c.ended = record, 0, delimiter, false
 }
 
 // field returns the next field without its quotes, or without the blanks around it. A doubled quote
@@ -109,122 +112,48 @@ func trimBlanks(text []byte) []byte {
 	return text
 }
 
-// parseCSV is parse for a table: data is whole records.
-func (p *parser) parseCSV(data []byte) {
-	c := p.csv
-	p.names.Reset()
-	p.cut.scratch = nil // it holds the names of the batch before
-	// otherwise each record is checked, to find the invalid one
-	text := utf8.Valid(data) || c.names == nil
-	for len(data) > 0 {
-		if data = data[p.fastCSV(data):]; len(data) == 0 {
-			break
-		}
-		var bad *fault
-		if _, data, bad = p.record(data, text); bad != nil && !p.leave(bad) {
-			return
-		}
-	}
-	if c.names != nil {
-		p.ids = c.names.Take(&p.names, p.ids)
-	}
-}
-
-// record reads the first record of data, and cuts it off.
-func (p *parser) record(data []byte, text bool) (record, rest []byte, bad *fault) {
-	end := bytes.IndexByte(data, '\n')
-	p.lines++
-	first := p.lines
-	record = bytes.TrimSuffix(data[:end], carriage)
-	bad = p.read(record, text)
-	if bad != nil && bad.found == openQuotes { // the record may have more lines
-		switch all := p.csv.recordEnd(data, 0); {
-		case all > end:
-			p.lines += bytes.Count(data[end:all], newline)
-			end = all
-			record = bytes.TrimSuffix(data[:end], carriage)
-			bad = p.read(record, text)
-		case all < 0 && len(data) > maxLine:
-			bad = &fault{column: 1, found: "a record of more than 1 MiB: " + quote(data), expected: "quotes that end, and shorter ones", fatal: true}
-		// the whole record shows which quotes do not end, but only its first line is skipped
-		case all < 0:
-			record = data[:len(data)-1]
-			bad = p.read(record, text)
-		}
-	}
-	if bad != nil {
-		p.csv.place(bad, record, first)
-	}
-	return record, data[end+1:], bad
-}
-
-// place sets the line and column of a fault. Its column is a position in the record, which begins
-// at the given line.
-func (c *csvGrammar) place(bad *fault, record []byte, line int) {
-	bad.line, bad.column = c.placeOf(bad.column-1, record, line)
-}
-
-// placeOf returns the line and column of a position in a record, which begins at the given line.
-func (c *csvGrammar) placeOf(at int, record []byte, line int) (int, int) {
-	before := record[:min(max(at, 0), len(record))]
-	return line + bytes.Count(before, newline), len(before) - bytes.LastIndexByte(before, '\n')
-}
-
 // openQuotes is the error text for quotes that do not end.
 const openQuotes = "quotes that do not end"
 
 var carriage = []byte{'\r'}
 
-// read reads one record of a table. A malformed record adds nothing, an empty one is skipped. text
-// means that it is valid UTF-8.
-func (p *parser) read(record []byte, text bool) *fault {
+// row reads one record of a table; an empty one is none.
+func (p *parser) row(record []byte) *fault {
 	if len(record) == 0 {
 		return nil
 	}
 	c := p.csv
 	var fields [3][]byte
-	if bad := c.fields(&p.cut, record, text, &fields); bad != nil {
+	if bad := c.fields(&p.cut, record, p.utf8 || p.named == nil, &fields); bad != nil {
 		return bad
 	}
 	if c.kind > 0 {
-		if bad := c.otherKind(record, p.cut.all[c.kind-1]); bad != nil {
-			return bad
+		if bad := c.otherKind(p.cut.all[c.kind-1]); bad != nil {
+			return bad.inColumn(p.cut.starts[c.kind-1] + 1)
 		}
 	}
-	ends := 2
-	if c.at[1] < 0 { // a table of vertices
-		ends = 1
-	}
-	if i, bad := p.keep(&fields, ends, c.names != nil, c.zeros); bad != nil {
+	if i, bad := p.keep(&fields); bad != nil {
 		bad.found += " in " + c.title(i)
-		return bad.inColumn(c.begins(record, c.at[i]) + 1)
+		return bad.inColumn(p.cut.starts[c.at[i]] + 1)
 	}
 	return nil
 }
 
-// keep adds an edge, or a vertex if ends is 1. fields are its ends and its weight. Ends are names
-// if named is true, otherwise numbers, which may have leading zeros if zeros is true. A malformed
-// edge adds nothing, and which is its wrong field.
-func (p *parser) keep(fields *[3][]byte, ends int, named, zeros bool) (which int, bad *fault) {
-	ids, names := len(p.ids), p.names.Len()
-	defer func() {
-		if bad != nil {
-			p.ids = p.ids[:ids]
-			p.names.Cut(names)
-		}
-	}()
-	for i, field := range fields[:ends] {
+// keep adds an edge or, where there is one column, a vertex, by the texts of its ends and its
+// weight. Of one at fault it says which text is wrong.
+func (p *parser) keep(fields *[3][]byte) (which int, bad *fault) {
+	for i, field := range fields[:min(p.columns, 2)] {
 		if len(field) == 0 {
 			return i, wrong("nothing", "a vertex")
 		}
-		if named {
+		if p.named != nil {
 			p.names.Add(field)
 			continue
 		}
-		id, bad := p.number(field)
+		id, bad := p.id(field)
 		if bad != nil {
 			bad.expected += " (--ids name reads ids of any kind)"
-		} else if !zeros {
+		} else if !p.zeros {
 			bad = zeroed(field)
 		}
 		if bad != nil {
@@ -257,7 +186,7 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 	}
 	n := len(all)
 	if n != c.columns {
-		return wrong(counted(n, "column")+": "+quote(record), fmt.Sprintf("%d as in the first line", c.columns)).inColumn(c.begins(record, min(n, c.columns)) + 1)
+		return wrong(counted(n, "column")+": "+quote(record), fmt.Sprintf("%d as in the first line", c.columns)).inColumn(cut.starts[min(n, c.columns)] + 1)
 	}
 	for i, at := range c.at {
 		if at >= 0 {
@@ -269,12 +198,12 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 
 // otherKind returns a fault unless the column Type of a record is the same as in the first one: all
 // directed or all undirected.
-func (c *csvGrammar) otherKind(record, text []byte) *fault {
+func (c *csvGrammar) otherKind(text []byte) *fault {
 	if bytes.EqualFold(text, c.kindText) {
 		return nil
 	}
-	return wrong(fmt.Sprintf("%s in %q", quote(text), c.titles[c.kind-1]), quote(c.kindText)+
-		" as in the first line (--directed or --undirected takes all edges for that)").inColumn(c.begins(record, c.kind-1) + 1)
+	return wrong(fmt.Sprintf("%s in %q", quote(text), c.titles[c.kind-1]),
+		quote(c.kindText)+" as in the first line (--directed or --undirected takes all edges for that)")
 }
 
 // validBytes returns the length of the valid UTF-8 at the beginning of a text.
@@ -288,28 +217,4 @@ func validBytes(text []byte) int {
 		n += size
 	}
 	return n
-}
-
-// begins returns the position of field n in a record, after the blanks before it. Without such a
-// field it returns the end of the record.
-func (c *csvGrammar) begins(record []byte, n int) int {
-	cut := cutter{record: record, delimiter: c.delimiter}
-	for ; n > 0 && !cut.ended; n-- {
-		if _, bad := cut.field(); bad != nil {
-			break
-		}
-	}
-	at := cut.at
-	for !cut.ended && at < len(record) && isBlank(record[at]) && record[at] != c.delimiter {
-		at++
-	}
-	return at
-}
-
-// number reads an id.
-func (p *parser) number(field []byte) (uint64, *fault) {
-	if id, end := digits(field, 0); end == len(field) && end <= 18 && id >= p.low && id <= p.high {
-		return id, nil
-	}
-	return p.id(field)
 }

@@ -25,9 +25,7 @@ func (r *reader) otherHeader(ctx context.Context, f *file, c *csvGrammar, said s
 		if err != nil || from.offset == 0 || found.columns != c.columns {
 			continue // its errors are reported when it is read
 		}
-		if found.names == nil {
-			found.names = c.names
-		}
+		found.named = found.named || c.named
 		from, err = found.begin(f, true)
 		return found, means, from, err
 	}
@@ -45,7 +43,7 @@ func (c *csvGrammar) begin(f *file, header bool) (start, error) {
 		return second, nil
 	}
 	for i, at := range c.at {
-		if at >= 0 && slices.Contains(rows[0], c.titles[at]) && (i == 2 || c.names != nil) {
+		if at >= 0 && slices.Contains(rows[0], c.titles[at]) && (i == 2 || c.named) {
 			return start{}, firstLineFault(quote([]byte(strings.Join(rows[0], ", "))), "an edge, or the columns of the first file: "+strings.Join(c.titles, ", "))
 		}
 	}

@@ -49,7 +49,10 @@ const (
 func Digests(
 	ctx context.Context, name string, format Format, vertices string, key uint64, all bool, team *parallel.Team,
 ) []Digest {
-	files, err := inputs(ctx, name, format)
+	_, files, err := inputs(ctx, name, format)
+	if err != nil {
+		files = nil
+	}
 	if vertices != "" {
 		files = append(files, vertices)
 	}
@@ -67,29 +70,32 @@ func Digests(
 	return found
 }
 
-// inputs returns the files of a graph, including the files beside them.
-func inputs(ctx context.Context, name string, format Format) ([]string, error) {
+// inputs returns the files of a graph, with those beside them, and its format as far as that is
+// given or its name tells it.
+func inputs(ctx context.Context, name string, format Format) (Format, []string, error) {
 	if format == "" {
 		format = formatOfName(name)
 	}
-	if format == LDBC || format == "" && isLDBCBase(name) {
+	if format == "" && isLDBCBase(name) {
+		format = LDBC
+	}
+	switch format {
+	case LDBC:
 		of, err := ldbcFilesOf(name)
-		if err != nil {
-			return nil, err
-		}
 		files := []string{of.vertices, of.edges}
 		if of.properties != "" {
 			files = append(files, of.properties)
 		}
-		return files, nil
-	}
-	if format == Graph500 {
+		return format, files, err
+	case Graph500:
+		files := []string{name}
 		if weights := weightsBeside(name); exists(weights) {
-			return []string{name, weights}, nil
+			files = append(files, weights)
 		}
-		return []string{name}, nil
+		return format, files, nil
 	}
-	return Files(ctx, name)
+	files, err := Files(ctx, name)
+	return format, files, err
 }
 
 // digest returns the digest of a file.

@@ -23,15 +23,16 @@ const (
 
 // readEdgeList reads a list of lines "u v" or, in format wel, "u v w". Its vertices are the ids
 // that occur. A part of a list keeps its input ids.
-func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edges.RankInput, error) {
+func (r *reader) readEdgeList(ctx context.Context, f *file) (*edges.RankInput, error) {
 	told := declared(f.head())
 	if r.Directed != nil {
 		told.directed, told.warning = nil, ""
 	} else if told.directed == nil && told.by != "" {
 		return nil, bipartite(f, told.by)
 	}
-	g := r.listGrammar(format == WEL, pairs)
-	if format == WEL {
+	weighted := r.format == WEL
+	g := r.listGrammar(weighted, pairs)
+	if weighted {
 		g.follow(columns(f.head()) - g.columns)
 	}
 	t, err := r.readTables(ctx, f, start{}, g, func(*file) (start, error) { return start{}, nil })
@@ -39,7 +40,7 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 		return nil, err
 	}
 	s, err := r.finish(ctx, &parsed{
-		f: f, table: t, what: listNames[format] + g.others(), weighted: format == WEL,
+		f: f, table: t, what: listNames[r.format] + g.others(), weighted: weighted,
 		directed: told.directed == nil || *told.directed, check: someEdges(r.name),
 	})
 	if err != nil {

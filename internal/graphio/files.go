@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +26,7 @@ func Files(ctx context.Context, name string) ([]string, error) {
 	if name == Stdin {
 		return []string{name}, nil
 	}
-	info, err := statIn(ctx, name)
+	info, err := stat(ctx, name)
 	switch {
 	case err == nil && info.IsDir():
 		return filesOf(ctx, name)
@@ -47,8 +46,10 @@ func Files(ctx context.Context, name string) ([]string, error) {
 			all = append(all, files...)
 		}
 		slices.Sort(all)
-		if i := firstTwice(all); i >= 0 {
-			return nil, fileFault(name, all[i]+" twice", "every file once")
+		for i, path := range all[1:] {
+			if path == all[i] {
+				return nil, fileFault(name, path+" twice", "every file once")
+			}
 		}
 		return all, nil
 	}
@@ -77,7 +78,7 @@ func Files(ctx context.Context, name string) ([]string, error) {
 // with commas in its name may be in a list.
 func Split(ctx context.Context, list string) []string {
 	there := func(name string) bool {
-		_, err := statIn(ctx, name)
+		_, err := stat(ctx, name)
 		return err == nil
 	}
 	parts := strings.Split(list, ",")
@@ -131,32 +132,12 @@ func filesOf(ctx context.Context, dir string) ([]string, error) {
 	return all, nil
 }
 
-// firstTwice returns the index of the first repeated element of a sorted list, or -1.
-func firstTwice(rising []string) int {
-	for i := 1; i < len(rising); i++ {
-		if rising[i] == rising[i-1] {
-			return i
-		}
-	}
-	return -1
-}
-
-// statIn is stat, restricted to the directories that the context allows.
-func statIn(ctx context.Context, path string) (fs.FileInfo, error) {
-	if store.IsS3(path) {
-		return stat(ctx, path)
-	}
-	return store.RootsOf(ctx).Stat(path)
-}
-
 // family returns the group of formats whose files may be parts of the same graph.
 func family(f Format) string {
-	switch f {
-	case EL, WEL, SNAP:
+	if listNames[f] != "" {
 		return "edge lists"
-	default:
-		return string(f)
 	}
+	return string(f)
 }
 
 // alike refuses files that cannot be parts of one graph because of their formats.
@@ -182,39 +163,24 @@ func (r *reader) readTables(ctx context.Context, f *file, from start, g grammar,
 	if err != nil {
 		return nil, err
 	}
-	lo, hi := edges.Part(int(total), r.rank, r.ranks)
-	t := r.newTable(f, g.columns)
-	for i, base := 0, 0; i < len(sizes); i++ {
-		// [low, high) is this rank's part of the file. The file begins at byte base of all files
-		// together.
-		low, high := min(max(lo-base, 0), int(sizes[i])), min(max(hi-base, 0), int(sizes[i]))
-		if !r.partial {
-			low, high = 0, int(sizes[i])
+	return r.filled(f, g.columns, func(t *table) error {
+		before := int64(0)
+		for i, size := range sizes {
+			lo, hi := r.part(size, before, total)
+			before += size
+			var err error
+			if i == 0 && lo < hi {
+				err = r.readPart(ctx, t, f, from, g, lo, hi)
+			} else if lo < hi {
+				err = r.readOther(ctx, t, r.others[i-1], g, lo, hi, begin)
+			}
+			if err != nil {
+				return err
+			}
+			t.spans = append(t.spans[:i], edges.Span{From: lo, To: hi, Size: size})
 		}
-		p := filePart{low: int64(low), high: int64(high), first: lo <= base+int(sizes[i])/2 && base+int(sizes[i])/2 < hi, before: hi <= base+int(sizes[i])/2}
-		if i == 0 {
-			err = r.readPart(ctx, t, f, from, g, p)
-		} else if r.partial && low == high {
-			t.spans = append(t.spans, edges.Span{From: p.low, To: p.high, Size: sizes[i]})
-		} else {
-			err = r.readOther(ctx, t, r.others[i-1], g, p, begin)
-		}
-		if err != nil {
-			t.slabs.close()
-			return nil, err
-		}
-		base += int(sizes[i])
-	}
-	t.seal()
-	return t, nil
-}
-
-// filePart is the part of a file that a rank reads. The rank with the middle of a compressed file
-// reads all of it.
-type filePart struct {
-	low, high int64
-	// first: the rank has the middle of the file; before: its part ends before the middle
-	first, before bool
+		return nil
+	})
 }
 
 // sizes returns the sizes of all files, and their sum. It adds the files after the first to the
@@ -222,7 +188,7 @@ type filePart struct {
 func (r *reader) sizes(ctx context.Context, f *file) (sizes []int64, total int64, err error) {
 	sizes, total = append(sizes, f.size()), f.size()
 	for _, path := range r.others {
-		info, err := statIn(ctx, path)
+		info, err := stat(ctx, path)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -237,8 +203,8 @@ func (r *reader) sizes(ctx context.Context, f *file) (sizes []int64, total int64
 	return sizes, total, nil
 }
 
-// readOther reads this rank's part of a file that is not the first.
-func (r *reader) readOther(ctx context.Context, t *table, path string, g grammar, p filePart, begin func(f *file) (start, error)) error {
+// readOther reads a part of a file that is not the first.
+func (r *reader) readOther(ctx context.Context, t *table, path string, g grammar, lo, hi int64, begin func(f *file) (start, error)) error {
 	f, err := r.open(ctx, path)
 	if err != nil {
 		return err
@@ -251,39 +217,5 @@ func (r *reader) readOther(ctx context.Context, t *table, path string, g grammar
 	if err != nil {
 		return inFile(err, path)
 	}
-	return r.readPart(ctx, t, f, from, g, p)
-}
-
-// readPart reads a part of one of several files.
-func (r *reader) readPart(ctx context.Context, t *table, f *file, from start, g grammar, p filePart) error {
-	if _, err := f.content.Discard(int(from.offset)); err != nil {
-		return err
-	}
-	src := f.lines(from.offset, r.piece, 0, 1, g.csv)
-	whole := edges.Span{From: 0, To: f.size(), Size: f.size()}
-	switch s := src.(type) {
-	case *fileSource:
-		s.lo, s.hi = max(p.low, from.offset), max(p.high, from.offset)
-		whole.From, whole.To = p.low, p.high
-	case *recordSource:
-		s.lo, s.end = max(p.low, from.offset), max(p.high, from.offset)
-		whole.From, whole.To = p.low, p.high
-	case *streamSource:
-		switch {
-		case !r.partial || p.first:
-		case p.before:
-			whole.To = 0
-		default:
-			whole.From = f.size()
-		}
-		if whole.From == whole.To && r.partial {
-			t.spans = append(t.spans, whole)
-			return nil
-		}
-	}
-	if err := r.parseInto(ctx, t, f, src, from, g); err != nil {
-		return err
-	}
-	t.spans[len(t.spans)-1] = whole
-	return nil
+	return r.readPart(ctx, t, f, from, g, lo, hi)
 }

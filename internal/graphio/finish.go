@@ -36,9 +36,9 @@ func (p *parsed) close() {
 	}
 }
 
-// finish numbers the vertices, packs the edges and frees the tables. It checks the graph as a
-// whole. A part of a graph keeps its input ids; the RankInput contains the functions that check the
-// whole graph.
+// finish numbers the vertices, packs the edges and frees the tables. It refuses what is wrong with
+// the graph as a whole. Ids of a part of a graph stay what they are, and its input judges the
+// whole.
 func (r *reader) finish(ctx context.Context, p *parsed) (*edges.RankInput, error) {
 	t := p.table
 	defer p.close()
@@ -158,10 +158,23 @@ func (r *reader) share(p *parsed, x *numbering, s *edges.RankInput) error {
 	return nil
 }
 
-// readNamed reads lines whose vertices are numbers or names. begin returns the beginning of the
-// data in another file of the table, if there may be several.
+// tableGrammar is that of lines whose vertices are numbers or names.
+func (r *reader) tableGrammar(weighted, named bool) grammar {
+	g := grammar{columns: 2, high: maxID, single: r.single(), zeros: r.Columns.IDs != ""}
+	if weighted {
+		g.columns = 3
+	}
+	if named {
+		g.named = names.NewTable()
+	}
+	return g
+}
+
+// readNamed reads lines of such a grammar. begin tells where the lines of data begin in another
+// file of the table, if it may have several.
 func (r *reader) readNamed(ctx context.Context, from start, g grammar, p *parsed, begin func(f *file) (start, error)) (*edges.RankInput, error) {
-	defer p.names.Close()
+	defer g.named.Close()
+	p.names, p.weighted = g.named, g.columns == 3
 	var err error
 	if p.table, err = r.readTables(ctx, p.f, from, g, begin); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ type giraphLists struct{}
 
 // readGiraph reads Giraph's lines.
 func (r *reader) readGiraph(ctx context.Context, f *file) (*edges.RankInput, error) {
-	if f.headIsAll() && len(headLines(f.head(), true)) == 0 {
+	if lines, _ := headLines(f.head(), true); f.headIsAll() && len(lines) == 0 {
 		return nil, noLists(f.path)
 	}
 	return r.readLists(ctx, f, "Giraph JSON", 3, giraphLists{})
@@ -100,7 +100,7 @@ func (c *jsonCursor) vertex(p *parser) (uint64, *fault) {
 	if len(f.text) == 0 {
 		return 0, wrong("nothing", "the number of a vertex").inColumn(f.column)
 	}
-	id, bad := p.number(f.text)
+	id, bad := p.id(f.text)
 	if bad != nil {
 		bad.column = f.column
 	}

@@ -9,6 +9,7 @@
 package graphio
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -159,18 +160,16 @@ func (r *reader) tuples(ctx context.Context, path string) (*edges.RankInput, err
 
 // dispatch reads one or several files by their format.
 func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, error) {
-	format, path := r.Format, name
-	if format == "" {
-		format = formatOfName(name)
+	format, files, err := inputs(ctx, name, r.Format)
+	if format == LDBC {
+		err = cmp.Or(r.takesVertices(format), err)
 	}
-	r.name = name
-	if format != LDBC && format != Graph500 && !(format == "" && isLDBCBase(name)) {
-		files, err := Files(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		path, r.others = files[0], files[1:]
-		if r.Format == "" {
+	if err != nil {
+		return nil, err
+	}
+	path := name
+	if r.name = name; format != LDBC && format != Graph500 {
+		if path, r.others = files[0], files[1:]; r.Format == "" {
 			format = formatOfName(path)
 		}
 		if len(r.others) > 0 {
@@ -181,9 +180,6 @@ func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, e
 	}
 	if path == Stdin && format == "" {
 		return nil, fileFault(stdinName, "no name that tells a format", "--format: one of "+strings.Join(Formats, ", "))
-	}
-	if format == "" && isLDBCBase(path) {
-		format = LDBC
 	}
 	if format == LDBC || format == Graph500 {
 		if err := r.takesVertices(format); err != nil {
@@ -210,18 +206,18 @@ func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, e
 		return nil, err
 	}
 	if r.format = format; len(r.others) > 0 {
-		if err := r.alike(append([]string{path}, r.others...), format); err != nil {
+		if err := r.alike(files, format); err != nil {
 			return nil, err
 		}
 	}
-	if read := readers[format]; read != nil {
-		return read(r, ctx, f)
-	}
-	return r.readEdgeList(ctx, f, format)
+	return readers[format](r, ctx, f)
 }
 
-// readers are the functions for formats of one file that are not edge lists.
+// readers read the formats whose edges are in one file.
 var readers = map[Format]func(r *reader, ctx context.Context, f *file) (*edges.RankInput, error){
+	SNAP:         (*reader).readEdgeList,
+	EL:           (*reader).readEdgeList,
+	WEL:          (*reader).readEdgeList,
 	MatrixMarket: (*reader).readMatrixMarket,
 	Adjacency:    (*reader).readAdjacency,
 	CSV:          (*reader).readCSV,

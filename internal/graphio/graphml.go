@@ -17,8 +17,9 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// A file of GraphML (http://graphml.graphdrawing.org) is read token by token, so only its names and
-// edges take memory. Only XML's own entities are expanded; others are faults.
+// A file of GraphML (http://graphml.graphdrawing.org) is read token by token, so that it takes the
+// memory of its names and edges alone. Entities other than XML's own are not expanded: they are
+// faults.
 const (
 	graphmlDepth = 64      // maximum nesting of elements
 	graphmlBatch = 1 << 14 // edges in a batch
@@ -150,14 +151,10 @@ func (g *graphml) syntax(err error) error {
 
 // flush stores the edges read so far.
 func (g *graphml) flush() error {
-	b, err := g.t.store(0, g.index, &g.p)
-	if err != nil {
-		return err
-	}
-	g.t.put(g.index, b)
+	err := g.t.store(0, g.index, &g.p)
 	g.index++
 	g.p.reset()
-	return nil
+	return err
 }
 
 func attribute(attributes []xml.Attr, name string) string {

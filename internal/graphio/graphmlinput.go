@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -34,15 +36,10 @@ func (t *tokenReader) ReadByte() (byte, error) {
 
 // undeclared returns a fault for the first edge with an end that is not a node.
 func (g *graphml) undeclared() *fault {
-	first := 0
-	for _, line := range g.pending {
-		if first == 0 || line < first {
-			first = line
-		}
-	}
-	if first == 0 {
+	if len(g.pending) == 0 {
 		return nil
 	}
+	first := slices.Min(slices.Collect(maps.Values(g.pending)))
 	return wrong("an edge with an end that is no node", "a <node> for every end").onLine(first, 0)
 }
 
@@ -91,8 +88,8 @@ func (g *graphml) owner() int {
 	return min(int(at*int64(g.r.ranks)/g.f.size()), g.r.ranks-1)
 }
 
-// byNumber replaces names, which are all numbers, by these numbers, and lists this rank's part of
-// the nodes.
+// byNumber puts the numbers that all names are in the place of these, and lists those of this
+// rank's part of the nodes.
 func (g *graphml) byNumber(ctx context.Context, p *parsed) error {
 	d, named := g.names.Sort(g.r.Team)
 	defer named.Close()
@@ -119,11 +116,9 @@ func (g *graphml) byNumber(ctx context.Context, p *parsed) error {
 				g.p.weights = append(g.p.weights, math.Float64frombits(old.batches[i].weights[j]))
 			}
 		}
-		b, err := p.table.store(0, i, &g.p)
-		if err != nil {
+		if err := p.table.store(0, i, &g.p); err != nil {
 			return err
 		}
-		p.table.put(i, b)
 		old.slabs.release(i + 1)
 	}
 	p.table.seal()

@@ -8,17 +8,11 @@ import (
 	"strconv"
 
 	"github.com/superstep-go/superstep/internal/edges"
-	"github.com/superstep-go/superstep/internal/names"
 )
 
-// jsonLines reads lines of JSON objects. Each object is an edge with the given members: source,
-// target and, if columns is 3, weight. Other members are ignored.
-type jsonLines struct {
-	members [3]string
-	columns int
-	names   *names.Table // nil if ids are numbers
-	zeros   bool         // numbers in strings may have leading zeros
-}
+// jsonLines reads objects, one a line, each an edge: its source, its target and, if there is one, its
+// weight, by the names of members. Others are not looked at.
+type jsonLines struct{ *csvGrammar }
 
 // jsonHead is the number of first lines that determine the meaning of the members.
 const jsonHead = 100
@@ -29,8 +23,9 @@ func (r *reader) readJSONLines(ctx context.Context, f *file) (*edges.RankInput, 
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
-	g := grammar{columns: j.columns, high: maxID, single: r.single(), own: j, named: j.names}
-	return r.readNamed(ctx, start{}, g, &parsed{f: f, names: j.names, what: said, weighted: j.columns == 3, directed: true}, nil)
+	g := r.tableGrammar(j.at[2] >= 0, j.named)
+	g.own = j
+	return r.readNamed(ctx, start{}, g, &parsed{f: f, what: said, directed: true}, nil)
 }
 
 // members derives the meaning of the objects' members from the first lines, and describes it.
@@ -44,7 +39,7 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 		return nil, "", wrong("--header or --delimiter",
 			"neither: lines of JSON have names and no delimiter")
 	}
-	lines := headLines(head, all)
+	lines, first := headLines(head, all)
 	if len(lines) == 0 && !all {
 		return nil, "", firstLineFault("no whole line in the first 64 KiB", `a shorter first line, such as {"source": 1, "target": 2}`)
 	}
@@ -52,82 +47,54 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 		return nil, "", noEdges("")
 	}
 	c := &csvGrammar{at: [3]int{-1, -1, -1}}
-	cursor := newJSONCursor(lines[0].text)
+	cursor := newJSONCursor(lines[0])
 	if c.titles, bad = cursor.titles(); bad != nil {
-		bad.line, bad.column = lines[0].number, max(bad.column, 1)
+		bad.line, bad.column = first, max(bad.column, 1)
 		return nil, "", bad
 	}
 	c.columns = len(c.titles)
 	if c.columns < 2 {
-		return nil, "", wrong(counted(c.columns, "member")+": "+quote(lines[0].text),
-			`2 or more, such as {"source": 1, "target": 2}`).onLine(lines[0].number, 1)
+		return nil, "", wrong(counted(c.columns, "member")+": "+quote(lines[0]),
+			`2 or more, such as {"source": 1, "target": 2}`).onLine(first, 1)
 	}
 	if err := o.choose(c, true, nil); err != nil {
 		return nil, "", err
 	}
-	j := &jsonLines{columns: 2, zeros: o.IDs != ""}
-	for i, at := range c.at {
-		if at >= 0 {
-			j.members[i] = c.titles[at]
-		}
-	}
-	if c.at[2] >= 0 {
-		j.columns = 3
-	}
-	if o.IDs == "name" || o.IDs == "" && slices.ContainsFunc(lines, j.named) {
-		j.names = names.NewTable()
-	}
+	j := &jsonLines{c}
+	c.named = o.IDs == "name" || o.IDs == "" && slices.ContainsFunc(lines, j.hasName)
 	return j, c.say(JSONLines, true), nil
 }
 
-// numberedLine is a line with its number.
-type numberedLine struct {
-	text   []byte
-	number int
-}
-
-// headLines returns the first lines of a text that are not empty. all means that head is the whole
-// text.
-func headLines(head []byte, all bool) []numberedLine {
-	var lines []numberedLine
+// headLines are the first lines of a text that are not empty, and the number of the first of them.
+// all says that the text is whole.
+func headLines(head []byte, all bool) (lines [][]byte, first int) {
 	for number := 1; len(head) > 0 && len(lines) < jsonHead; number++ {
 		line, rest, whole := bytes.Cut(head, newline)
 		if !whole && !all {
 			break
 		}
-		head = rest
-		if len(trimLine(line)) > 0 {
-			lines = append(lines, numberedLine{line, number})
+		if head = rest; len(trimLine(line)) == 0 {
+			continue
+		}
+		if lines = append(lines, line); first == 0 {
+			first = number
 		}
 	}
-	return lines
+	return lines, first
 }
 
 // titles returns the names of an object's members.
-func (c *jsonCursor) titles() ([]string, *fault) {
-	if !c.take('{') {
-		return nil, c.bad(`an object, such as {"source": 1, "target": 2}`)
-	}
-	var titles []string
-	for first := true; ; first = false {
-		more, bad := c.list('}', first)
-		if bad != nil || !more {
-			return titles, bad
-		}
-		name, bad := c.key()
-		if bad == nil {
-			bad = c.skip(0)
-		}
-		if bad != nil {
-			return nil, bad
-		}
+func (c *jsonCursor) titles() (titles []string, bad *fault) {
+	bad = c.object(`an object, such as {"source": 1, "target": 2}`, func(name []byte, _ int) *fault {
 		titles = append(titles, string(name))
-	}
+		return c.skip(0)
+	})
+	return titles, bad
 }
 
-// named reports whether an end in a line is not a whole number.
-func (j *jsonLines) named(line numberedLine) bool {
-	fields, bad := j.fields(newJSONCursor(line.text))
+// hasName reports whether a line has an end that is no whole number.
+func (j *jsonLines) hasName(line []byte) bool {
+	fields, bad := j.fields(newJSONCursor(line))
 	if bad != nil {
 		return false // it is reported when the line is read
 	}
@@ -149,40 +116,23 @@ type jsonField struct {
 
 // fields returns the members of a line's object that are read.
 func (j *jsonLines) fields(c jsonCursor) (fields [3]jsonField, bad *fault) {
-	if !c.take('{') {
-		return fields, c.bad("an object, which begins with {")
-	}
-	for first := true; ; first = false {
-		more, bad := c.list('}', first)
-		if bad != nil {
-			return fields, bad
-		}
-		if !more {
-			break
-		}
-		c.space()
-		column := c.column()
-		name, bad := c.key()
-		if bad != nil {
-			return fields, bad
-		}
+	bad = c.object("an object, which begins with {", func(name []byte, column int) (bad *fault) {
 		at := j.member(name)
 		if at < 0 {
-			if bad := c.skip(0); bad != nil {
-				return fields, bad
-			}
-			continue
+			return c.skip(0)
 		}
 		if fields[at].there {
-			return fields, wrong("two members "+quote(name), "one").inColumn(column)
+			return wrong("two members "+quote(name), "one").inColumn(column)
 		}
-		if fields[at], bad = c.field(at); bad != nil {
-			return fields, bad
-		}
+		fields[at], bad = c.field(at)
+		return bad
+	})
+	if bad != nil {
+		return fields, bad
 	}
-	for i := range fields[:j.columns] {
-		if !fields[i].there {
-			return fields, wrong("no member "+strconv.Quote(j.members[i])+": "+quote(c.all),
+	for i, at := range j.at {
+		if at >= 0 && !fields[i].there {
+			return fields, wrong("no member "+strconv.Quote(j.titles[at])+": "+quote(c.all),
 				"one, as in the first line").inColumn(len(c.all) + 1)
 		}
 	}
@@ -191,8 +141,8 @@ func (j *jsonLines) fields(c jsonCursor) (fields [3]jsonField, bad *fault) {
 
 // member returns the index of the member with a name, or -1 if it is not read.
 func (j *jsonLines) member(name []byte) int {
-	for i, member := range j.members[:j.columns] {
-		if string(name) == member {
+	for i, at := range j.at {
+		if at >= 0 && string(name) == j.titles[at] {
 			return i
 		}
 	}
@@ -226,14 +176,14 @@ func (j *jsonLines) line(p *parser, line []byte) *fault {
 		return bad
 	}
 	for i, f := range fields[:2] {
-		if j.names != nil && f.number && bytes.ContainsAny(f.text, ".eE") {
-			return wrong(fmt.Sprintf("the number %s in %q", quote(f.text), j.members[i]),
+		if p.named != nil && f.number && bytes.ContainsAny(f.text, ".eE") {
+			return wrong(fmt.Sprintf("the number %s in %q", quote(f.text), j.titles[j.at[i]]),
 				"a vertex: a whole number or a string").inColumn(f.column)
 		}
 	}
 	texts := [3][]byte{fields[0].text, fields[1].text, fields[2].text}
-	if i, bad := p.keep(&texts, 2, j.names != nil, j.zeros); bad != nil {
-		bad.found += " in " + strconv.Quote(j.members[i])
+	if i, bad := p.keep(&texts); bad != nil {
+		bad.found += " in " + strconv.Quote(j.titles[j.at[i]])
 		return bad.inColumn(fields[i].column)
 	}
 	return nil

@@ -128,36 +128,15 @@ func (c *jsonCursor) string() ([]byte, *fault) {
 // number reads a number and returns its text.
 func (c *jsonCursor) number() ([]byte, *fault) {
 	c.space()
-	i := 0
-	digits := func() bool {
-		from := i
-		for i < len(c.text) && c.text[i]-'0' <= 9 {
-			i++
-		}
-		return i > from
+	n := 0
+	for n < len(c.text) && (c.text[n]-'0' <= 9 || strings.IndexByte("+-.eE", c.text[n]) >= 0) {
+		n++
 	}
-	if i < len(c.text) && c.text[i] == '-' {
-		i++
-	}
-	from := i
-	if !digits() || c.text[from] == '0' && i > from+1 {
+	text := c.text[:n]
+	if plain := n > 0 && countDigits(text) == n && !leadingZero(text); !plain && !json.Valid(text) {
 		return nil, c.bad("a number")
 	}
-	if i < len(c.text) && c.text[i] == '.' {
-		if i++; !digits() {
-			return nil, c.bad("a number")
-		}
-	}
-	if i < len(c.text) && (c.text[i] == 'e' || c.text[i] == 'E') {
-		if i++; i < len(c.text) && (c.text[i] == '+' || c.text[i] == '-') {
-			i++
-		}
-		if !digits() {
-			return nil, c.bad("a number")
-		}
-	}
-	text := c.text[:i]
-	c.text = c.text[i:]
+	c.text = c.text[n:]
 	return text, nil
 }
 
@@ -171,8 +150,18 @@ func (c *jsonCursor) skip(depth int) *fault {
 	case '"':
 		_, bad := c.string()
 		return bad
-	case '{', '[':
-		return c.skipList(b, depth)
+	case '{':
+		return c.object("", func([]byte, int) *fault { return c.skip(depth + 1) })
+	case '[':
+		c.take(b)
+		for first := true; ; first = false {
+			if more, bad := c.list(']', first); bad != nil || !more {
+				return bad
+			}
+			if bad := c.skip(depth + 1); bad != nil {
+				return bad
+			}
+		}
 	case 't', 'f', 'n':
 		for _, word := range []string{"true", "false", "null"} {
 			if rest, ok := bytes.CutPrefix(c.text, []byte(word)); ok {
@@ -190,20 +179,23 @@ func (c *jsonCursor) skip(depth int) *fault {
 	}
 }
 
-// skipList reads an object or an array and ignores it.
-func (c *jsonCursor) skipList(opening byte, depth int) *fault {
-	c.take(opening)
+// object reads an object, which is expected in these words: it calls value with the name of each
+// member, and the column where it is, to read the value.
+func (c *jsonCursor) object(expected string, value func(name []byte, column int) *fault) *fault {
+	if !c.take('{') {
+		return c.bad(expected)
+	}
 	for first := true; ; first = false {
-		// in ASCII, ] is [ + 2 and } is { + 2
-		if more, bad := c.list(opening+2, first); bad != nil || !more {
+		if more, bad := c.list('}', first); bad != nil || !more {
 			return bad
 		}
-		if opening == '{' {
-			if _, bad := c.key(); bad != nil {
-				return bad
-			}
+		c.space()
+		column := c.column()
+		name, bad := c.key()
+		if bad == nil {
+			bad = value(name, column)
 		}
-		if bad := c.skip(depth + 1); bad != nil {
+		if bad != nil {
 			return bad
 		}
 	}

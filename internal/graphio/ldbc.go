@@ -137,7 +137,7 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 	p := &parsed{
 		f: g.e, what: "Graphalytics edges" + g.grammar.others(), weighted: g.grammar.columns == 3,
 		directed: g.p.directed == nil || *g.p.directed, listed: vertices, only: true,
-		repeated: r.lineOf(g.v, vertexGrammar, vertices.spans[0].From, false, " again",
+		repeated: r.lineOf(g.v, vertexGrammar, start{}, vertices.spans[0].From, false, " again",
 			"every vertex once"),
 	}
 	if !r.partial {
@@ -153,7 +153,7 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 		vertices.slabs.close()
 		return nil, err
 	}
-	p.undeclared = r.lineOf(g.e, g.grammar, p.table.spans[0].From, false, "",
+	p.undeclared = r.lineOf(g.e, g.grammar, start{}, p.table.spans[0].From, false, "",
 		"one of the vertices in "+g.vertices)
 	s, err := r.finish(ctx, p)
 	if err == nil && !r.partial {

@@ -2,9 +2,11 @@ package graphio
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"math"
 )
 
 // lineReader reads lines one by one: headers, small files, and the line of a fault that was found
@@ -59,49 +61,84 @@ func (l *lineReader) at(f *fault) error {
 	return f
 }
 
-// eachLine parses the lines of a file from a start again, one after the other. It calls each with
-// the offset, number and content of every line until each returns false.
-func (r *reader) eachLine(f *file, g grammar, from start, each func(at int64, line int, text []byte, p *parser) bool) error {
-	f.restart()
-	l := lineReader{r: f.content}
-	p := parser{grammar: g}
-	for rows := 0; ; rows += p.rows {
-		at := l.offset
-		text, err := l.next()
-		if err != nil {
+// eachRecord calls each with the lines of a file, or the records of a table, from a start on, in
+// order, until it returns io.EOF: with all that there is of the data from one on, where and in
+// which line it begins. each returns what follows it.
+func (f *file) eachRecord(ctx context.Context, c *csvGrammar, from start,
+	each func(data []byte, at int64, line int) (rest []byte, err error),
+) error {
+	if _, err := f.content.Discard(int(from.offset)); err != nil {
+		return err
+	}
+	src := &streamSource{f: f, offset: from.offset, size: pieceSize, csv: c, high: math.MaxInt64, first: -1, end: math.MaxInt64}
+	var p piece
+	for line := from.lines + 1; ; {
+		if err := src.next(ctx, &p); err != nil {
 			return endOfLists(err)
 		}
-		if at < from.offset {
-			continue
+		data := p.data
+		if p.at == 0 {
+			data = bytes.TrimPrefix(data, utf8BOM)
 		}
-		p.reset()
-		p.first = rows
-		switch bad := p.whole(text); {
-		case bad != nil && r.SkipBad == 0:
-			return inFile(l.at(bad), f.path)
-		case bad == nil && !each(at, l.line, text, &p):
-			return nil
+		for len(data) > 0 && ctx.Err() == nil {
+			rest, err := each(data, p.at+int64(len(p.data)-len(data)), line)
+			if err != nil {
+				return endOfLists(err)
+			}
+			line += bytes.Count(data[:len(data)-len(rest)], newline)
+			data = rest
 		}
 	}
 }
 
-// lineOf returns a function that locates the fault of vertex id and returns it. The vertex is in
-// the k-th tuple of the lines at offset from or later or, if listed, in the k-th list. The function
-// reads the file again to find the line.
-func (r *reader) lineOf(f *file, g grammar, from int64, listed bool, what, expected string) func(ctx context.Context, k int, id uint64) error {
+// again parses a file from a start on once more, and calls each with what was read of a line, or of
+// a record of a table, where it begins and what it holds, until that returns false.
+func (r *reader) again(ctx context.Context, f *file, g grammar, from start, each func(p *parser, at int64, line int, text []byte) bool) error {
+	f.restart()
+	p, rows := parser{grammar: g}, 0
+	return f.eachRecord(ctx, g.csv, from, func(data []byte, at int64, line int) ([]byte, error) {
+		p.reset()
+		p.first = rows
+		text, rest, bad := p.record(data)
+		rows += p.rows
+		switch {
+		case bad != nil && r.SkipBad == 0:
+			bad.line += line - 1
+			return nil, inFile(bad, f.path)
+		case bad == nil && !each(&p, at, line, text):
+			return nil, io.EOF
+		}
+		return rest, nil
+	})
+}
+
+// lineOf returns a function that says what is wrong with a vertex in the k-th tuple, or of a table
+// of vertices with the k-th of these, of the lines that begin at an offset or later or, if listed,
+// with that of the k-th list. It reads the file from a start on anew for the line.
+func (r *reader) lineOf(f *file, g grammar, from start, first int64, listed bool, what, expected string) func(ctx context.Context, k int, id uint64) error {
 	return func(ctx context.Context, k int, id uint64) error {
 		bad := f.fault(fmt.Sprintf("vertex %d%s", id, what), expected)
-		return r.again(ctx, f, bad, func(f *file) error {
-			if err := r.eachLine(f, g, start{}, func(at int64, line int, text []byte, p *parser) bool {
-				n := len(p.ids) / min(g.columns, 2)
+		if g.named != nil {
+			bad.found = "a vertex twice"
+		}
+		return r.reopened(ctx, f, bad, func(f *file) error {
+			if err := r.again(ctx, f, g, from, func(p *parser, at int64, line int, text []byte) bool {
+				n := (len(p.ids) + p.names.Len()) / min(g.columns, 2)
 				if listed {
 					n = len(p.listed)
 				}
-				if at < from {
+				if at < first {
 					return true
 				}
-				if k < n {
+				switch {
+				case k >= n:
+				case g.csv == nil:
 					bad.line, bad.column = line, columnOf(text, id)
+				default:
+					bad.line, bad.column = placeOf(p.cut.starts[g.csv.at[0]], text, line)
+					if g.named != nil {
+						bad.found = "vertex " + quote(p.cut.all[g.csv.at[0]]) + what
+					}
 				}
 				k -= n
 				return bad.line == 0
@@ -116,9 +153,8 @@ func (r *reader) lineOf(f *file, g grammar, from int64, listed bool, what, expec
 	}
 }
 
-// again opens the file again and returns the result of look. If the file cannot be read twice, it
-// returns bad.
-func (r *reader) again(ctx context.Context, f *file, bad error, look func(*file) error) error {
+// reopened returns what look says of a file that is opened anew or, of one that cannot be, bad.
+func (r *reader) reopened(ctx context.Context, f *file, bad error, look func(*file) error) error {
 	if !f.regular {
 		return bad
 	}

@@ -43,8 +43,9 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 	if h.weighted {
 		g.columns = 3
 	}
-	src := &streamSource{f: f, offset: h.from.offset, size: r.piece, rank: r.rank, ranks: r.ranks, first: -1, end: math.MaxInt64, count: metisRows}
-	t, err := r.readPieces(ctx, f, h.from, g, src)
+	src := &streamSource{f: f, offset: h.from.offset, size: r.piece, first: -1, end: math.MaxInt64, count: metisRows}
+	src.low, src.high = r.part(f.size(), 0, f.size())
+	t, err := r.filled(f, g.columns, func(t *table) error { return r.parseInto(ctx, t, f, src, h.from, g) })
 	if err != nil {
 		return nil, err
 	}
@@ -133,35 +134,5 @@ func (m metisLists) line(p *parser, line []byte) *fault {
 			return bad.at(line, from)
 		}
 	}
-	for len(text) > 0 {
-		var v uint64
-		var bad *fault
-		from := text
-		v, text, bad = p.nextID(text)
-		switch {
-		case bad != nil:
-		case v < p.low || v > p.high:
-			_, bad = p.id(fmt.Append(nil, v))
-		case v == u:
-			bad = wrong(fmt.Sprintf("vertex %d among its own neighbours", u),
-				"others: a METIS graph has no loops")
-		}
-		if bad != nil {
-			return bad.at(line, from)
-		}
-		w := 0.0
-		if m.weighted {
-			var field []byte
-			from := text
-			if field, text = cutField(text); len(field) == 0 {
-				return wrong(fmt.Sprintf("the neighbour %d without a weight", v),
-					"neighbours and weights of edges by turns").inColumn(len(line) + 1)
-			}
-			if w, bad = weight(field, p.single); bad != nil {
-				return bad.at(line, from)
-			}
-		}
-		p.neighbor(u, v, w)
-	}
-	return nil
+	return p.neighbors(u, line, text)
 }

@@ -24,10 +24,10 @@ type input interface {
 	SetReadDeadline(t time.Time) error
 }
 
-// stat is os.Stat, and also works for objects in S3.
+// stat is os.Stat within what confines a context, also of an object in S3.
 func stat(ctx context.Context, path string) (fs.FileInfo, error) {
 	if !store.IsS3(path) {
-		return (*store.Roots)(nil).Stat(path)
+		return store.RootsOf(ctx).Stat(path)
 	}
 	_, o, err := find(ctx, path)
 	if err != nil {

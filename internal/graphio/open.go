@@ -179,7 +179,8 @@ func (f *file) headIsAll() bool {
 	return err == io.EOF
 }
 
-// Close closes the file and frees its buffers. Later checks may keep the file for its name.
+// Close closes the file, and drops its buffers: what judges an input may keep the file for its
+// name.
 func (f *file) Close() error {
 	f.cancel()
 	f.closeExpander()
@@ -221,8 +222,8 @@ func (f *file) changed(found string) error {
 	return f.fault(found+" while it was read", "the "+counted(f.size(), "byte")+" it had when it was opened")
 }
 
-// random prepares reading by offset alone. The file must be neither compressed nor a pipe; expected
-// describes it in the error.
+// random prepares reading by offset alone, for which what is expected must be neither compressed
+// nor a pipe.
 func (f *file) random(expected string) error {
 	const why = ": it is read from several places at once"
 	switch {

@@ -112,19 +112,38 @@ func (r *reader) load(ctx context.Context, f, w *file, part extent, vertices uin
 		return nil, err
 	}
 	list := edges.NewPacked(vertices, n, kind)
-	err := r.fill(ctx, f, packedSize, part, list, func(_ int, b *edges.Block, data []byte) error {
-		for j := range b.N {
-			b.U[j], b.V[j] = unpackEdge(data[j*packedSize:])
-			if max(b.U[j], b.V[j]) >= vertices {
-				return f.changed("other tuples")
+	blocks, buffers := make([]edges.Block, r.Team.Size()), make([][]byte, r.Team.Size())
+	err := r.records(ctx, f, 0, packedSize, part, func(worker int, p *piece, first int) error {
+		b, data, weights := &blocks[worker], p.data, grow(buffers[worker], 0)
+		if kind != edges.Unweighted {
+			weights = grow(weights, len(data)/packedSize*singleSize)
+			if err := w.readAt(weights, int64(first)*singleSize); err != nil {
+				return err
 			}
+			r.progress.add(int64(len(weights)))
+		}
+		buffers[worker] = weights
+		for at := first; len(data) > 0; at += edges.BlockSize {
+			b.N = min(edges.BlockSize, len(data)/packedSize)
+			for j := range b.N {
+				b.U[j], b.V[j] = unpackEdge(data[j*packedSize:])
+				if max(b.U[j], b.V[j]) >= vertices {
+					return f.changed("other tuples")
+				}
+			}
+			for j := range min(b.N, len(weights)/singleSize) {
+				b.W[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(weights[j*singleSize:])))
+				if math.IsNaN(b.W[j]) || math.IsInf(b.W[j], 0) {
+					return w.fault(fmt.Sprintf("the weight %v of tuple %d", b.W[j], at+j), "a finite number")
+				}
+			}
+			list.Write((at-part.from)/edges.BlockSize, b)
+			data, weights = data[b.N*packedSize:], weights[min(b.N*singleSize, len(weights)):]
 		}
 		return nil
 	})
 	if err == nil && kind != edges.Unweighted {
-		if err = r.loadWeights(ctx, w, part, list); err == nil {
-			err = f.unchanged() // the weights would belong to other tuples
-		}
+		err = w.unchanged()
 	}
 	if err != nil {
 		list.Close()
@@ -207,15 +226,15 @@ func (r *reader) openWeights(ctx context.Context, f *file) (*file, error) {
 // extent is a range of the records of a file. from is a multiple of a list's block size.
 type extent struct{ from, to int }
 
-// records calls do with runs of the records of f in part. size is a record's size. The runs begin
-// at multiples of a list's block size. first is the number of the first record in data, counted
-// from the beginning of part.
-func (r *reader) records(ctx context.Context, f *file, size int, part extent, do func(worker, first int, data []byte) error) error {
+// records calls do with runs of those records of f, of the size given and from an offset on, that
+// are in part. The runs begin at multiples of a block of a list, if the part does; first is the
+// number of a run's first record.
+func (r *reader) records(ctx context.Context, f *file, offset int64, size int, part extent, do func(worker int, p *piece, first int) error) error {
 	block := size * edges.BlockSize
 	src := &fileSource{f: f, size: int64(max(r.piece/block, 1) * block), records: true}
-	src.lo, src.hi = int64(part.from*size), int64(part.to*size)
-	_, err := r.pieces(ctx, src.next, func(worker int, p *piece) error {
-		return do(worker, int(p.at)/size-part.from, p.data)
+	src.lo, src.hi = offset+int64(part.from*size), offset+int64(part.to*size)
+	err := r.pieces(ctx, src.next, func(worker int, p *piece) error {
+		return do(worker, p, int(p.at-offset)/size)
 	})
 	if err == nil {
 		err = f.unchanged()
@@ -226,51 +245,14 @@ func (r *reader) records(ctx context.Context, f *file, size int, part extent, do
 // largestEnd returns the largest endpoint of the tuples in part.
 func (r *reader) largestEnd(ctx context.Context, f *file, part extent) (uint64, error) {
 	largest := make([]uint64, r.Team.Size())
-	err := r.records(ctx, f, packedSize, part, func(worker, _ int, data []byte) error {
+	err := r.records(ctx, f, 0, packedSize, part, func(worker int, p *piece, _ int) error {
 		most := largest[worker]
-		for i := 0; i < len(data); i += packedSize {
-			u, v := unpackEdge(data[i:])
+		for i := 0; i < len(p.data); i += packedSize {
+			u, v := unpackEdge(p.data[i:])
 			most = max(most, u, v)
 		}
 		largest[worker] = most
 		return nil
 	})
 	return slices.Max(largest), err
-}
-
-// loadWeights adds the weights to the tuples in part.
-func (r *reader) loadWeights(ctx context.Context, f *file, part extent, list *edges.Packed) error {
-	return r.fill(ctx, f, singleSize, part, list, func(i int, b *edges.Block, data []byte) error {
-		if err := list.Read(i, b); err != nil {
-			return err
-		}
-		for j := range b.N {
-			b.W[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(data[j*singleSize:])))
-			if math.IsNaN(b.W[j]) || math.IsInf(b.W[j], 0) {
-				return f.fault(fmt.Sprintf("the weight %v of tuple %d", b.W[j],
-					part.from+i*edges.BlockSize+j), "a finite number")
-			}
-		}
-		return nil
-	})
-}
-
-// fill stores the records of f in part in the blocks of a list. size is a record's size. decode
-// makes a block, whose length is set, from its records.
-func (r *reader) fill(ctx context.Context, f *file, size int, part extent, list *edges.Packed,
-	decode func(i int, b *edges.Block, data []byte) error,
-) error {
-	blocks := make([]edges.Block, r.Team.Size())
-	return r.records(ctx, f, size, part, func(worker, first int, data []byte) error {
-		b := &blocks[worker]
-		for at := first; len(data) > 0; at += edges.BlockSize {
-			b.N = min(edges.BlockSize, len(data)/size)
-			if err := decode(at/edges.BlockSize, b, data[:b.N*size]); err != nil {
-				return err
-			}
-			list.Write(at/edges.BlockSize, b)
-			data = data[b.N*size:]
-		}
-		return nil
-	})
 }

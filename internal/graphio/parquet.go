@@ -8,11 +8,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/names"
+	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 // parquetBatch is the number of rows that are read at a time.
@@ -136,26 +136,26 @@ func (p *parquetTable) read(ctx context.Context) (*table, error) {
 	if p.weighted {
 		columns = 3
 	}
-	t := p.r.newTable(p.f, columns)
-	var taken atomic.Int64
-	taken.Store(int64(p.lo))
-	next := func(_ context.Context, group *piece) error {
-		if group.index = int(taken.Add(1)) - 1; group.index >= p.hi {
-			return io.EOF
+	t, err := p.r.filled(p.f, columns, func(t *table) error {
+		var taken parallel.Counter
+		taken.Reset(p.lo)
+		next := func(_ context.Context, group *piece) error {
+			if group.index = taken.Take(1); group.index >= p.hi {
+				return io.EOF
+			}
+			return nil
 		}
-		return nil
-	}
-	_, err := p.r.pieces(ctx, next, func(worker int, group *piece) error {
-		return p.group(ctx, t, worker, group.index)
+		err := p.r.pieces(ctx, next, func(worker int, group *piece) error {
+			return p.group(ctx, t, worker, group.index)
+		})
+		if err == nil {
+			err = p.f.unchanged()
+		}
+		return err
 	})
-	if err == nil {
-		err = p.f.unchanged()
-	}
 	if err != nil {
-		t.slabs.close()
 		return nil, err
 	}
-	t.seal()
 	t.spans = []edges.Span{{From: p.rows[p.lo], To: p.rows[p.hi], Size: p.f.size()}}
 	return t, nil
 }
@@ -166,18 +166,14 @@ type rowGroup struct {
 	number  int
 	columns [3]ParquetPages
 	row     int64 // the first row of the batch, in the file
-	ids     [2][]uint64
-	pairs   []uint64 // the ids of the rows; the two ids of a row are adjacent
-	taken   []uint64 // provisional ids of names
-	weights []float64
-	bits    []uint64
-	batch   names.Batch
-	parser  parser
+	batch   parser   // the rows of the batch
+	words   []uint64 // those of a column: ids, or bits of weights
 }
 
 // group reads a row group.
 func (p *parquetTable) group(ctx context.Context, t *table, worker, number int) (err error) {
-	g := &rowGroup{parquetTable: p, number: number, row: p.rows[number], parser: parser{grammar: grammar{high: maxID}}}
+	g := &rowGroup{parquetTable: p, number: number, row: p.rows[number]}
+	g.batch.high = maxID
 	at := 0 // the column being read
 	defer func() {
 		if x := recover(); x != nil {
@@ -194,10 +190,13 @@ func (p *parquetTable) group(ctx context.Context, t *table, worker, number int) 
 			return ctx.Err()
 		}
 		n := int(min(parquetBatch, p.rows[number+1]-g.row))
-		g.batch.Reset()
+		g.batch.ids = slices.Grow(g.batch.ids[:0], n*p.ends)[:n*p.ends]
 		for at = range p.ends {
 			if err := g.readIDs(at, n); err != nil {
 				return g.fault(at, err)
+			}
+			for i, id := range g.words {
+				g.batch.ids[i*p.ends+at] = id
 			}
 		}
 		if g.columns[2] != nil {
@@ -206,25 +205,8 @@ func (p *parquetTable) group(ctx context.Context, t *table, worker, number int) 
 				return g.fault(at, err)
 			}
 		}
-		if p.names != nil {
-			g.taken = p.names.Take(&g.batch, g.taken[:0])
-			g.ids[0], g.ids[1] = g.taken[:n], g.taken[n:]
-		}
-		rows := parser{ids: g.ids[0], weights: g.weights}
-		if p.ends == 2 {
-			g.pairs = g.pairs[:0]
-			for i, u := range g.ids[0] {
-				g.pairs = append(g.pairs, u, g.ids[1][i])
-			}
-			rows.ids = g.pairs
-		}
-		b, err := t.store(worker, index, &rows)
-		if err != nil {
+		if err := t.store(worker, index, &g.batch); err != nil {
 			return err
-		}
-		t.put(index, b)
-		if p.names != nil {
-			g.ids = [2][]uint64{}
 		}
 		g.row += int64(n)
 	}
@@ -258,18 +240,29 @@ func (g *rowGroup) fault(column int, err error) error {
 	}
 }
 
-// readIDs reads the vertices of n rows: into ids, or names into the batch.
-func (g *rowGroup) readIDs(at, n int) error {
+// readIDs reads the vertices of n rows.
+func (g *rowGroup) readIDs(at, n int) (err error) {
 	c := g.parquetTable.columns[at].Type
+	g.batch.names.Reset()
 	if c == TextColumn {
-		return g.readTexts(at, n)
+		err = g.readTexts(at, n)
+	} else {
+		err = g.readNumbers(at, n, c == UintColumn)
 	}
-	g.ids[at] = slices.Grow(g.ids[at][:0], n)[:n]
-	if err := g.columns[at].Words(g.ids[at]); err != nil {
+	if err == nil && g.names != nil {
+		g.words = g.names.Take(&g.batch.names, g.words[:0])
+	}
+	return err
+}
+
+// readNumbers reads vertices that are numbers.
+func (g *rowGroup) readNumbers(at, n int, unsigned bool) error {
+	g.words = slices.Grow(g.words[:0], n)[:n]
+	if err := g.columns[at].Words(g.words); err != nil {
 		return err
 	}
-	if g.names == nil || c == UintColumn {
-		if err := checkIDs(g.ids[at], c == UintColumn); err != nil {
+	if g.names == nil || unsigned {
+		if err := checkIDs(g.words, unsigned); err != nil {
 			return err
 		}
 	}
@@ -277,14 +270,14 @@ func (g *rowGroup) readIDs(at, n int) error {
 		return nil
 	}
 	text := make([]byte, 0, 20*n)
-	for _, id := range g.ids[at] {
+	for _, id := range g.words {
 		from := len(text)
-		if c == UintColumn {
+		if unsigned {
 			text = strconv.AppendUint(text, id, 10)
 		} else {
 			text = strconv.AppendInt(text, int64(id), 10)
 		}
-		g.batch.Add(text[from:len(text):len(text)])
+		g.batch.names.Add(text[from:len(text):len(text)])
 	}
 	return nil
 }
@@ -311,9 +304,7 @@ func checkIDs(ids []uint64, unsigned bool) error {
 
 // readTexts reads the vertices of n rows from a column of text.
 func (g *rowGroup) readTexts(at, n int) error {
-	if g.names == nil {
-		g.ids[at] = slices.Grow(g.ids[at][:0], n)
-	}
+	g.words = slices.Grow(g.words[:0], n)
 	row := 0
 	return g.columns[at].Texts(n, func(text []byte) error {
 		row++
@@ -321,17 +312,17 @@ func (g *rowGroup) readTexts(at, n int) error {
 		case len(text) == 0:
 			return &rowError{row - 1, "nothing", "a vertex"}
 		case g.names == nil:
-			id, bad := g.parser.number(text)
+			id, bad := g.batch.id(text)
 			if bad != nil {
 				return &rowError{row - 1, bad.found, bad.expected + " (--ids name reads ids of any kind)"}
 			}
-			g.ids[at] = append(g.ids[at], id)
+			g.words = append(g.words, id)
 		case len(text) > maxLine:
 			return &rowError{row - 1, "a name of more than 1 MiB", "shorter ones"}
 		case !utf8.Valid(text):
 			return &rowError{row - 1, "bytes that are not UTF-8: " + quote(text), "names in UTF-8"}
 		default:
-			g.batch.Add(text)
+			g.batch.names.Add(text)
 		}
 		return nil
 	})
@@ -340,13 +331,13 @@ func (g *rowGroup) readTexts(at, n int) error {
 // readWeights reads the weights of n rows.
 func (g *rowGroup) readWeights(n int) error {
 	c := g.parquetTable.columns[2].Type
-	g.bits = slices.Grow(g.bits[:0], n)[:n]
-	if err := g.columns[2].Words(g.bits); err != nil {
+	g.words = slices.Grow(g.words[:0], n)[:n]
+	if err := g.columns[2].Words(g.words); err != nil {
 		return err
 	}
-	g.weights = slices.Grow(g.weights[:0], n)[:n]
+	g.batch.weights = slices.Grow(g.batch.weights[:0], n)[:n]
 	single := g.r.single()
-	for i, x := range g.bits {
+	for i, x := range g.words {
 		var w float64
 		switch {
 		case c == FloatColumn:
@@ -363,7 +354,7 @@ func (g *rowGroup) readWeights(n int) error {
 		if math.IsNaN(w) || math.IsInf(w, 0) || w == 0 && was != 0 {
 			return &rowError{i, fmt.Sprintf("the weight %v", was), "a finite number that fits"}
 		}
-		g.weights[i] = w
+		g.batch.weights[i] = w
 	}
 	return nil
 }

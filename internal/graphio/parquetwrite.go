@@ -8,7 +8,7 @@ import (
 
 // parquet writes a table of edges: source, target and, if the graph has weights, weight.
 func (w *writer) parquet() error {
-	if err := w.warnTable(Parquet); err != nil {
+	if err := w.warnTable(); err != nil {
 		return err
 	}
 	out, err := w.create(w.path, plain, "")
@@ -38,29 +38,26 @@ func (w *writer) parquet() error {
 
 // parquetRows writes a row for each tuple.
 func (w *writer) parquetRows(p ParquetWriter, ends ColumnType) error {
-	list := w.in.Edges
 	return w.inOrder(func(i int, b *edges.Block) error {
 		for j := range b.N {
 			for column, v := range [2]uint64{b.U[j], b.V[j]} {
-				switch ends {
+				switch id := w.in.Labels.Of(v); ends {
 				case TextColumn:
-					p.Text(column, w.in.Names.Append(nil, w.in.Labels.Of(v)))
+					p.Text(column, w.in.Names.Append(nil, id))
 				case UintColumn:
-					p.Uint(column, w.in.Labels.Of(v))
+					p.Uint(column, id)
 				default:
-					p.Int(column, int64(w.in.Labels.Of(v)))
+					p.Int(column, int64(id))
 				}
 			}
-			if list.Weighted() {
+			if w.in.Edges.Weighted() {
 				p.Float(2, b.W[j])
 			}
 			if err := p.Row(); err != nil {
 				return err
 			}
 		}
-		if w.Progress != nil {
-			w.Progress(int64(min((i+1)*edges.BlockSize, list.Len())), int64(list.Len()))
-		}
+		w.report(i + 1)
 		return nil
 	})
 }

@@ -2,6 +2,7 @@ package graphio
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"github.com/superstep-go/superstep/internal/names"
 )
@@ -24,7 +25,16 @@ type grammar struct {
 	csv    *csvGrammar // of a table; otherwise nil
 	// of formats that are neither columns separated by blanks nor tables; otherwise nil
 	own   lineFormat
-	named *names.Table // for own, of ids that are text; nil if ids are numbers
+	named *names.Table // of ids that are text; nil of numbers
+	zeros bool         // numbers of a table or in JSON may begin with zeros
+}
+
+// lineFormat reads the lines of a format that is not columns between blanks: objects, lists, lines
+// with letters in front. It is called once a line, which costs little beside reading one.
+type lineFormat interface {
+	// line reads a line, without its newline and carriage return, into the columns of p. It may
+	// change the bytes of the line.
+	line(p *parser, line []byte) *fault
 }
 
 // parser reads lines into columns. ids holds the endpoints of all lines, weights one weight for
@@ -43,8 +53,9 @@ type parser struct {
 	limit       int // of malformed lines that may be skipped
 	// the skipped lines and, if there are more than limit, one more. Their numbers are counted from
 	// the beginning of the data
-	bad []*fault
-	cut cutter // for a table
+	bad  []*fault
+	cut  cutter // for a table
+utf8 bool   // the data of a table are known to be UTF-8
 }
 
 // reset empties the columns and counters, and keeps their memory.
@@ -52,49 +63,87 @@ func (p *parser) reset() {
 	p.ids, p.weights, p.lines, p.comments = p.ids[:0], p.weights[:0], 0, 0
 	p.first, p.rows = 0, 0
 	p.listed, p.balance, p.bad = p.listed[:0], balance{}, nil
+	p.names.Reset()
+	p.cut.scratch = nil // the names of the batch before are in it
 }
 
-// parse reads data, which is whole lines. It stops after more malformed lines than limit, or at one
-// that cannot be skipped. This line is then the last in p.bad.
+// parse reads data, whole lines or records, until one is at fault, and by how many that may be left
+// out have been: p.bad then ends with it.
 func (p *parser) parse(data []byte) {
-	if p.csv != nil {
-		p.parseCSV(data)
-		return
-	}
-	if p.own != nil {
-		p.parseOwn(data)
-		return
-	}
-	for at := 0; at < len(data); {
-		if p.columns > 1 && p.before == 0 {
-			if at = p.fast(data, at); at == len(data) {
-				break
-			}
+	// else the record that is not is looked for
+	p.utf8 = p.csv != nil && p.named != nil && utf8.Valid(data)
+	for len(data) > 0 {
+		if data = data[p.fast(data):]; len(data) == 0 {
+			break
 		}
-		end := at + bytes.IndexByte(data[at:], '\n')
-		p.lines++
-		if f := p.whole(data[at:end]); f != nil && !p.leave(f) {
+		var bad *fault
+		if _, data, bad = p.record(data); bad != nil && !p.leave(bad) {
 			return
 		}
-		at = end + 1
+	}
+	if p.named != nil {
+		p.ids = p.named.Take(&p.names, p.ids)
 	}
 }
 
-// whole reads one line. A malformed line adds nothing.
-func (p *parser) whole(line []byte) *fault {
-	ids, weights, names, listed, balance := len(p.ids), len(p.weights), p.names.Len(), len(p.listed), p.balance
-	var f *fault
-	if p.own != nil {
-		f = p.ownLine(line)
-	} else {
-		f = p.line(line)
+// record reads the first line of data, or record of a table, and cuts it off.
+func (p *parser) record(data []byte) (record, rest []byte, bad *fault) {
+	end := bytes.IndexByte(data, '\n')
+	p.lines++
+	first := p.lines
+	record = bytes.TrimSuffix(data[:end], carriage)
+	bad = p.read(record)
+	if bad != nil && bad.found == openQuotes { // the record may go on in other lines
+		switch all := p.csv.recordEnd(data, 0); {
+		case all > end:
+			p.lines += bytes.Count(data[end:all], newline)
+			end = all
+			record = bytes.TrimSuffix(data[:end], carriage)
+			bad = p.read(record)
+		case all < 0 && len(data) > maxLine:
+			bad = &fault{column: 1, found: "a record of more than 1 MiB: " + quote(data), expected: "quotes that end, and shorter ones", fatal: true}
+		// all of it shows which quotes do not end; it is the first line that is left out
+		case all < 0:
+			record = data[:len(data)-1]
+			bad = p.read(record)
+		}
 	}
-	if f != nil {
+	if bad != nil {
+		place(bad, record, first)
+	}
+	return record, data[end+1:], bad
+}
+
+// read reads a line or a record, or of one at fault nothing.
+func (p *parser) read(record []byte) (bad *fault) {
+	ids, weights, names, listed, balance := len(p.ids), len(p.weights), p.names.Len(), len(p.listed), p.balance
+	switch {
+	case p.csv != nil:
+		bad = p.row(record)
+	case p.own == nil:
+		bad = p.line(record)
+	default:
+		if bad = checkLine(record); bad == nil {
+			bad = p.own.line(p, record)
+		}
+	}
+	if bad != nil {
 		p.ids, p.weights, p.listed, p.balance = p.ids[:ids], p.weights[:weights], p.listed[:listed], balance
 		p.names.Cut(names)
-		f.line, f.column = p.lines, max(f.column, 1)
 	}
-	return f
+	return bad
+}
+
+// place gives a fault the line and column of its column in a record, which begins in the line
+// given.
+func place(bad *fault, record []byte, line int) {
+	bad.line, bad.column = placeOf(bad.column-1, record, line)
+}
+
+// placeOf returns the line and column of a place in a record, which begins in the line given.
+func placeOf(at int, record []byte, line int) (int, int) {
+	before := record[:min(max(at, 0), len(record))]
+	return line + bytes.Count(before, newline), len(before) - bytes.LastIndexByte(before, '\n')
 }
 
 // leave records a fault, and reports whether its line is skipped.
@@ -103,11 +152,22 @@ func (p *parser) leave(f *fault) bool {
 	return len(p.bad) <= p.limit && !f.fatal
 }
 
-// fast reads plain lines from data[at:], and returns the beginning of the first line that is not
-// plain. A plain line has only ids of up to 19 digits, a short weight, blanks and ignored columns.
-// For every line it accepts, line gives the same result.
-func (p *parser) fast(data []byte, at int) int {
-	ids, weights, lines, letter := p.ids, p.weights, 0, p.letter
+// fast reads what data begin with as far as it is of the plain form, and returns how many bytes
+// that is. It accepts nothing that record refuses, with the same result.
+func (p *parser) fast(data []byte) int {
+	switch {
+	case p.csv != nil:
+		return p.fastRecords(data)
+	case p.own == nil && p.columns > 1 && p.before == 0:
+		return p.fastLines(data)
+	}
+	return 0
+}
+
+// fastLines is fast of lines: nothing but ids of up to 19 digits, a short weight, blanks and
+// columns that are not looked at.
+func (p *parser) fastLines(data []byte) int {
+	at, ids, weights, lines, letter := 0, p.ids, p.weights, 0, p.letter
 	for at < len(data) {
 		i, from := at, at
 		u, v, w, ok := uint64(0), uint64(0), 0.0, true

@@ -2,9 +2,7 @@ package graphio
 
 import (
 	"bufio"
-	"cmp"
 	"io"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,90 +40,40 @@ func readProperties(f *file, name string) (*properties, error) {
 	if err != nil {
 		return nil, err
 	}
-	graphs := map[string]*properties{}
-	byLine := func(a, b string) int { return cmp.Compare(entries[a].Line, entries[b].Line) }
-	for _, key := range slices.SortedFunc(maps.Keys(entries), byLine) {
-		if bad := addProperty(graphs, key, entries[key].Value); bad != nil {
-			bad.line, bad.column = entries[key].Line, 1
-			return nil, inFile(bad, f.path)
+	graphs := map[string]map[string]Entry{}
+	for key, entry := range entries {
+		if parts := graphKey.FindStringSubmatch(key); parts != nil {
+			if graphs[parts[1]] == nil {
+				graphs[parts[1]] = map[string]Entry{}
+			}
+			graphs[parts[1]][parts[2]] = entry
 		}
 	}
-	p := graphs[name]
+	of := graphs[name]
 	if len(graphs) == 1 {
-		for _, p = range graphs {
+		for _, of = range graphs {
 		}
 	}
-	if p == nil {
-		p = new(properties)
+	p := &properties{weight: of["sssp.weight-property"].Value}
+	for kind, names := range map[string]**[]string{"vertex": &p.vertices, "edge": &p.edges} {
+		if entry, ok := of[kind+"-properties.names"]; ok {
+			all := strings.FieldsFunc(entry.Value, func(c rune) bool { return strings.ContainsRune(", \t", c) })
+			*names = &all
+		}
+	}
+	if entry, ok := of["directed"]; ok {
+		directed := strings.EqualFold(entry.Value, "true")
+		if !directed && !strings.EqualFold(entry.Value, "false") {
+			bad := wrong("directed = "+quote([]byte(entry.Value)), "true or false")
+			return nil, inFile(bad.onLine(entry.Line, 1), f.path)
+		}
+		p.directed = &directed
 	}
 	return p, f.unchanged()
 }
 
-// addProperty adds an entry to the properties of its graph.
-func addProperty(graphs map[string]*properties, key, value string) *fault {
-	rest, ok := strings.CutPrefix(key, "graph.")
-	if !ok {
-		return nil
-	}
-	of := func(name string) *properties {
-		if graphs[name] == nil {
-			graphs[name] = new(properties)
-		}
-		return graphs[name]
-	}
-	if name, ok := strings.CutSuffix(rest, ".directed"); ok {
-		directed := strings.EqualFold(value, "true")
-		if !directed && !strings.EqualFold(value, "false") {
-			return wrong("directed = "+quote([]byte(value)), "true or false")
-		}
-		of(name).directed = &directed
-	}
-	if name, ok := strings.CutSuffix(rest, ".vertex-properties.names"); ok {
-		names := propertyNames(value)
-		of(name).vertices = &names
-	}
-	if name, ok := strings.CutSuffix(rest, ".edge-properties.names"); ok {
-		names := propertyNames(value)
-		of(name).edges = &names
-	}
-	if name, ok := strings.CutSuffix(rest, ".sssp.weight-property"); ok {
-		of(name).weight = value
-	}
-	return nil
-}
-
-// propertyNames splits a list of names.
-func propertyNames(value string) []string {
-	return strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(", \t", c) })
-}
-
-// nextProperty reads the next entry of a Java properties file: the key, then = or : or a blank,
-// then the value. A line that ends with a backslash continues in the next line.
-func nextProperty(lines *lineReader) (key, value string, err error) {
-	text := ""
-	for text == "" {
-		line, err := lines.next()
-		if err != nil {
-			return "", "", err
-		}
-		if text = trimProperty(line); text != "" && (text[0] == '#' || text[0] == '!') {
-			text = ""
-		}
-	}
-	for goesOn(text) && len(text) <= maxLine {
-		line, err := lines.next()
-		if err != nil && err != io.EOF {
-			return "", "", err
-		}
-		text = text[:len(text)-1]
-		if err == io.EOF {
-			break
-		}
-		text += trimProperty(line)
-	}
-	parts := property.FindStringSubmatch(text)
-	return unescape(parts[1]), strings.TrimRight(unescape(parts[2]), " \t\f"), nil
-}
+// graphKey is the key of an entry of a graph.
+var graphKey = regexp.MustCompile(`(?s)^graph\.(.*)\.(directed|vertex-properties\.names|edge-properties\.names|sssp\.weight-property)$`)
 
 func trimProperty(line []byte) string {
 	return strings.TrimLeft(strings.TrimSuffix(string(line), "\r"), " \t\f")
@@ -150,18 +98,29 @@ type Entry struct {
 	Line  int
 }
 
-// ReadEntries returns the entries of a Java properties file, such as Graphalytics has for its
-// graphs. If a key is repeated, the last entry wins.
+// ReadEntries returns the entries of a Java properties file, such as Graphalytics has beside its
+// graphs: key, then = or : or a blank, then value, where a line that ends with a backslash goes on in
+// the next. Of keys that come again the last entry counts.
 func ReadEntries(r io.Reader, path string) (map[string]Entry, error) {
-	all, lines := map[string]Entry{}, &lineReader{r: bufio.NewReader(r)}
+	all, lines, text := map[string]Entry{}, &lineReader{r: bufio.NewReader(r)}, ""
 	for {
-		switch key, value, err := nextProperty(lines); err {
-		case nil:
-			all[key] = Entry{value, lines.line}
-		case io.EOF:
-			return all, nil
-		default:
+		line, err := lines.next()
+		if err != nil && err != io.EOF {
 			return nil, inFile(err, path)
+		}
+		more := trimProperty(line)
+		if text == "" && more != "" && (more[0] == '#' || more[0] == '!') {
+			continue
+		}
+		if text += more; err == nil && goesOn(text) && len(text) <= maxLine {
+			text = text[:len(text)-1]
+			continue
+		}
+		if parts := property.FindStringSubmatch(text); text != "" {
+			all[unescape(parts[1])] = Entry{strings.TrimRight(unescape(parts[2]), " \t\f"), lines.line}
+		}
+		if text = ""; err == io.EOF {
+			return all, nil
 		}
 	}
 }

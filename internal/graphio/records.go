@@ -2,9 +2,7 @@ package graphio
 
 import (
 	"bytes"
-	"context"
 	"iter"
-	"math"
 )
 
 // A record of a table is one line, or several if a quoted field contains line breaks. The opening
@@ -68,8 +66,8 @@ func closing(data []byte, at int) int {
 	}
 }
 
-// ends returns the ends of the records in data, after their newlines, in rising order. data[from]
-// is in the first record and outside quotes.
+// ends returns where the records of data end, after their newlines, in rising order. data[from] is
+// in the first of them and outside of quotes.
 func (c *csvGrammar) ends(data []byte, from int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for at := from; ; {
@@ -101,40 +99,6 @@ func (c *csvGrammar) endAfter(data []byte, over int) int {
 		}
 	}
 	return 0
-}
-
-// eachRecord calls each with the records of a table that begin at from or later, in order, with
-// their offset and line. cut cuts off a record, as cutRecord does.
-func (c *csvGrammar) eachRecord(ctx context.Context, f *file, from start,
-	cut func(data []byte) (record, rest []byte, ends bool),
-	each func(record []byte, at int64, line int) error,
-) error {
-	if _, err := f.content.Discard(int(from.offset)); err != nil {
-		return err
-	}
-	src := &streamSource{f: f, offset: from.offset, size: pieceSize, ranks: 1, first: -1, end: math.MaxInt64, csv: c}
-	var p piece
-	for line := from.lines; ; {
-		if err := src.next(ctx, &p); err != nil {
-			return endOfLists(err)
-		}
-		data := p.data
-		if p.at == 0 {
-			data = bytes.TrimPrefix(data, utf8BOM)
-		}
-		for len(data) > 0 && ctx.Err() == nil {
-			at, first := p.at+int64(len(p.data)-len(data)), line+1
-			record, rest, _ := cut(data)
-			line += bytes.Count(data[:len(data)-len(rest)], newline)
-			data = rest
-			if len(record) == 0 {
-				continue
-			}
-			if err := each(record, at, first); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 // cutRecord cuts the first record off data, which ends with a newline. ends reports whether its

@@ -10,30 +10,11 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// lines returns a source of whole lines or, for a table, of whole records, in one part of the
-// content.
-func (f *file) lines(from int64, size int, rank, ranks int, c *csvGrammar) source {
-	src := f.part(from, size, false, rank, ranks)
-	if c == nil {
-		return src
-	}
-	switch s := src.(type) {
-	case *fileSource:
-		return &recordSource{
-			streamSource: streamSource{f: f, size: size, csv: c, ranks: 1, first: -1, end: s.hi},
-			from:         from, lo: s.lo, window: int64(min(size, 16<<10)),
-		}
-	case *streamSource:
-		s.csv = c
-	}
-	return src
-}
-
 // recordSource reads pieces of a plain file that is a table: the records that begin in [lo, end). A
 // line break may be within quotes, and only the beginning of the record tells whether it is. So one
 // goroutine at a time reads and cuts, which takes little time, while the others parse.
 type recordSource struct {
-	streamSource
+	*streamSource
 	from, lo int64
 	window   int64 // how far before lo the first search begins
 	synced   sync.Once
@@ -67,9 +48,8 @@ func (s *recordSource) sync() (int64, error) {
 	if s.lo <= s.from {
 		return s.lo, nil
 	}
-	for back, ahead := s.window, s.window; ; {
-		base := max(s.lo-back, s.from)
-		end := min(s.lo+ahead, s.f.size())
+	for window := s.window; ; window *= 8 {
+		base, end := max(s.lo-window, s.from), min(s.lo+window, s.f.size())
 		data := make([]byte, end-base)
 		if err := s.f.readAt(data, base); err != nil {
 			return 0, err
@@ -93,19 +73,17 @@ func (s *recordSource) sync() (int64, error) {
 				from = 0
 			}
 		}
-		if from >= 0 && base+int64(first+from) <= s.lo {
-			for _, at := range outside {
-				if at >= from && base+int64(first+at) >= s.lo {
-					return min(base+int64(first+at), s.f.size()), nil
-				}
-			}
-			if whole || ahead > 2*maxLine { // the record does not end, or is too long
-				return s.f.size(), nil
-			}
-			ahead *= 8
+		if from < 0 || base+int64(first+from) > s.lo {
 			continue
 		}
-		back *= 8
+		for _, at := range outside {
+			if at >= from && base+int64(first+at) >= s.lo {
+				return min(base+int64(first+at), s.f.size()), nil
+			}
+		}
+		if whole || window > 2*maxLine { // the record does not end, or is too long
+				return s.f.size(), nil
+		}
 	}
 }
 

@@ -52,33 +52,25 @@ func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput,
 	if weighted {
 		columns = 3
 	}
-	t := r.newTable(f, columns)
-	lo, hi := edges.Part(int(h.m), r.rank, r.ranks)
-	block := int64(r.piece/8+1) * size
-	src := &fileSource{f: f, from: h.neighbors() + int64(lo)*size, size: block, records: true}
-	src.lo, src.hi = src.from, h.neighbors()+int64(hi)*size
+	var part extent
+	part.from, part.to = edges.Part(int(h.m), r.rank, r.ranks)
 	parsers := make([]parser, r.Team.Size())
-	_, err = r.pieces(ctx, src.next, func(worker int, p *piece) error {
-		q := &parsers[worker]
-		q.grammar = grammar{columns: columns, twice: !h.directed, single: r.single()}
-		q.reset()
-		if err := h.lists(f, q, (p.at-h.neighbors())/size, p.data); err != nil {
-			return err
-		}
-		b, err := t.store(worker, p.index, q)
-		b.balance = q.balance
-		t.put(p.index, b)
-		return err
+	t, err := r.filled(f, columns, func(t *table) error {
+		return r.records(ctx, f, h.neighbors(), int(size), part, func(worker int, p *piece, first int) error {
+			q := &parsers[worker]
+			q.grammar = grammar{columns: columns, twice: !h.directed, single: r.single()}
+			q.reset()
+			if err := h.lists(f, q, int64(first), p.data); err != nil {
+				return err
+			}
+			return t.store(worker, p.index, q)
+		})
 	})
-	if err == nil {
-		err = f.unchanged()
-	}
 	if err != nil {
-		t.slabs.close()
 		return nil, err
 	}
-	t.seal()
-	t.spans = []edges.Span{{From: src.lo, To: src.hi, Size: f.size()}}
+	begin := h.neighbors()
+	t.spans = []edges.Span{{From: begin + int64(part.from)*size, To: begin + int64(part.to)*size, Size: f.size()}}
 	return r.finish(ctx, &parsed{
 		f: f, table: t, what: "GAPBS serialized graph", directed: h.directed, weighted: weighted,
 		numbering: consecutive(0, int(h.nodes)),
@@ -125,11 +117,10 @@ func serializedHeader(f *file, weighted bool) (*serialized, error) {
 // checkOffsets checks this rank's part of the offsets: they begin with 0, do not fall, and end with
 // the number of edges.
 func (r *reader) checkOffsets(ctx context.Context, f *file, h *serialized) error {
-	lo, hi := edges.Part(int(h.nodes)+1, r.rank, r.ranks)
-	src := &fileSource{f: f, from: serializedHead, size: int64(r.piece/8+1) * 8, records: true}
-	src.lo, src.hi = serializedHead+8*int64(lo), serializedHead+8*int64(hi)
-	_, err := r.pieces(ctx, src.next, func(_ int, p *piece) error {
-		first := (p.at - serializedHead) / 8
+	var part extent
+	part.from, part.to = edges.Part(int(h.nodes)+1, r.rank, r.ranks)
+	return r.records(ctx, f, serializedHead, 8, part, func(_ int, p *piece, at int) error {
+		first := int64(at)
 		before := int64(0)
 		if first > 0 {
 			var err error
@@ -148,7 +139,6 @@ func (r *reader) checkOffsets(ctx context.Context, f *file, h *serialized) error
 		}
 		return nil
 	})
-	return err
 }
 
 // offset reads the offset of a node's list.

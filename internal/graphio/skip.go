@@ -18,14 +18,13 @@ func (r *reader) leaveOut(f *file, src source, from start, batches []batch) erro
 		for _, bad := range batches[i].bad {
 			bad.file = f.path
 			bad.line += lines
-			switch {
-			case bad.fatal || r.mayLeave() == 0 && !(r.partial && r.SkipBad > 0):
+			left := r.mayLeave()
+			if bad.fatal || left == 0 && !(r.partial && r.SkipBad > 0) {
 				return r.tooManyBad(bad)
-			case r.mayLeave() == 0:
-				r.skipped = append(r.skipped, bad.Error())
+			}
+			if r.skipped = append(r.skipped, bad.Error()); left == 0 {
 				return nil
 			}
-			r.skipped = append(r.skipped, bad.Error())
 		}
 		lines += batches[i].lines
 	}

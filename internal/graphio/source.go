@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 // piece is a sequence of whole lines or records of an input. Pieces are numbered in the order of
@@ -31,22 +32,22 @@ type source interface {
 	before() (int, error)
 }
 
-// source returns the content of f in pieces of about size bytes. Pieces are whole lines, or records
-// whose length divides size. They begin at offset from. If f is not a plain regular file, from must
-// be the current position.
-func (f *file) source(from int64, size int, records bool) source {
-	return f.part(from, size, records, 0, 1)
-}
-
-// part is like source, for one of several parts of about the same size. A plain file is cut by its
-// bytes, another file by its compressed bytes.
-func (f *file) part(from int64, size int, records bool, rank, ranks int) source {
-	if f.regular && f.codec == plain {
-		f.uncount()
-		lo, hi := edges.Part(int(max(f.size()-from, 0)), rank, ranks)
-		return &fileSource{f: f, from: from, lo: from + int64(lo), hi: from + int64(hi), size: int64(size), records: records}
+// lines returns the lines of f, or the records of a table, that begin in bytes [lo, hi) of the file
+// as it is stored, in pieces of about size bytes. They begin at offset from of the content, which
+// for anything but a plain regular file is how much of it has been read.
+func (f *file) lines(from int64, size int, lo, hi int64, c *csvGrammar) source {
+	stream := &streamSource{f: f, offset: from, size: size, csv: c, low: lo, high: hi, first: -1, end: math.MaxInt64}
+	if !f.regular || f.codec != plain {
+		return stream
 	}
-	return &streamSource{f: f, offset: from, size: size, records: records, rank: rank, ranks: ranks, first: -1, end: math.MaxInt64}
+	f.uncount()
+	lo, hi = max(lo, from), min(max(hi, from), f.size())
+	if c == nil {
+		return &fileSource{f: f, from: from, lo: lo, hi: hi, size: int64(size)}
+	}
+	// it is told where to begin and to end
+	stream.low, stream.high, stream.end = 0, math.MaxInt64, hi
+	return &recordSource{streamSource: stream, from: from, lo: lo, window: int64(min(size, 16<<10))}
 }
 
 // fileSource reads pieces of a plain file by offset, so workers read in parallel. It does not map
@@ -57,26 +58,19 @@ type fileSource struct {
 	lo, hi  int64 // range of this part
 	size    int64
 	records bool
-
-	mu    sync.Mutex
-	index int
+	taken   parallel.Counter // pieces
 }
 
 func (s *fileSource) next(ctx context.Context, p *piece) error {
-	s.mu.Lock()
-	p.index = s.index
+	p.index = s.taken.Take(1)
 	lo := s.lo + int64(p.index)*s.size
-	end := s.hi
-	if lo >= end {
-		s.mu.Unlock()
+	if lo >= s.hi {
 		return io.EOF
 	}
-	s.index++
-	s.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	hi := min(lo+s.size, end)
+	hi := min(lo+s.size, s.hi)
 	err := s.read(p, lo, hi)
 	s.f.progress.add(hi - lo)
 	return err
@@ -143,12 +137,8 @@ var newline = []byte{'\n'}
 func (s *fileSource) finish(p *piece, hi int64) error {
 	const step = 4 << 10
 	last := len(p.data) - bytes.LastIndexByte(p.data, '\n') - 1
-	for p.data[len(p.data)-1] != '\n' && last <= maxLine {
+	for p.data[len(p.data)-1] != '\n' && last <= maxLine && hi < s.f.size() {
 		n := min(step, s.f.size()-hi)
-		if n == 0 {
-			p.data = append(p.data, '\n')
-			break
-		}
 		old := len(p.data)
 		p.data = append(p.data, make([]byte, n)...)
 		if err := s.f.readAt(p.data[old:], hi); err != nil {
@@ -164,17 +154,16 @@ func (s *fileSource) finish(p *piece, hi int64) error {
 	return nil
 }
 
-// streamSource reads pieces of a stream. One goroutine at a time reads, while the others parse. A
-// piece belongs to the part that contains the position in the compressed file at which reading the
-// piece begins. To read a part, a rank decodes all parts before it, too.
+// streamSource reads pieces of a stream, one goroutine at a time, while the others parse what they
+// have. Of a part of the file as it is stored it has the pieces at whose beginning so much of the
+// file has been read. Who reads a part decodes what is before it.
 type streamSource struct {
-	f           *file
-	content     io.Reader // f.content, or a reader of a plain file; nil before the first piece
-	end         int64     // pieces begin before this offset
-	size        int
-	records     bool
-	csv         *csvGrammar // of a table, whose pieces are whole records
-	rank, ranks int
+	f         *file
+	content   io.Reader // f.content, or a reader of a plain file; nil before the first piece
+	end       int64     // pieces begin before this offset
+	size      int
+	csv       *csvGrammar // of a table, whose pieces are whole records
+	low, high int64       // the part
 
 	mu      sync.Mutex
 	offset  int64
@@ -192,19 +181,19 @@ func (s *streamSource) next(ctx context.Context, p *piece) error {
 	defer s.mu.Unlock()
 	p.index = s.index
 	for !s.done {
-		owner := s.owner()
-		if owner > s.rank {
+		at := s.place()
+		if at >= s.high || s.offset >= s.end {
 			s.done = true
 			break
 		}
-		if owner == s.rank && s.first < 0 {
+		if at >= s.low && s.first < 0 {
 			s.first = s.offset
 		}
 		err := s.read(ctx, p)
 		if p.first = s.counted; err == nil && s.count != nil {
 			s.counted += s.count(p.data)
 		}
-		if err != nil || owner == s.rank {
+		if err != nil || at >= s.low {
 			s.index++
 			return err
 		}
@@ -213,16 +202,9 @@ func (s *streamSource) next(ctx context.Context, p *piece) error {
 	return io.EOF
 }
 
-// owner returns the rank whose part contains the next piece.
-func (s *streamSource) owner() int {
-	switch {
-	case s.offset >= s.end:
-		return s.ranks
-	case s.ranks == 1 || s.f.size() == 0:
-		return s.rank
-	}
-	return min(int(s.f.consumed()*int64(s.ranks)/s.f.size()), s.ranks-1)
-}
+// place returns how much of the file as it is stored has been read where the next piece begins.
+// What a decoder still holds at the end belongs to the last part.
+func (s *streamSource) place() int64 { return max(min(s.f.consumed(), s.f.size()-1), 0) }
 
 func (s *streamSource) span() edges.Span {
 	first := s.first
@@ -259,7 +241,7 @@ func (s *streamSource) read(ctx context.Context, p *piece) error {
 		s.f.progress.add(min(int64(len(p.data)), s.end-s.offset))
 	}
 	s.offset += int64(len(p.data))
-	if !s.records && len(p.data) > 0 {
+	if len(p.data) > 0 {
 		p.data = endLine(p.data)
 	}
 	p.buf = p.data
@@ -290,9 +272,6 @@ func (s *streamSource) fill(p *piece, want int) error {
 // rest after the first record that ends at over or later. It reports whether p can be parsed: it
 // ends with a line, or its only line is too long, which is an error.
 func (s *streamSource) cut(p *piece, over int) bool {
-	if s.records {
-		return true
-	}
 	text := p.data
 	if s.offset == 0 {
 		text = bytes.TrimPrefix(text, utf8BOM)

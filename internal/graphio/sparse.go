@@ -1,57 +1,33 @@
 package graphio
 
 import (
-	"cmp"
 	"context"
+	"math"
 	"slices"
-	"sync"
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// sortIDs numbers ids by sorting. First each batch is sorted. Then the ids are cut into ranges of
-// about equal size, and each worker merges ranges.
+// sortIDs numbers ids by sorting them, in ranges that have about as many, each by one worker: it
+// looks through all of the table for the ids of a range, which takes little beside sorting them.
 func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, error) {
-	const what = "sorting the ids of its vertices"
-	if err := t.slabs.admission.admit(8*int64(t.n*t.columns), what); err != nil {
+	if err := t.slabs.admission.admit(8*int64(t.n*t.columns), "sorting the ids of its vertices"); err != nil {
 		return nil, err
 	}
-	runs := make([][]uint64, len(t.batches))
-	team.For(len(runs), 1, func(_, lo, hi int) {
-		for i := lo; i < hi && ctx.Err() == nil; i++ {
-			runs[i] = sortedIDs(t, i)
+	cuts := t.cuts(4 * team.Size())
+	ranges := make([][]uint64, len(cuts)-1)
+	team.For(len(ranges), 1, func(_, i, _ int) {
+		if ctx.Err() == nil {
+			ranges[i] = t.between(cuts[i], cuts[i+1], t.n*t.columns/len(ranges))
 		}
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	cuts := cutRanges(runs, 4*team.Size())
-	ranges := make([][]uint64, len(cuts)+1)
-	var mu sync.Mutex
-	var refused error
-	team.For(len(ranges), 1, func(_, lo, hi int) {
-		for i := lo; i < hi && ctx.Err() == nil; i++ {
-			lists := cutRuns(runs, cuts, i)
-			bytes := 0
-			for _, list := range lists {
-				bytes += 8 * len(list)
-			}
-			if err := t.slabs.admission.admit(int64(bytes), what); err != nil {
-				mu.Lock()
-				refused = err
-				mu.Unlock()
-				return
-			}
-			ranges[i] = mergeAll(lists)
-		}
-	})
-	if err := cmp.Or(ctx.Err(), refused); err != nil {
-		return nil, err
-	}
 	n := 0
-	for _, some := range ranges {
-		n += len(some)
+	for _, ids := range ranges {
+		n += len(ids)
 	}
 	if uint64(n) > maxVertices {
 		return nil, tooMany(uint64(n))
@@ -60,88 +36,51 @@ func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, er
 		return nil, err
 	}
 	ids := slices.Concat(ranges...)
-	return &numbering{n: len(ids), ids: ids, index: edges.NewIndex(nil, ids)}, nil
+	return &numbering{n: n, ids: ids, index: edges.NewIndex(nil, ids)}, nil
 }
 
-// sortedIDs returns the sorted distinct ids of a batch.
-func sortedIDs(t *table, i int) []uint64 {
-	ids := make([]uint64, 0, t.batches[i].n*t.columns)
-	t.each(i, func(some []uint64) { ids = append(ids, some...) })
-	slices.Sort(ids)
-	return slices.Clip(slices.Compact(ids))
-}
-
-// cutRanges returns sorted ids that cut all runs together into about n equal parts. They are
-// quantiles of a sample.
-func cutRanges(runs [][]uint64, n int) []uint64 {
-	const samples = 64 // per run: parts differ by a few percent
+// cuts returns rising ids, from 0 to what no id is, that cut those of the table into about n equal
+// ranges: quantiles of a sample.
+func (t *table) cuts(n int) []uint64 {
+	const every = 1021 // a prime, so that ends of both kinds are in the sample
 	var sample []uint64
-	for _, run := range runs {
-		for i := range min(samples, len(run)) {
-			sample = append(sample, run[i*len(run)/min(samples, len(run))])
-		}
+	next := 0
+	for i := range t.batches {
+		t.each(i, func(ids []uint64) {
+			for ; next < len(ids); next += every {
+				sample = append(sample, ids[next])
+			}
+			next -= len(ids)
+		})
 	}
 	slices.Sort(sample)
-	var cuts []uint64
-	for i := 1; i < n && len(sample) > 0; i++ {
+	cuts := []uint64{0}
+	for i := 1; i < n; i++ {
 		cuts = append(cuts, sample[i*len(sample)/n])
 	}
-	return slices.Compact(cuts)
+	return append(slices.Compact(cuts), math.MaxUint64)
 }
 
-// cutRuns returns the non-empty parts of the runs in range i: the ids in [cuts[i-1], cuts[i]).
-func cutRuns(runs [][]uint64, cuts []uint64, i int) [][]uint64 {
-	lists := make([][]uint64, 0, len(runs))
-	for _, run := range runs {
-		if i < len(cuts) {
-			end, _ := slices.BinarySearch(run, cuts[i])
-			run = run[:end]
+// between returns the distinct ids of [low, high) in the table, rising, of which there are about as
+// many as given, again and again ones counted.
+func (t *table) between(low, high uint64, about int) []uint64 {
+	found := make([]uint64, 0, about+about/8)
+	for i := range t.batches {
+		if t.batches[i].max < low {
+			continue
 		}
-		if i > 0 {
-			begin, _ := slices.BinarySearch(run, cuts[i-1])
-			run = run[begin:]
-		}
-		if len(run) > 0 {
-			lists = append(lists, run)
-		}
+		t.each(i, func(ids []uint64) { found = appendBetween(found, ids, low, high) })
 	}
-	return lists
+	slices.Sort(found)
+	return slices.Clone(slices.Compact(found))
 }
 
-// mergeAll merges sorted lists.
-func mergeAll(lists [][]uint64) []uint64 {
-	for len(lists) > 1 {
-		half := lists[:0]
-		for j := 0; j < len(lists); j += 2 {
-			if j+1 == len(lists) {
-				half = append(half, lists[j])
-			} else {
-				half = append(half, merge(lists[j], lists[j+1]))
-			}
-		}
-		lists = half
-	}
-	if len(lists) == 0 {
-		return nil
-	}
-	return lists[0]
-}
-
-// merge returns the union of two sorted lists.
-func merge(a, b []uint64) []uint64 {
-	union := make([]uint64, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		switch {
-		case a[0] < b[0]:
-			union = append(union, a[0])
-			a = a[1:]
-		case a[0] > b[0]:
-			union = append(union, b[0])
-			b = b[1:]
-		default:
-			union = append(union, a[0])
-			a, b = a[1:], b[1:]
+// appendBetween appends those of ids that are in [low, high).
+func appendBetween(dst, ids []uint64, low, high uint64) []uint64 {
+	for _, id := range ids {
+		if id-low < high-low {
+			dst = append(dst, id)
 		}
 	}
-	return append(append(union, a...), b...)
+	return dst
 }

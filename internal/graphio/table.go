@@ -21,18 +21,37 @@ type start struct {
 // readTable parses the lines of this rank's part of f after from. Of several faults it returns the
 // first in the file.
 func (r *reader) readTable(ctx context.Context, f *file, from start, g grammar) (*table, error) {
-	if g.csv != nil {
-		if _, err := f.content.Discard(int(from.offset)); err != nil {
-			return nil, err
-		}
-	}
-	return r.readPieces(ctx, f, from, g, f.lines(from.offset, r.piece, r.rank, r.ranks, g.csv))
+	return r.filled(f, g.columns, func(t *table) error {
+		lo, hi := r.part(f.size(), 0, f.size())
+		return r.readPart(ctx, t, f, from, g, lo, hi)
+	})
 }
 
-// readPieces is readTable for the pieces of src.
-func (r *reader) readPieces(ctx context.Context, f *file, from start, g grammar, src source) (*table, error) {
-	t := r.newTable(f, g.columns)
-	if err := r.parseInto(ctx, t, f, src, from, g); err != nil {
+// part returns the bytes of a file that this rank reads, where files of so many bytes in total are
+// read, and so many of them come before it. What is read as a whole may be a pipe.
+func (r *reader) part(size, before, total int64) (lo, hi int64) {
+	if !r.partial {
+		return 0, math.MaxInt64
+	}
+	from, to := edges.Part(int(total), r.rank, r.ranks)
+	return min(max(int64(from)-before, 0), size), min(max(int64(to)-before, 0), size)
+}
+
+// readPart adds to t the lines that begin in bytes [lo, hi) of f as it is stored.
+func (r *reader) readPart(ctx context.Context, t *table, f *file, from start, g grammar, lo, hi int64) error {
+	if g.csv != nil { // its header has only been looked at
+		if _, err := f.content.Discard(int(from.offset)); err != nil {
+			return err
+		}
+	}
+	return r.parseInto(ctx, t, f, f.lines(from.offset, r.piece, lo, hi, g.csv), from, g)
+}
+
+// filled makes a table of lines with as many columns, ids and a weight, as given, that fill stores
+// in it.
+func (r *reader) filled(f *file, columns int, fill func(t *table) error) (*table, error) {
+	t := r.newTable(f, columns)
+	if err := fill(t); err != nil {
 		t.slabs.close()
 		return nil, err
 	}
@@ -67,7 +86,7 @@ func (r *reader) parseInto(ctx context.Context, t *table, f *file, src source, f
 	parsers := make([]parser, r.Team.Size())
 	limit := r.mayLeave()
 	var malformed atomic.Int64
-	_, err := r.pieces(ctx, src.next, func(worker int, p *piece) error {
+	err := r.pieces(ctx, src.next, func(worker int, p *piece) error {
 		q := &parsers[worker]
 		q.grammar, q.limit = g, limit
 		q.reset()
@@ -86,9 +105,7 @@ func (r *reader) parseInto(ctx context.Context, t *table, f *file, src source, f
 			t.put(base+p.index, batch{lines: q.lines, bad: q.bad})
 			return errMalformed
 		}
-		b, err := t.store(worker, base+p.index, q)
-		t.put(base+p.index, b)
-		return err
+		return t.store(worker, base+p.index, q)
 	})
 	if err == nil {
 		err = f.unchanged()
@@ -102,29 +119,15 @@ func (r *reader) parseInto(ctx context.Context, t *table, f *file, src source, f
 	return err
 }
 
-// pieces calls do for every piece that next returns. Workers run in parallel, each with its own
-// piece. If some fail, it returns the index and error of the first of them. All pieces before that
-// one are done.
-func (r *reader) pieces(ctx context.Context, next func(context.Context, *piece) error,
-	do func(worker int, p *piece) error,
-) (int, error) {
+// pieces calls do for every piece that next cuts (source), several at a time, each worker with a
+// piece of its own. When some fail it returns the error of the first of them; all pieces before that
+// have been done.
+func (r *reader) pieces(ctx context.Context, next func(context.Context, *piece) error, do func(worker int, p *piece) error) error {
 	var mu sync.Mutex
 	first, failure := math.MaxInt, error(nil)
-	fail := func(index int, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if index < first {
-			first, failure = index, err
-		}
-	}
-	failed := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return failure != nil
-	}
 	r.Team.Run(func(worker int) {
 		var p piece
-		for !failed() {
+		for failed := false; !failed; {
 			err := next(ctx, &p)
 			if err == io.EOF {
 				return
@@ -132,11 +135,13 @@ func (r *reader) pieces(ctx context.Context, next func(context.Context, *piece) 
 			if err == nil {
 				err = do(worker, &p)
 			}
-			if err != nil {
-				fail(p.index, err)
-				return
+			mu.Lock()
+			if err != nil && p.index < first {
+				first, failure = p.index, err
 			}
+			failed = failure != nil
+			mu.Unlock()
 		}
 	})
-	return first, failure
+	return failure
 }

@@ -43,8 +43,12 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 		return err
 	}
 	t := tableValues{csv: c, ends: of.ids(), named: of.Named, each: each}
-	return c.eachRecord(ctx, f, from, c.cutRecord, func(record []byte, _ int64, line int) error {
-		return t.record(record, line)
+	return f.eachRecord(ctx, c, from, func(data []byte, _ int64, line int) ([]byte, error) {
+		record, rest, _ := c.cutRecord(data)
+		if len(record) == 0 {
+			return rest, nil
+		}
+		return rest, t.record(record, line)
 	})
 }
 
@@ -102,38 +106,23 @@ func (t *tableValues) record(record []byte, line int) error {
 	var cut cutter
 	var fields [3][]byte
 	bad := c.fields(&cut, record, false, &fields)
-	begins := func(i int) int {
-		if len(cut.scratch) > 0 { // a field may be a copy
-			return c.begins(record, c.at[i])
-		}
-		at := offsetIn(record, fields[i])
-		if at > 0 && record[at-1] == '"' {
-			at--
-		}
-		return at
-	}
 	v := &Value{}
-	_, v.IDAt = c.placeOf(begins(0), record, line)
-	v.Line, v.At = c.placeOf(begins(2), record, line)
-	for i := range t.ends {
+	for i, id := range []*uint64{&v.ID, &v.To}[:t.ends] {
 		if bad == nil && len(fields[i]) == 0 {
-			bad = wrong("nothing in "+c.title(i),
-				"a vertex").inColumn(c.begins(record, c.at[i]) + 1)
+			bad = wrong("nothing in "+c.title(i), "a vertex").inColumn(cut.starts[c.at[i]] + 1)
 		}
-		id, wrong := wholeNumber(fields[i])
-		if wrong != nil || t.named {
-			id = NoNumber
+		var wrong *fault
+		if *id, wrong = wholeNumber(fields[i]); wrong != nil || t.named {
+			*id = NoNumber
 		}
-		if v.Names[i] = fields[i]; i == 0 {
-			v.ID = id
-		} else {
-			v.To = id
-		}
+		v.Names[i] = fields[i]
 	}
 	if bad != nil {
-		c.place(bad, record, line)
+		place(bad, record, line)
 		return bad
 	}
+	_, v.IDAt = placeOf(cut.starts[c.at[0]], record, line)
+	v.Line, v.At = placeOf(cut.starts[c.at[2]], record, line)
 	if v.Text = fields[2]; !t.named && len(v.Text) > 0 && (v.Text[0] == '"' || bytes.ContainsAny(v.Text, "\r\n")) {
 		v.Text = strconv.AppendQuote(nil, string(v.Text)) // quoted like texts in files of values
 	}

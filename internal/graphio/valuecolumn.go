@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 )
@@ -94,14 +93,12 @@ func ReadColumn(
 	lines := &lineReader{r: f.content}
 	head, _ := bytes.CutPrefix(f.head(), utf8BOM)
 	switch {
-	case of.Named && format != CSV:
-		err = namedLines(ctx, lines, &of, each)
-	case format != "":
+	case format != "" && !(of.Named && format == TSV):
 		err = readTableColumn(ctx, f, format, &of, each)
-	case isMatrixMarket(head):
+	case !of.Named && isMatrixMarket(head):
 		err = readMatrix(ctx, lines, &of, each)
 	default:
-		_, err = readFields(ctx, lines, &of, each)
+		_, err = readLines(ctx, lines, &of, each)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -112,8 +109,8 @@ func ReadColumn(
 	return f.unchanged()
 }
 
-// readMatrix reads the values of a Matrix Market file: a coordinate matrix whose entries are edges,
-// or an array of one column whose rows are vertices.
+// readMatrix reads the values of a matrix in Market's coordinates, whose entries are edges, or of
+// an array of one column, whose rows are vertices.
 func readMatrix(ctx context.Context, lines *lineReader, of *Column, each eachLine) error {
 	kind := &mtxGraph
 	if !of.OfEdges {
@@ -127,7 +124,7 @@ func readMatrix(ctx context.Context, lines *lineReader, of *Column, each eachLin
 	if err != nil {
 		return err
 	}
-	n, err := readFields(ctx, lines, of, func(v *Value) (found, expected string) {
+	n, err := readLines(ctx, lines, of, func(v *Value) (found, expected string) {
 		if of.rows && v.ID > h.edges {
 			return "a value of row " + thousands(v.ID),
 				fmt.Sprintf("%s, as line %d says", counted(h.edges, "row"), h.line)
@@ -140,25 +137,41 @@ func readMatrix(ctx context.Context, lines *lineReader, of *Column, each eachLin
 	return h.check(n)
 }
 
-// readFields reads a column of lines that begin with ids. It returns the number of values.
-func readFields(ctx context.Context, lines *lineReader, of *Column, each eachLine) (n int, err error) {
-	for ctx.Err() == nil && err == nil {
-		var line []byte
-		if line, err = lines.next(); err == io.EOF {
-			return n, nil
+// readLines reads a column of lines that begin with ids or with names, and returns how many there
+// are.
+func readLines(ctx context.Context, lines *lineReader, of *Column, each eachLine) (n int, err error) {
+	for ctx.Err() == nil {
+		line, err := lines.next()
+		if err != nil {
+			return n, endOfLists(err)
 		}
-		text := bytes.TrimLeft(bytes.TrimSuffix(line, carriage), " \t")
-		if err != nil || len(text) == 0 || strings.IndexByte(listMarks, text[0]) >= 0 {
-			continue
+		line = bytes.TrimSuffix(line, carriage)
+		v := Value{Line: lines.line, ID: uint64(n) + 1}
+		var bad *fault
+		if of.Named {
+			if len(line) == 0 {
+				continue
+			}
+			bad = v.parseNamed(line, of)
+		} else {
+			text := bytes.TrimLeft(line, " \t")
+			if len(text) == 0 || strings.IndexByte(listMarks, text[0]) >= 0 {
+				continue
+			}
+			v.IDAt = offsetIn(line, text) + 1
+			bad = v.parse(line, text, of).at(line, text)
+			v.At = offsetIn(line, v.Text) + 1
 		}
-		v := Value{Line: lines.line, IDAt: offsetIn(line, text) + 1, ID: uint64(n) + 1}
-		if bad := v.parse(line, text, of); bad != nil {
-			return n, lines.at(bad.at(line, text))
+		if bad != nil {
+			bad.line = lines.line
+			return n, bad
 		}
-		n, v.At = n+1, offsetIn(line, v.Text)+1
-		err = v.tell(each)
+		if err := v.tell(each); err != nil {
+			return n, err
+		}
+		n++
 	}
-	return n, err
+	return n, nil
 }
 
 // parse reads the ids and the value of a line. text is the line without leading blanks. In a file

@@ -17,11 +17,7 @@ const atOnce = 8 << 10
 
 // WriteValues writes n lines to w in order. line appends line i, without its newline, to dst. If
 // there is no such line, it appends nothing. Several goroutines call line at the same time.
-func WriteValues(w io.Writer, n int, team *parallel.Team, line func(dst []byte, i int) []byte) error {
-	return writeValues(context.Background(), w, n, team, line)
-}
-
-func writeValues(ctx context.Context, w io.Writer, n int, team *parallel.Team, line func(dst []byte, i int) []byte) error {
+func WriteValues(ctx context.Context, w io.Writer, n int, team *parallel.Team, line func(dst []byte, i int) []byte) error {
 	return writeEach(ctx, w, n, team, func(dst []byte, i int) ([]byte, error) {
 		start := len(dst)
 		dst = line(dst, i)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -44,26 +43,8 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 	}
 	w := &writer{WriteOptions: o, ctx: ctx, path: path, in: in}
 	w.base, w.codec = splitCodec(path)
-	switch format {
-	case SNAP, EL, WEL:
-		err = w.edgeList(format)
-	case MatrixMarket:
-		err = w.matrixMarket()
-	case LDBC:
-		err = w.ldbc()
-	case Graph500:
-		err = w.graph500()
-	case CSV, TSV, JSONLines:
-		err = w.table(format)
-	case Parquet:
-		err = w.parquet()
-	case DIMACS:
-		err = w.dimacs()
-	case METIS:
-		err = w.metis()
-	case Serialized, SerializedW:
-		err = w.serialized(format == SerializedW)
-	}
+	w.format = format
+	err = writers[format](w)
 	if err == nil {
 		err = w.placeAll()
 	}
@@ -79,6 +60,15 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 		}
 	}
 	return nil
+}
+
+// writers write the formats that are written.
+var writers = map[Format]func(*writer) error{
+	SNAP: (*writer).edgeList, EL: (*writer).edgeList, WEL: (*writer).edgeList,
+	MatrixMarket: (*writer).matrixMarket, LDBC: (*writer).ldbc, Graph500: (*writer).graph500,
+	CSV: (*writer).table, TSV: (*writer).table, JSONLines: (*writer).table,
+	Parquet: (*writer).parquet, DIMACS: (*writer).dimacs, METIS: (*writer).metis,
+	Serialized: (*writer).serialized, SerializedW: (*writer).serialized,
 }
 
 // uncompressed are the formats whose files are never compressed as a whole.
@@ -110,6 +100,7 @@ func FormatToWrite(path, name string) (Format, error) {
 type writer struct {
 	WriteOptions
 	ctx      context.Context
+	format   Format
 	path     string
 	base     string // path without the suffix of compression
 	codec    codec
@@ -159,38 +150,56 @@ func (w *writer) placeAll() error {
 // writeBlocks is the number of blocks of tuples that a worker formats at a time.
 const writeBlocks = 16
 
-// blocks formats all blocks of tuples in parallel and writes them in order.
-func (w *writer) blocks(out *output, format func(dst []byte, i int, b *edges.Block) ([]byte, error)) error {
+// pieces calls format with every block of the tuples, and write, in order, with what it has
+// appended for some of them.
+func (w *writer) pieces(format func(worker int, dst []byte, i int, b *edges.Block) ([]byte, error), write func(piece int, data []byte) error) error {
 	list := w.in.Edges
 	all := edges.Blocks(list)
 	decoded := make([]edges.Block, w.Team.Size())
-	done := 0
-	err := ordered(w.ctx, w.Team, (all+writeBlocks-1)/writeBlocks, func(worker int, dst []byte, piece int) ([]byte, error) {
+	err := ordered(w.ctx, w.Team, (all+writeBlocks-1)/writeBlocks, func(worker int, dst []byte, piece int) (_ []byte, err error) {
 		b := &decoded[worker]
-		for i := piece * writeBlocks; i < min((piece+1)*writeBlocks, all); i++ {
-			if err := list.Read(i, b); err != nil {
-				return nil, err
-			}
-			if err := checkWeights(i, b, list.Weighted()); err != nil {
-				return nil, err
-			}
-			var err error
-			if dst, err = format(dst, i, b); err != nil {
-				return nil, err
+		for i := piece * writeBlocks; i < min((piece+1)*writeBlocks, all) && err == nil; i++ {
+			if err = w.decode(i, b); err == nil {
+				dst, err = format(worker, dst, i, b)
 			}
 		}
-		return dst, nil
-	}, func(_ int, data []byte) error {
-		if done = min(done+writeBlocks*edges.BlockSize, list.Len()); w.Progress != nil {
-			w.Progress(int64(done), int64(list.Len()))
-		}
-		_, err := out.Write(data)
-		return err
-	})
+		return dst, err
+	}, write)
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
 	}
 	return err
+}
+
+// decode reads block i of the tuples, and refuses weights that no reader takes.
+func (w *writer) decode(i int, b *edges.Block) error {
+	if err := w.in.Edges.Read(i, b); err != nil || !w.in.Edges.Weighted() {
+		return err
+	}
+	for j, x := range b.W[:b.N] {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("the weight of tuple %d is %v, which no file may hold", i*edges.BlockSize+j, x)
+		}
+	}
+	return nil
+}
+
+// blocks formats all blocks of tuples in parallel and writes them in order.
+func (w *writer) blocks(out *output, format func(dst []byte, i int, b *edges.Block) ([]byte, error)) error {
+	return w.pieces(func(_ int, dst []byte, i int, b *edges.Block) ([]byte, error) {
+		return format(dst, i, b)
+	}, func(piece int, data []byte) error {
+		w.report((piece + 1) * writeBlocks)
+		_, err := out.Write(data)
+		return err
+	})
+}
+
+// report tells how many blocks of the tuples have been written.
+func (w *writer) report(blocks int) {
+	if n := w.in.Edges.Len(); w.Progress != nil {
+		w.Progress(int64(min(blocks*edges.BlockSize, n)), int64(n))
+	}
 }
 
 // inOrder calls f with every block of the tuples, in order.
@@ -200,27 +209,11 @@ func (w *writer) inOrder(f func(i int, b *edges.Block) error) error {
 		if w.ctx.Err() != nil {
 			return w.ctx.Err()
 		}
-		if err := w.in.Edges.Read(i, &b); err != nil {
-			return err
-		}
-		if err := checkWeights(i, &b, w.in.Edges.Weighted()); err != nil {
+		if err := w.decode(i, &b); err != nil {
 			return err
 		}
 		if err := f(i, &b); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// checkWeights refuses weights that the reader would not accept.
-func checkWeights(i int, b *edges.Block, weighted bool) error {
-	if !weighted {
-		return nil
-	}
-	for j, x := range b.W[:b.N] {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("the weight of tuple %d is %v, which no file may hold", i*edges.BlockSize+j, x)
 		}
 	}
 	return nil
@@ -273,22 +266,8 @@ func (w *writer) isolated(vertices int) (int, error) {
 
 // each calls f with every block of the tuples, in any order.
 func (w *writer) each(f func(worker int, b *edges.Block)) error {
-	decoded := make([]edges.Block, w.Team.Size())
-	var mu sync.Mutex
-	var failure error
-	w.Team.For(edges.Blocks(w.in.Edges), 64, func(worker, lo, hi int) {
-		for i := lo; i < hi && w.ctx.Err() == nil; i++ {
-			if err := w.in.Edges.Read(i, &decoded[worker]); err != nil {
-				mu.Lock()
-				failure = err
-				mu.Unlock()
-				return
-			}
-			f(worker, &decoded[worker])
-		}
-	})
-	if w.ctx.Err() != nil {
-		return context.Cause(w.ctx)
-	}
-	return failure
+	return w.pieces(func(worker int, dst []byte, _ int, b *edges.Block) ([]byte, error) {
+		f(worker, b)
+		return dst, nil
+	}, func(int, []byte) error { return nil })
 }

@@ -324,7 +324,7 @@ func TestReplacedFilesKeepTheirPermissions(t *testing.T) {
 // readValues reads lines "id value".
 func readValues(r io.Reader, name string) (ids []uint64, values []string, err error) {
 	lines := &lineReader{r: bufio.NewReader(r)}
-	_, err = readFields(context.Background(), lines, &Column{}, func(v *Value) (found, expected string) {
+	_, err = readLines(context.Background(), lines, &Column{}, func(v *Value) (found, expected string) {
 		value := bytes.Trim(v.Text, " \t")
 		if len(value) == 0 {
 			bad := noValue(v.ID)
@@ -364,7 +364,7 @@ func TestValues(t *testing.T) {
 		for _, workers := range []int{1, 4} {
 			var got, want bytes.Buffer
 			line := func(dst []byte, i int) []byte { return fmt.Appendf(dst, "%d %d", i, i*i) }
-			if err := WriteValues(&got, n, team(t, workers), line); err != nil {
+			if err := WriteValues(t.Context(), &got, n, team(t, workers), line); err != nil {
 				t.Fatal(err)
 			}
 			for i := range n {
@@ -398,7 +398,7 @@ func (f *full) Write(p []byte) (int, error) {
 
 func TestValuesErrors(t *testing.T) {
 	line := func(dst []byte, i int) []byte { return append(dst, 'x') }
-	if err := WriteValues(&full{}, 10*atOnce, team(t, 3), line); err == nil ||
+	if err := WriteValues(t.Context(), &full{}, 10*atOnce, team(t, 3), line); err == nil ||
 		err.Error() != "disk full" {
 		t.Errorf("error %v", err)
 	}
@@ -408,7 +408,7 @@ func TestValuesErrors(t *testing.T) {
 				t.Error("a panic in a line is lost")
 			}
 		}()
-		_ = WriteValues(&full{}, 2*atOnce, team(t, 3), func(dst []byte, i int) []byte { panic("line") })
+		_ = WriteValues(t.Context(), &full{}, 2*atOnce, team(t, 3), func(dst []byte, i int) []byte { panic("line") })
 	}()
 	for text, want := range map[string]string{
 		"1 2\n3\n":  `v:2:1: found no value in "3", expected "id value"`,

@@ -91,7 +91,7 @@ func (w *writer) metis() error {
 	if w.in.Directed {
 		return fmt.Errorf("format metis holds undirected graphs, the graph is directed")
 	}
-	vertices, err := w.fromOne(METIS)
+	vertices, err := w.fromOne()
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,8 @@ func (w *writer) metis() error {
 }
 
 // serialized writes a serialized graph of GAPBS. Its lists are sorted, as GAPBS' kernels require.
-func (w *writer) serialized(weighted bool) error {
+func (w *writer) serialized() error {
+	weighted := w.format == SerializedW
 	vertices, _, err := w.extent()
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 )
 
 // warnTable warns about information that a table of edges cannot hold.
-func (w *writer) warnTable(format Format) error {
+func (w *writer) warnTable() error {
 	vertices, _, err := w.extent()
 	if err != nil {
 		return err
@@ -21,27 +21,27 @@ func (w *writer) warnTable(format Format) error {
 		return err
 	}
 	if isolated > 0 {
-		w.warn("%s not written: format %s has only edges", counted(isolated, "isolated vertex is", "isolated vertices are"), format)
+		w.warn("%s not written: format %s has only edges", counted(isolated, "isolated vertex is", "isolated vertices are"), w.format)
 	}
 	if !w.in.Directed {
-		w.warn("format %s does not say that the graph is undirected: say so when reading it", format)
+		w.warn("format %s does not say that the graph is undirected: say so when reading it", w.format)
 	}
 	return nil
 }
 
 // table writes lines of CSV, TSV or JSON: source, target and, if the graph has weights, weight.
-func (w *writer) table(format Format) error {
-	if err := w.warnTable(format); err != nil {
+func (w *writer) table() error {
+	if err := w.warnTable(); err != nil {
 		return err
 	}
 	l, header := lineLayout{before: [3]string{"", ",", ","}, end: "\n", weighted: w.in.Edges.Weighted(), labels: w.in.Labels}, ""
-	switch format {
+	switch w.format {
 	case TSV:
 		l.before = [3]string{"", "\t", "\t"}
 	case JSONLines:
 		l.before, l.end = [3]string{`{"source":`, `,"target":`, `,"weight":`}, "}\n"
 	}
-	if format != JSONLines {
+	if w.format != JSONLines {
 		header = "source" + l.before[1] + "target"
 		if l.weighted {
 			header += l.before[2] + "weight"
@@ -53,10 +53,10 @@ func (w *writer) table(format Format) error {
 			var room [64]byte
 			name := w.in.Names.Append(room[:0], w.in.Labels.Of(v))
 			switch {
-			case format == JSONLines:
+			case w.format == JSONLines:
 				return appendJSON(dst, name), nil
 			case bytes.Contains(name, []byte("\r\n")) || bytes.IndexByte(name, 0) >= 0:
-				return nil, fmt.Errorf("format %s cannot hold the name %s: \\r\\n is read as \\n, and a NUL byte refused; jsonl and parquet can", format, quote(name))
+				return nil, fmt.Errorf("format %s cannot hold the name %s: \\r\\n is read as \\n, and a NUL byte refused; jsonl and parquet can", w.format, quote(name))
 			}
 			return AppendCSV(dst, name, l.before[1]), nil
 		}
@@ -88,7 +88,7 @@ func appendJSON(dst, text []byte) []byte {
 // dimacs writes a DIMACS graph: for coloring if the graph is undirected, has no weights, and the
 // file's suffix is .col; otherwise for shortest paths.
 func (w *writer) dimacs() error {
-	vertices, err := w.fromOne(DIMACS)
+	vertices, err := w.fromOne()
 	if err != nil {
 		return err
 	}
@@ -118,16 +118,16 @@ func (w *writer) dimacs() error {
 
 // fromOne returns the number of vertices. It refuses ids other than 1 to n, and 0 to n-1, which are
 // written one higher.
-func (w *writer) fromOne(format Format) (vertices int, err error) {
+func (w *writer) fromOne() (vertices int, err error) {
 	if vertices, _, err = w.extent(); err != nil {
 		return 0, err
 	}
 	first, ok := consecutiveLabels(w.in.Labels, vertices)
 	if !ok || first > 1 {
-		return 0, fmt.Errorf("format %s needs vertices 1 to n, or 0 to n-1 to be written one higher", format)
+		return 0, fmt.Errorf("format %s needs vertices 1 to n, or 0 to n-1 to be written one higher", w.format)
 	}
 	if first == 0 && vertices > 0 {
-		w.warn("ids are written one higher: format %s counts from 1", format)
+		w.warn("ids are written one higher: format %s counts from 1", w.format)
 	}
 	return vertices, nil
 }

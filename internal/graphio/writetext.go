@@ -10,15 +10,15 @@ import (
 )
 
 // edgeList writes lines "u v" or, in format wel, "u v w".
-func (w *writer) edgeList(format Format) error {
-	weighted := format == WEL
+func (w *writer) edgeList() error {
+	weighted := w.format == WEL
 	if weighted && !w.in.Edges.Weighted() {
 		return fmt.Errorf("format wel needs weights, the graph has none: write el")
 	}
 	if !weighted && w.in.Edges.Weighted() {
-		w.warn("the weights are not written: format %s has none, wel has", format)
+		w.warn("the weights are not written: format %s has none, wel has", w.format)
 	}
-	if err := w.warnTable(format); err != nil {
+	if err := w.warnTable(); err != nil {
 		return err
 	}
 	return w.lines(w.path, "", lineLayout{before: [3]string{"", "\t", "\t"}, end: "\n", weighted: weighted, labels: w.in.Labels})
@@ -80,7 +80,7 @@ func (l *lineLayout) append(dst []byte, u, v uint64, weight float64) (_ []byte, 
 // matrixMarket writes a pattern or real matrix, which is symmetric if the graph is undirected. Its
 // vertices are numbered from 1.
 func (w *writer) matrixMarket() error {
-	vertices, err := w.fromOne(MatrixMarket)
+	vertices, err := w.fromOne()
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (w *writer) ldbc() error {
 	if err != nil {
 		return err
 	}
-	err = writeValues(w.ctx, v, vertices, w.Team, func(dst []byte, i int) []byte {
+	err = WriteValues(w.ctx, v, vertices, w.Team, func(dst []byte, i int) []byte {
 		return strconv.AppendUint(dst, w.in.Labels.Of(uint64(i)), 10)
 	})
 	if err != nil {

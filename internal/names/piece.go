@@ -157,9 +157,6 @@ func (r *Reader) Next() (bool, error) {
 	if r.at > 0 && bytes.Compare(text, r.name[shared:]) <= 0 {
 		return false, fmt.Errorf("%w: name %d does not follow the one before", ErrPiece, r.at)
 	}
-	if r.at > 0 && shared == 0 && r.at%blockNames == 0 && bytes.Compare(text, r.name) <= 0 {
-		return false, fmt.Errorf("%w: name %d does not follow the one before", ErrPiece, r.at)
-	}
 	r.name = append(r.name[:shared], text...)
 	r.rest = r.rest[i+int(size):]
 	r.size -= shared + size
