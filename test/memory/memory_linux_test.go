@@ -254,27 +254,6 @@ func TestMemoryOfAStarInACluster(t *testing.T) {
 	g.end(t)
 }
 
-// TestMemoryOfBuilding builds a graph whose ids are far apart on two workers in a control group
-// each, in which what they send each other of the ids has no room: tables, ids and messages are in
-// files.
-func TestMemoryOfBuilding(t *testing.T) {
-	const n = 750_000
-	file := filepath.Join(t.TempDir(), "sparse.el")
-	var text []byte
-	for i := range n {
-		text = fmt.Appendf(text, "%d %d\n", i*1000003%100_000_000_000+7,
-			(i*7919+13)%n*1000003%100_000_000_000+7)
-	}
-	scripts.Must(t, os.WriteFile(file, text, 0o600))
-	g := workersInGroups(t, "superstep", 52<<20)
-	out, err := g.run("superstep", "run", "degrees", "--graph", file)
-	if err != nil || !strings.Contains(out, ": 750,000 vertices, 750,000 edges, directed\n") ||
-		!strings.Contains(out, "aggregator max_total: 2\n") || strings.Contains(out, "lost") {
-		t.Errorf("%v: %s", err, out)
-	}
-	g.end(t)
-}
-
 // TestMemoryOfAllToAll has every vertex send all over the graph, on two workers with 64 MiB each,
 // again and again for as long as SUPERSTEP_MEMORY_SOAK says, once without: the values are those of
 // a run with memory enough, no process takes more than its budget, and none is lost.
