@@ -63,11 +63,11 @@ const remembered = 1000
 
 // TestManyJobsLeaveNothing runs jobs in a row, on graphs of their own and on one of the catalog,
 // some of which fail or are cancelled, and breaks sessions of workers between them, which attach
-// again: goroutines, files and memory stay what they were. SUPERSTEP_SOAK is how many, 100 if not
+// again: goroutines, files and memory stay what they were. SUPERSTEP_SOAK is how many, 56 if not
 // given. From 1,000 on all that is remembered of jobs was remembered of others before, and memory
 // has no job to grow by.
 func TestManyJobsLeaveNothing(t *testing.T) {
-	jobs := 100
+	jobs := 56
 	if text := os.Getenv("SUPERSTEP_SOAK"); text != "" {
 		var err error
 		if jobs, err = strconv.Atoi(text); err != nil {
