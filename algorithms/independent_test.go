@@ -94,7 +94,7 @@ func TestColoring(t *testing.T) {
 
 // TestColoringOfAClique needs more colors than a word has bits.
 func TestColoringOfAClique(t *testing.T) {
-	g := pregeltest.Graph(t, clique(150))
+	g := pregeltest.Graph(t, clique(70))
 	res := pregeltest.Matrix(t, g, pregel.List(algorithms.Coloring{}))
 	colors := pregeltest.Values(res)
 	slices.Sort(colors)

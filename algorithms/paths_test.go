@@ -37,7 +37,9 @@ func TestBetweenness(t *testing.T) {
 				}
 			}
 		}
-		check("all", values(t, s, algorithms.Betweenness{Samples: 200}), s.sampled(200))
+		if s.twin.N > 100 {
+			check("all", values(t, s, algorithms.Betweenness{Samples: 200}), s.sampled(200))
+		}
 		check("by default", values(t, s, algorithms.Betweenness{}), s.sampled(64))
 		check("a sample", pregeltest.Values(everyWay(t, s, algorithms.Betweenness{Samples: 2},
 			near)), s.sampled(2))
@@ -60,7 +62,9 @@ func TestCloseness(t *testing.T) {
 				}
 			}
 		}
-		check("all", values(t, s, algorithms.Closeness{}), s.sampled(256))
+		if s.twin.N > 70 { // else the sample is all
+			check("all", values(t, s, algorithms.Closeness{}), s.sampled(256))
+		}
 		check("a sample", pregeltest.Values(everyWay(t, s, algorithms.Closeness{Samples: 70})),
 			s.sampled(70))
 		vertices, handles := s.given(t)

@@ -48,7 +48,7 @@ func inCore(g Graph, k int64, cores []int64) []int64 {
 func TestAgainstReference(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
-	for seed := range uint64(2000) {
+	for seed := range uint64(800) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		r, g, list := sample(rng, team)
 		source, x, y := rng.IntN(r.N), rng.IntN(r.N), rng.IntN(r.N)

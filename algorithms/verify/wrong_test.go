@@ -151,7 +151,7 @@ func representativesOf(r reference.Graph, components []int) []uint64 {
 func TestWrongResults(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
-	all, graphs := map[string]*verdict{}, 300
+	all, graphs := map[string]*verdict{}, 180
 	if os.Getenv("SUPERSTEP_SOAK") != "" {
 		graphs = 3000
 	}

@@ -200,7 +200,7 @@ func TestColumnsSentAhead(t *testing.T) {
 				if directed {
 					way.o.Team = team
 				}
-				s := shape{name: "random", n: 3000, directed: directed, weights: []float64{}}
+				s := shape{name: "random", n: 1500, directed: directed, weights: []float64{}}
 				for range 6 * s.n {
 					u, v := rng.IntN(s.n), rng.IntN(s.n)
 					if way.grid.Flat() {

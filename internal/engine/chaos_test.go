@@ -380,7 +380,7 @@ func compareShares[M any](t *testing.T, where string, g *graph.Graph, p pregel.P
 // TestChaosAgainstToy runs programs with random actions over random graphs in random settings, and
 // compares them with the toy.
 func TestChaosAgainstToy(t *testing.T) {
-	const rounds = uint64(3)
+	const rounds = uint64(2)
 	for i, c := range chaosCases() {
 		t.Run(c.name, func(t *testing.T) {
 			for round := range rounds {

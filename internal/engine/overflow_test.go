@@ -55,7 +55,7 @@ func checkOverflow[V, M any](t *testing.T, s shape, i int, single bool, p func(s
 	if single {
 		kind, name = edges.Float32, "float32, 3.4e+38"
 	}
-	for _, way := range part(i, 5, inGrids()) {
+	for _, way := range part(i, 8, inGrids()) {
 		g := s.loadAs(t, way, kind)
 		values, _, err := tryRun(t, g, p(pregel.VertexID(g.IDs[0])), way)
 		if first >= 0 {
@@ -91,7 +91,7 @@ func TestOverflowIsNotUnreachable(t *testing.T) {
 		"0>1:1e308 1>2:1e308 0>2:1 3>1:1",
 		"0-1:1e308 1-2:1e308 2-3:1e308",
 		"0>1:1e308 2>1:1e308",
-		"", "", "", "", "", "",
+		"", "", "", "",
 	} {
 		s := shape{name: fmt.Sprint("random ", i), n: 40, directed: i%2 == 0}
 		if text != "" {
@@ -122,8 +122,8 @@ func TestOverflowIsNotUnreachable(t *testing.T) {
 			failed++
 		}
 	}
-	if failed < 6 || failed > 27 {
-		t.Errorf("%d of 30 runs have failed: the test tests too little", failed)
+	if failed < 6 || failed > 22 {
+		t.Errorf("%d of 24 runs have failed: the test tests too little", failed)
 	}
 }
 

@@ -102,15 +102,19 @@ func TestJobBeginsAgain(t *testing.T) {
 			t.Errorf("result %d is another than without a loss", i)
 		}
 	}
-	const large = "kronecker:scale=17"
+	const other = "kronecker:scale=11"
 	results = nil
 	var loading sync.Once
-	run("loading", large, func(e *control.JobEvent) {
+	c.Slow(32 << 10) // the load takes some seconds
+	run("loading", other, func(e *control.JobEvent) {
 		if e.GetJob().GetState() == control.JobState_JOB_STATE_LOADING {
-			loading.Do(lose)
+			loading.Do(func() {
+				lose()
+				c.Slow(0)
+			})
 		}
 	})
-	run("", large, nil)
+	run("", other, nil)
 	if len(results[0]) == 0 || !maps.Equal(results[0], results[1]) {
 		t.Error("a result is another than without a loss in the load")
 	}

@@ -78,10 +78,11 @@ func TestMasterGoesOn(t *testing.T) {
 	}
 	unwanted := c.submitSpec(t, spec)
 	c.cancel(t, unwanted.Id)
+	c.Slow(32 << 10) // so that the load goes on until the next master is there
 	loading := make(chan error, 1)
 	go func() {
 		_, err := c.Client.LoadGraph(context.Background(),
-			&control.LoadGraphRequest{Name: "large", SourceJson: job.Text(&job.Source{Input: "kronecker:scale=18"})})
+			&control.LoadGraphRequest{Name: "large", SourceJson: job.Text(&job.Source{Input: "kronecker:scale=12"})})
 		loading <- err
 	}()
 	c.Until("the load", func() bool {
@@ -94,6 +95,8 @@ func TestMasterGoesOn(t *testing.T) {
 	close(g.open)
 	<-loading
 	c.StartMaster(c.Address)
+	c.Await(2)
+	c.Slow(0)
 
 	again, err := c.Client.SubmitJob(t.Context(), key)
 	if err != nil || again.Id != waiting.Id {

@@ -29,13 +29,14 @@ func (c *Cluster) graph500(t testing.TB, spec *job.Graph500, o job.Options, rows
 		&job.Spec{Program: trace.Graph500, Graph500: spec, Options: o, Rows: rows, Columns: columns})
 }
 
-// TestGraph500 runs the benchmark on clusters. The roots and the counts of edges are the same as in
-// one process. Validation checks the levels and distances.
+// TestGraph500 runs the benchmark on clusters: its roots and the edges it counts are those of one
+// process. That the levels and the distances are, too, validation sees to. Two workers do it in all
+// ways, others in some.
 func TestGraph500(t *testing.T) {
-	spec := scale(10)
-	spec.Roots = 3
+	spec := scale(8)
+	spec.Roots = 2
 	want, err := graph500.Run(t.Context(), graph500.LocalConfig{Config: graph500.Config{
-		Generator: generate.Kronecker{Scale: 10, EdgeFactor: 16, Seed1: 2, Seed2: 3}, Roots: 3,
+		Generator: generate.Kronecker{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3}, Roots: 2,
 		SSSP: true, Grid: graph.Of(1),
 	}})
 	if err != nil {
@@ -43,7 +44,7 @@ func TestGraph500(t *testing.T) {
 	}
 	for _, workers := range []int{1, 2, 4} {
 		c := Start(t, workers, master.Config{})
-		for _, way := range []struct {
+		for i, way := range []struct {
 			rows, columns uint32
 			delivery      string
 			serial        bool
@@ -58,6 +59,9 @@ func TestGraph500(t *testing.T) {
 			{4, 1, "pull", true},
 			{2, 2, "whole", true},
 		} {
+			if workers == 1 && i%4 != 0 || workers == 4 && i%2 == 0 {
+				continue
+			}
 			j := c.graph500(t, spec, job.Options{Delivery: way.delivery, Serial: way.serial},
 				way.rows, way.columns)
 			j, words := c.watch(t, j.Id, nil)
@@ -67,8 +71,8 @@ func TestGraph500(t *testing.T) {
 					words)
 			}
 			r := j.Graph500
-			if !slices.Equal(r.Roots, want.Roots) || len(r.Bfs.Time) != 3 ||
-				len(r.Bfs.Validate) != 3 || len(r.Sssp.Translate) != 3 {
+			if !slices.Equal(r.Roots, want.Roots) || len(r.Bfs.Time) != 2 ||
+				len(r.Bfs.Validate) != 2 || len(r.Sssp.Translate) != 2 {
 				t.Errorf("%d workers, %v: found %v, want the roots %v", workers, way, r, want.Roots)
 			}
 			for i, n := range want.BFS.Nedge {
@@ -77,7 +81,7 @@ func TestGraph500(t *testing.T) {
 						i, r.Bfs.Nedge[i], r.Sssp.Nedge[i], n)
 				}
 			}
-			if j.Vertices != 1<<10 || j.Edges != 16<<10 || j.LoadSeconds <= 0 || j.RunSeconds <= 0 {
+			if j.Vertices != 1<<8 || j.Edges != 16<<8 || j.LoadSeconds <= 0 || j.RunSeconds <= 0 {
 				t.Errorf("%d workers, %v: %v", workers, way, j)
 			}
 		}

@@ -253,26 +253,6 @@ func TestMemoryOfAStarInACluster(t *testing.T) {
 	g.end(t)
 }
 
-// TestMemoryOfBuilding builds a graph with sparse ids on two workers in control groups. The data
-// that they exchange do not fit, so tables, ids and messages are in files.
-func TestMemoryOfBuilding(t *testing.T) {
-	const n = 750_000
-	file := filepath.Join(t.TempDir(), "sparse.el")
-	var text []byte
-	for i := range n {
-		text = fmt.Appendf(text, "%d %d\n", i*1000003%100_000_000_000+7,
-			(i*7919+13)%n*1000003%100_000_000_000+7)
-	}
-	scripts.Must(t, os.WriteFile(file, text, 0o600))
-	g := workersInGroups(t, "superstep", 52<<20)
-	out, err := g.run("superstep", "run", "degrees", "--graph", file)
-	if err != nil || !strings.Contains(out, ": 750,000 vertices, 750,000 edges, directed\n") ||
-		!strings.Contains(out, "aggregator max_total: 2\n") || strings.Contains(out, "lost") {
-		t.Errorf("%v: %s", err, out)
-	}
-	g.end(t)
-}
-
 // TestMemoryOfAllToAll: every vertex sends all over the graph, on two workers with 64 MiB each.
 // SUPERSTEP_MEMORY_SOAK is the time to repeat this, without it once. The values equal those of a
 // run with enough memory, no process exceeds its budget, and no worker is lost.

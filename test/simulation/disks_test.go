@@ -245,8 +245,7 @@ func allSeeAnother(faults []*fault, workers []string) bool {
 // incarnation. They must accept the lower incarnation that the next master assigns.
 func TestAnotherMasterCountsAnew(t *testing.T) {
 	s := setting{job: jobs[3], workers: 3, delay: 2 * time.Millisecond, every: 1}
-	want, _ := usual(t, s)
-	o := disturbed(t, 0, s, want, func(c *cluster) []*fault {
+	o := disturbed(t, 0, s, s.job.result(t), func(c *cluster) []*fault {
 		restart := func(at time.Duration) *fault {
 			return &fault{
 				name: "kill w2", at: at, hold: 5 * time.Millisecond,

@@ -66,14 +66,13 @@ var planned = []job{
 func TestKilledInAPhase(t *testing.T) {
 	for _, j := range planned {
 		_, supersteps := j.expected(t)
-		step := max(supersteps/5, 1)
+		step := max(supersteps/3, 1)
 		if testing.Short() {
-			step *= 3
+			step *= 2
 		}
 		for superstep := 4; superstep < supersteps-1; superstep += step {
 			s := setting{job: j, workers: 3, delay: 2 * time.Millisecond, every: 1 + superstep%2}
-			want, _ := usual(t, s)
-			o := disturbed(t, 0, s, want, func(c *cluster) []*fault {
+			o := disturbed(t, 0, s, j.result(t), func(c *cluster) []*fault {
 				at := &trap{point: faults.Computing, who: "w1", times: superstep + 1}
 				return []*fault{c.trapping(at, 20*time.Second, func() { c.kill(c.workers[1], true) }, func() { c.revive(1, 0) })}
 			})
