@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/vbauerster/mpb/v8/cwriter"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/buildinfo"
@@ -43,6 +44,7 @@ type app struct {
 	out      io.Writer // results and reports
 	err      io.Writer // progress, warnings, errors
 	in       io.Reader // answers to questions
+	width    int       // of the terminal that out is, else 0 or less
 	shared   [2]bool   // others can read the file that out is, or err
 	line     string    // the command line, for those who look
 	all      allFlags
@@ -101,6 +103,7 @@ func (a *app) main(args []string) int {
 	out := &checked{Writer: a.out}
 	a.out = out
 	if f, ok := out.Writer.(*os.File); ok && terminal(f) { // names of vertices may say anything
+		a.width, _, _ = cwriter.GetSize(int(f.Fd()))
 		shown := &escape.Writer{To: f}
 		out.Writer = shown
 		defer shown.Close()

@@ -194,7 +194,7 @@ func completeGrid(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 // completionTime is how long a shell waits for the master before it completes nothing.
 const completionTime = 300 * time.Millisecond
 
-// list returns what a call to the cluster answers, or nothing if it does not soon.
+// list returns what a call to the cluster answers, or nothing if it does not soon, or fails.
 func (f *clientFlags) list(cmd *cobra.Command, of func(ctx context.Context, c control.ClusterClient) []string) []string {
 	c, err := f.open(func(string) {})
 	if err != nil {
@@ -209,11 +209,8 @@ func (f *clientFlags) list(cmd *cobra.Command, of func(ctx context.Context, c co
 // completeJob completes the name of a job; running wants those that have not ended.
 func (f *clientFlags) completeJob(running bool) cobra.CompletionFunc {
 	jobs := func(ctx context.Context, c control.ClusterClient) (all []string) {
-		r, err := c.ListJobs(ctx, &control.ListJobsRequest{Ended: !running})
-		if err != nil {
-			return nil
-		}
-		for _, j := range r.Jobs {
+		r, _ := c.ListJobs(ctx, &control.ListJobsRequest{Ended: !running})
+		for _, j := range r.GetJobs() {
 			all = append(all, fmt.Sprintf("%s\t%s on %s, %s", j.Id, j.Spec().Program, graphOf(j.Spec()),
 				j.State.Word()))
 		}
@@ -225,11 +222,8 @@ func (f *clientFlags) completeJob(running bool) cobra.CompletionFunc {
 // completeWorker completes the name of a worker.
 func (f *clientFlags) completeWorker() cobra.CompletionFunc {
 	workers := func(ctx context.Context, c control.ClusterClient) (all []string) {
-		r, err := c.ListWorkers(ctx, &control.ListWorkersRequest{})
-		if err != nil {
-			return nil
-		}
-		for _, w := range r.Workers {
+		r, _ := c.ListWorkers(ctx, &control.ListWorkersRequest{})
+		for _, w := range r.GetWorkers() {
 			all = append(all, w.Name+"\t"+w.State.Word())
 		}
 		return all
@@ -240,11 +234,8 @@ func (f *clientFlags) completeWorker() cobra.CompletionFunc {
 // graphs lists the names of the cluster's graphs, each with what it is.
 func (f *clientFlags) graphs(cmd *cobra.Command) []string {
 	return f.list(cmd, func(ctx context.Context, c control.ClusterClient) (all []string) {
-		r, err := c.ListGraphs(ctx, &control.ListGraphsRequest{})
-		if err != nil {
-			return nil
-		}
-		for _, g := range r.Graphs {
+		r, _ := c.ListGraphs(ctx, &control.ListGraphsRequest{})
+		for _, g := range r.GetGraphs() {
 			all = append(all, g.Name+"\t"+g.Source().Origin()+", "+g.State.Word())
 		}
 		return all

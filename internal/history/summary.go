@@ -1,9 +1,11 @@
 package history
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -189,22 +191,17 @@ func (s *Summary) Lines() []string {
 func (s *Summary) phases() string {
 	t := &s.Times
 	other := max(0, t.Total-t.Busy()-t.Wait)
-	parts := []struct {
+	type part struct {
 		name    string
 		seconds float64
-	}{{"traverse", t.Traverse}, {"compute", t.Compute}, {"expand", t.Expand}, {"fold", t.Fold}, {"wait", t.Wait}, {"other", other}}
+	}
+	parts := []part{{"traverse", t.Traverse}, {"compute", t.Compute}, {"expand", t.Expand}, {"fold", t.Fold}, {"wait", t.Wait}, {"other", other}}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.seconds, a.seconds) })
 	var words []string
-	for range parts {
-		most := 0
-		for i, p := range parts {
-			if p.seconds > parts[most].seconds {
-				most = i
-			}
+	for _, p := range parts {
+		if share := 100 * p.seconds / t.Total; share >= 0.5 {
+			words = append(words, fmt.Sprintf("%s %.0f %%", p.name, share))
 		}
-		if share := 100 * parts[most].seconds / t.Total; share >= 0.5 {
-			words = append(words, fmt.Sprintf("%s %.0f %%", parts[most].name, share))
-		}
-		parts[most].seconds = -1
 	}
 	return strings.Join(words, ", ")
 }

@@ -4,6 +4,7 @@
 package resolve
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -44,13 +45,10 @@ func Programs(build string, programs engine.Registry) (all []*control.Program) {
 
 // Options returns the engine's options for a run.
 func Options(o job.Options) (engine.Options, error) {
-	choice, err := parsed(o.Delivery, delivery.ParseChoice)
-	if err != nil {
-		return engine.Options{}, fmt.Errorf("delivery: %w", err)
-	}
-	encoding, err := parsed(o.Encoding, delivery.ParseEncoding)
-	if err != nil {
-		return engine.Options{}, fmt.Errorf("encoding: %w", err)
+	choice, err := parsed("delivery", o.Delivery, delivery.ParseChoice)
+	encoding, wrong := parsed("encoding", o.Encoding, delivery.ParseEncoding)
+	if err = cmp.Or(err, wrong); err != nil {
+		return engine.Options{}, err
 	}
 	return engine.Options{
 		Delivery: choice, Deterministic: o.Deterministic, MaxSupersteps: int(o.MaxSupersteps),
@@ -66,17 +64,12 @@ func Source(s *job.Source) (load.Request, graph.Options, error) {
 		Vertices: s.Vertices, Vertex: s.VertexColumn,
 	}}
 	store := graph.Options{DropLoops: s.SelfLoops == "drop", UnitWeights: s.UnitWeights}
-	var err error
-	if request.Format, err = parsed(s.Format, graphio.ParseFormat); err != nil {
-		return request, store, fmt.Errorf("format: %w", err)
-	}
-	if store.Duplicates, err = parsed(s.Duplicates, graph.ParseDuplicates); err != nil {
-		return request, store, fmt.Errorf("duplicates: %w", err)
-	}
-	if s.Delimiter != "" {
-		if _, err := graphio.ParseDelimiter(s.Delimiter); err != nil {
-			return request, store, fmt.Errorf("delimiter: %w", err)
-		}
+	var wrong [3]error
+	request.Format, wrong[0] = parsed("format", s.Format, graphio.ParseFormat)
+	store.Duplicates, wrong[1] = parsed("duplicates", s.Duplicates, graph.ParseDuplicates)
+	_, wrong[2] = parsed("delimiter", s.Delimiter, graphio.ParseDelimiter)
+	if err := cmp.Or(wrong[:]...); err != nil {
+		return request, store, err
 	}
 	switch s.Weights {
 	case "":
@@ -95,12 +88,15 @@ func Source(s *job.Source) (load.Request, graph.Options, error) {
 	return request, store, nil
 }
 
-// parsed reads a word; an empty one is the zero value.
-func parsed[T any](word string, parse func(string) (T, error)) (value T, err error) {
+// parsed reads the word of a key; an empty one is the zero value. Errors begin with the key.
+func parsed[T any](key, word string, parse func(string) (T, error)) (value T, err error) {
 	if word == "" {
 		return value, nil
 	}
-	return parse(word)
+	if value, err = parse(word); err != nil {
+		err = fmt.Errorf("%s: %w", key, err)
+	}
+	return value, err
 }
 
 // Finder looks up the vertices that the master has located for a job.
