@@ -85,7 +85,7 @@ export interface Job {
   submitted?: string;
   finished?: string;
   /** the earlier attempts, which lost a worker or moved */
-  lost?: { began: string; supersteps: number; error: string }[];
+  lost?: { began: string; supersteps: number; error: string; finished?: string }[];
   /** queued, running, done, failed, cancelled */
   state: string;
   /** of one that is done: converged, iterations, limit, halted, stopped */
@@ -269,6 +269,8 @@ export interface Stage {
   done?: number;
   total?: number;
   seconds?: number;
+  /** left out while it is under way, and of a saved trace */
+  ended?: string;
   /** when the page saw it first, in milliseconds, and how much was done then */
   seen?: { at: number; done: number };
 }
