@@ -207,5 +207,5 @@ func (s *server) whole() *control.StatusResponse {
 func (s *server) statusPage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write([]byte(control.StatusText(s.shownStatus(r.Context()))))
+	_, _ = w.Write([]byte(control.Columns(control.StatusText(s.shownStatus(r.Context())), 0)))
 }

@@ -155,9 +155,8 @@ again from their sources, unless they still hold them.`,
 				return usagef("--data is missing: the directory of the master to be")
 			}
 			h, err := master.Config{Options: master.Options{Data: f.Data}}.Restore(func() (io.ReadCloser, error) { return openBackup(args[0]) })
-			var file *os.PathError
 			// The error already contains a name.
-			if errors.As(err, &file) || err != nil && strings.HasPrefix(err.Error(), "data: ") {
+			if errors.As(err, new(*os.PathError)) || err != nil && strings.HasPrefix(err.Error(), "data: ") {
 				return err
 			}
 			if err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/vbauerster/mpb/v8/cwriter"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/buildinfo"
@@ -44,6 +45,7 @@ type app struct {
 	out      io.Writer // results and reports
 	err      io.Writer // progress, warnings, errors
 	in       io.Reader // answers to questions
+	width    int       // of the terminal that out is, else 0 or less
 	shared   [2]bool   // whether other users can read the file of out, and of err
 	line     string    // the command line, for display
 	all      allFlags
@@ -103,6 +105,7 @@ func (a *app) main(args []string) int {
 	a.out = out
 	// names of vertices may contain control characters
 	if f, ok := out.Writer.(*os.File); ok && terminal(f) {
+		a.width, _, _ = cwriter.GetSize(int(f.Fd()))
 		shown := &escape.Writer{To: f}
 		out.Writer = shown
 		defer shown.Close()

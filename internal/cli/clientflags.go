@@ -217,7 +217,7 @@ func tell[Q, A any, M interface {
 		case f.JSON:
 			return printJSON(a.out, M(answer))
 		}
-		_, err = io.WriteString(a.out, text(answer))
+		_, err = io.WriteString(a.out, control.Columns(text(answer), a.width))
 		return err
 	})
 }

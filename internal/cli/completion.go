@@ -193,7 +193,7 @@ func completeGrid(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 // completionTime is how long completion waits for the master's answer.
 const completionTime = 300 * time.Millisecond
 
-// list returns what a call to the cluster answers, or nothing if it fails or takes too long.
+// list returns what a call to the cluster answers, or nothing if it does not soon, or fails.
 func (f *clientFlags) list(cmd *cobra.Command, of func(ctx context.Context, c control.ClusterClient) []string) []string {
 	c, err := f.open(func(string) {})
 	if err != nil {

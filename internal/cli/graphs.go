@@ -130,7 +130,7 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	if l.grid.cluster.JSON {
 		return printJSON(l.app.out, g)
 	}
-	_, err = fmt.Fprint(l.app.out, control.GraphText(g))
+	_, err = fmt.Fprint(l.app.out, control.Columns(control.GraphText(g), l.app.width))
 	return err
 }
 

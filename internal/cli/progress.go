@@ -20,11 +20,11 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// progress shows the progress of long work in the last line of a terminal; elsewhere it shows
-// nothing.
+// progress shows how far long work is, in the last line of a terminal; elsewhere it writes lines now
+// and then if asked, or shows nothing.
 //
-// Several goroutines may call its methods. Invariant: no method of bars is called with mu held,
-// because the display locks mu to draw, and its methods wait for it.
+// Its methods may be called by several goroutines. Invariant: nothing of bars is called with mu
+// held. The display takes mu to draw, and its methods wait for it.
 type progress struct {
 	app  *app
 	now  func() time.Time
@@ -37,6 +37,8 @@ type progress struct {
 
 	mu    sync.Mutex
 	shown step
+	every time.Duration // between lines about shown, where there is no display; 0 for none
+	wrote time.Time     // the last one
 }
 
 // step is a part of the work.
@@ -44,6 +46,7 @@ type step struct {
 	name        string
 	note        string // a short status
 	done, total int64  // total is 0 if unknown
+	from        int64  // what was done when it began
 	begun       time.Time
 	left        history.TimeLeft
 
@@ -116,11 +119,20 @@ func (p *progress) stage(name string, done, total int64) {
 	defer p.mu.Unlock()
 	if name != p.shown.name {
 		p.ended()
-		p.shown = step{name: name, begun: p.now()}
+		p.shown = step{name: name, begun: p.now(), from: done}
 	}
 	p.shown.done, p.shown.total = max(done, p.shown.done), total
 	if p.tell != nil && name != "" {
 		_ = p.tell.Record(&trace.Stage{Stage: name, Done: p.shown.done, Total: total})
+	}
+	p.write()
+}
+
+// write writes a line on how far the work is, if it is time for one. The lock is held.
+func (p *progress) write() {
+	if now := p.now(); p.every > 0 && now.Sub(p.wrote) >= p.every {
+		p.wrote = now
+		p.app.notices().say(slog.LevelInfo, p.shown.line(now, escape.Most))
 	}
 }
 
@@ -155,6 +167,7 @@ func (s *shows) Record(e trace.Event) error {
 			s.shown.superstep, s.shown.active, s.shown.senders, s.shown.scheme = e.Superstep,
 				s.sum.Active, s.sum.Senders, e.Scheme
 			s.shown.left.Add(e.Superstep, e.Seconds, s.now())
+			s.write()
 		}
 	}
 	return nil
@@ -237,11 +250,12 @@ func (s step) line(now time.Time, width int) string {
 	default:
 		parts = append(parts, elapsed.Truncate(100*time.Millisecond).String())
 	}
-	if s.done > 0 && elapsed >= rateAfter {
-		parts = append(parts, rate(float64(s.done)/elapsed.Seconds()))
+	speed := float64(s.done-s.from) / elapsed.Seconds()
+	if speed > 0 && elapsed >= rateAfter {
+		parts = append(parts, rate(speed))
 	}
-	if share > 0 && s.done < s.total && elapsed >= leftAfter {
-		left := time.Duration(float64(elapsed) * (1 - share) / share)
+	if share > 0 && speed > 0 && s.done < s.total && elapsed >= leftAfter {
+		left := time.Duration(float64(s.total-s.done) / speed * float64(time.Second))
 		parts = append(parts, left.Round(time.Second).String()+" left")
 	}
 	if stepped {

@@ -22,6 +22,7 @@ func TestProgressLine(t *testing.T) {
 			30) + "]  100%  1.0 /s"},
 		{9 * time.Second, step{name: "a", done: 5, total: 4}, "a  [" + strings.Repeat("=",
 			30) + "]  100%  0.6 /s"},
+		{4 * time.Second, step{name: "SSSP", done: 70, total: 128, from: 64}, "SSSP  [" + strings.Repeat("=", 16) + strings.Repeat(" ", 14) + "]   55%  1.5 /s  39s left"},
 		{2 * time.Second, step{name: "running bfs", note: "superstep 3", done: 4}, "running bfs  2s  2.0 /s  superstep 3"},
 		{1500 * time.Millisecond, step{name: "running bfs", note: "superstep 3"}, "running bfs  1.5s  superstep 3"},
 	} {

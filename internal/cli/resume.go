@@ -76,10 +76,8 @@ func openPlace(place string) (s store.Store, name string, err error) {
 			place = "."
 		}
 	}
-	if s, err = store.Existing(place); err != nil {
-		return nil, "", err
-	}
-	return s, name, nil
+	s, err = store.Existing(place)
+	return s, name, err
 }
 
 func (r *runCommand) goOn(ctx context.Context, place string) error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,10 +47,7 @@ func traces(command string) cobra.PositionalArgs {
 }
 
 func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
-	if err := f.check(); err != nil {
-		return err
-	}
-	if err := beginsAsTraces(files); err != nil {
+	if err := cmp.Or(f.check(), beginsAsTraces(files)); err != nil {
 		return err
 	}
 	w := &observer{app: a, flags: f, local: pageOf("file", files), progress: a.progress()}

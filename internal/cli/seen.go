@@ -67,7 +67,7 @@ type observer struct {
 	flags  *seeFlags
 	meter  history.Meter
 	times  following.Times // of a job on a cluster
-	file   *lateFile
+	file   lateFile        // of --trace
 	local  *web.Local
 	server *web.Server
 	spans  trace.Exporter // nil without a collector
@@ -83,8 +83,8 @@ func (f *seeFlags) start(a *app, threads int) (*observer, error) {
 		w.Tee = append(w.Tee, &shows{progress: w.progress})
 	}
 	if f.Trace != "" {
-		w.file = &lateFile{path: f.Trace}
-		w.Tee = append(w.Tee, trace.NewWriter(w.file))
+		w.file.path = f.Trace
+		w.Tee = append(w.Tee, trace.NewWriter(&w.file))
 	}
 	if threads == 0 {
 		w.times = following.Times{}
@@ -143,12 +143,7 @@ func (w *observer) job() *jobtrace.Observer {
 }
 
 // finish completes the trace.
-func (w *observer) finish() error {
-	if w.file == nil {
-		return nil
-	}
-	return w.file.Close()
-}
+func (w *observer) finish() error { return w.file.Close() }
 
 // interrupted prints the summary of a run that was interrupted.
 func (w *observer) interrupted(err error) {

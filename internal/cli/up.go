@@ -129,10 +129,9 @@ func (u *upCommand) check() error {
 			return usagef("--%s: %w", flag, err)
 		}
 	}
-	if _, err := u.budget(); err != nil {
-		return err
-	}
-	if _, err := u.options(nil); err != nil {
+	_, wrong := u.budget()
+	_, err = u.options(nil)
+	if err = cmp.Or(wrong, err); err != nil {
 		return err
 	}
 	if who, err := at.credentials(u.app.warn, nil); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,6 +40,9 @@ was cancelled. After an interrupt the job continues.`,
 				return err
 			}
 			defer seen.done()
+			if seen.bars == nil && !a.all.Quiet { // no display shows the progress
+				seen.every, seen.wrote = 5*time.Second, seen.now()
+			}
 			c, err := f.connect(cmd.Context(), seen.warn)
 			if err != nil {
 				return err

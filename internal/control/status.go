@@ -3,17 +3,17 @@ package control
 import (
 	"cmp"
 	"fmt"
-	"regexp"
+	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// StatusText formats a status as text, for the master's page and the command line.
+// StatusText words a status for people, to be laid out by Columns: the master's page and the command
+// line show the same.
 func StatusText(s *StatusResponse) string {
 	var b strings.Builder
 	escape.Printf(&b, "master %s, superstep %s, up %v; %s, %d refused\n", s.Master, s.Version,
@@ -21,35 +21,33 @@ func StatusText(s *StatusResponse) string {
 	if s.Refusing != "" {
 		escape.Printf(&b, "no job is taken: %s\n", s.Refusing)
 	}
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	if len(s.Workers) == 0 {
-		fmt.Fprintln(t, "\nno workers: start one with superstep worker --master ADDR")
+		fmt.Fprintln(&b, "\nno workers: start one with superstep worker --master ADDR")
 	} else {
-		fmt.Fprintln(t, "\nWORKER\tSTATE\tCORES\tMEMORY\tHELD\tSITE\tDATA\tHEARD\tINCARNATION\t")
+		fmt.Fprintln(&b, "\nWORKER\tSTATE\tCORES\tMEMORY\tHELD\tSITE\tDATA\tHEARD\t")
 	}
 	for _, w := range s.Workers {
-		escape.Printf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%.1f s ago\t%d\t%s\n", w.Name, w.StateText(), w.Cores, mem.Text(int64(w.Limit())), w.heldText(), cmp.Or(w.Site, "-"), cmp.Or(w.DataAddress, "-"),
-			w.HeardSeconds, w.Incarnation, w.Reason)
+		escape.Printf(&b, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%.1f s ago\t%s\n", w.Name, w.StateText(), w.Cores, mem.Text(int64(w.Limit())), w.heldText(), cmp.Or(w.Site, "-"), cmp.Or(w.DataAddress, "-"),
+			w.HeardSeconds, w.Reason)
 	}
-	networkTable(t, s.Workers)
+	networkTable(&b, s.Workers)
 	if len(s.Graphs) > 0 {
-		fmt.Fprintln(t)
-		graphsTable(t, s.Graphs)
+		fmt.Fprintln(&b)
+		graphsTable(&b, s.Graphs)
 	}
 	if len(s.Quotas) > 0 {
-		quotasTable(t, s.Quotas)
+		quotasTable(&b, s.Quotas)
 	}
 	if len(s.Jobs) > 0 {
-		fmt.Fprintln(t)
-		jobsTable(t, s.Jobs, s.Now.AsTime())
+		fmt.Fprintln(&b)
+		jobsTable(&b, s.Jobs, s.Now.AsTime())
 	}
-	moreLine(t, s.More)
-	_ = t.Flush()
-	return trimLines(b.String())
+	moreLine(&b, s.More)
+	return b.String()
 }
 
 // moreLine notes that entries were omitted, and how to list them.
-func moreLine(t *tabwriter.Writer, n uint32, next ...string) {
+func moreLine(t io.Writer, n uint32, next ...string) {
 	if n > 0 {
 		escape.Printf(t, "and %d more, omitted from this list%s\n", n, strings.Join(next, ""))
 	}
@@ -71,7 +69,7 @@ func (w *Worker) heldText() string {
 	return text
 }
 
-func quotasTable(t *tabwriter.Writer, all []*QuotaUse) {
+func quotasTable(t io.Writer, all []*QuotaUse) {
 	// the use, of the quota
 	of := func(n, quota uint64, text func(n uint64) string) string {
 		if quota == 0 {
@@ -103,14 +101,12 @@ func JobsText(l *ListJobsResponse, all bool) string {
 		return "no job is queued or running: superstep jobs --all lists those that have ended\n"
 	}
 	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	jobsTable(t, l.Jobs, l.Now.AsTime())
-	moreLine(t, l.More, ": --before ", l.Jobs[0].Id)
-	_ = t.Flush()
-	return trimLines(b.String())
+	jobsTable(&b, l.Jobs, l.Now.AsTime())
+	moreLine(&b, l.More, ": --before ", l.Jobs[0].Id)
+	return b.String()
 }
 
-func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
+func jobsTable(t io.Writer, jobs []*Job, now time.Time) {
 	owners := slices.ContainsFunc(jobs, func(j *Job) bool { return Named(j.Owner) })
 	urgent := slices.ContainsFunc(jobs, func(j *Job) bool { return j.priorityText() != "normal" })
 	row := func(job, state, program, graph, owner, priority, supersteps, workers, submitted, took, reason string) {
@@ -154,14 +150,12 @@ func GraphsText(l *ListGraphsResponse) string {
 		return "no graphs\n"
 	}
 	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	graphsTable(t, l.Graphs)
-	moreLine(t, l.More, ": --after ", l.Graphs[len(l.Graphs)-1].Name)
-	_ = t.Flush()
-	return trimLines(b.String())
+	graphsTable(&b, l.Graphs)
+	moreLine(&b, l.More, ": --after ", l.Graphs[len(l.Graphs)-1].Name)
+	return b.String()
 }
 
-func graphsTable(t *tabwriter.Writer, graphs []*Graph) {
+func graphsTable(t io.Writer, graphs []*Graph) {
 	fmt.Fprintln(t, "GRAPH\tSTATE\tVERTICES\tEDGES\tGRID\tMEMORY\tSOURCE\t")
 	for _, g := range graphs {
 		state := g.State.Word()
@@ -183,31 +177,24 @@ func graphsTable(t *tabwriter.Writer, graphs []*Graph) {
 // GraphText formats the description of a graph.
 func GraphText(g *Graph) string {
 	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	state := g.State.Word()
 	if g.Reason != "" {
 		state += ": " + g.Reason
 	}
-	escape.Printf(t, "graph\t%s, %s\n", g.Name, state)
-	escape.Printf(t, "source\t%s\n", g.Source().Origin())
+	escape.Printf(&b, "graph\t%s, %s\n", g.Name, state)
+	escape.Printf(&b, "source\t%s\n", g.Source().Origin())
 	if g.State == GraphState_GRAPH_STATE_READY {
-		kind, weights := "undirected", "without weights"
-		if g.Directed {
-			kind = "directed"
-		}
-		if g.Weighted {
-			weights = "with weights"
-		}
-		escape.Printf(t, "holds\t%s, %s, %s, %s\n", count(g.Vertices, "vertex", "vertices"), count(g.Edges, "edge", "edges"), kind, weights)
-		escape.Printf(t, "memory\t%s on all workers\n", mem.Text(int64(g.Bytes)))
-		escape.Printf(t, "loaded in\t%s\n", secondsText(g.LoadSeconds))
+		kind := map[bool]string{true: "directed", false: "undirected"}[g.Directed]
+		weights := map[bool]string{true: "with weights", false: "without weights"}[g.Weighted]
+		escape.Printf(&b, "holds\t%s, %s, %s, %s\n", count(g.Vertices, "vertex", "vertices"), count(g.Edges, "edge", "edges"), kind, weights)
+		escape.Printf(&b, "memory\t%s on all workers\n", mem.Text(int64(g.Bytes)))
+		escape.Printf(&b, "loaded in\t%s\n", secondsText(g.LoadSeconds))
 	}
-	escape.Printf(t, "grid\t%dx%d\n", g.Rows, g.Columns)
+	escape.Printf(&b, "grid\t%dx%d\n", g.Rows, g.Columns)
 	for _, p := range g.Placements {
-		escape.Printf(t, "partition %d\t%s\n", p.Partition, p.Worker)
+		escape.Printf(&b, "partition %d\t%s\n", p.Partition, p.Worker)
 	}
-	_ = t.Flush()
-	return trimLines(b.String())
+	return b.String()
 }
 
 func count(n uint64, one, many string) string {
@@ -236,8 +223,3 @@ func timeText(d time.Duration) string {
 	}
 	return fmt.Sprintf("%d days", d/(24*time.Hour))
 }
-
-// blanks matches blanks at the ends of lines.
-var blanks = regexp.MustCompile(`(?m) +$`)
-
-func trimLines(text string) string { return blanks.ReplaceAllString(text, "") }

@@ -19,12 +19,12 @@ func TestPrioritiesOfJobs(t *testing.T) {
 		Priority_PRIORITY_HIGH, Priority_PRIORITY_UNSPECIFIED
 	usual := []*Job{queued("j1", none, normal), queued("j2", normal, normal), queued("j3", normal,
 		none)}
-	if text := JobsText(&ListJobsResponse{Jobs: usual, Now: timestamppb.Now()},
-		true); strings.Contains(text, "PRIORITY") || strings.Contains(text, "normal") {
+	if text := Columns(JobsText(&ListJobsResponse{Jobs: usual, Now: timestamppb.Now()}, true),
+		0); strings.Contains(text, "PRIORITY") || strings.Contains(text, "normal") {
 		t.Errorf("found\n%s", text)
 	}
 	all := append(usual, queued("j4", low, high), queued("j5", high, high), queued("j6", low, none))
-	lines := strings.Split(JobsText(&ListJobsResponse{Jobs: all, Now: timestamppb.Now()}, true),
+	lines := strings.Split(Columns(JobsText(&ListJobsResponse{Jobs: all, Now: timestamppb.Now()}, true), 0),
 		"\n")
 	for i, want := range []string{"GRAPH  PRIORITY", "g      normal ", "g      normal ", "g      normal ", "g      low, now high  ", "g      high ", "g      low "} {
 		if !strings.Contains(lines[i], want) {
@@ -36,11 +36,11 @@ func TestPrioritiesOfJobs(t *testing.T) {
 // TestMemoryOfStatus: the limits and use of the workers' memory. For a worker without a budget, it
 // shows the memory that was free at its start.
 func TestMemoryOfStatus(t *testing.T) {
-	text := StatusText(&StatusResponse{Workers: []*Worker{
+	text := Columns(StatusText(&StatusResponse{Workers: []*Worker{
 		{Name: "a", Memory: 4 << 30},
 		{Name: "b", Memory: 4 << 30, Budget: &Budget{Limit: 64 << 20, Arrays: 30 << 20, Heap: 2 << 20, Spilled: 5 << 20}},
 		{Name: "c", Memory: 4 << 30, Budget: &Budget{Limit: 64 << 20, Heap: 2 << 20}},
-	}})
+	}}), 0)
 	for _, want := range []string{" 4.0 GiB   -                           -", " 64.0 MiB  32.0 MiB, 5.0 MiB in files  -", " 64.0 MiB  2.0 MiB                     -"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("found\n%s\nexpected %q", text, want)
@@ -50,9 +50,9 @@ func TestMemoryOfStatus(t *testing.T) {
 
 // TestQuotasOfStatus: the use of each owner's quota.
 func TestQuotasOfStatus(t *testing.T) {
-	text := StatusText(&StatusResponse{Quotas: []*QuotaUse{
+	text := Columns(StatusText(&StatusResponse{Quotas: []*QuotaUse{
 		{Owner: "alice", Queued: 3, QueuedQuota: 5, Running: 1, ResultBytes: 2 << 20, ResultBytesQuota: 1 << 30, TimeQuotaSeconds: 7200}, {Owner: "bob", RunningQuota: 2},
-	}})
+	}}), 0)
 	for _, want := range []string{
 		"\nOWNER  WAIT    RUN     RESULTS             TIME OF A JOB\n",
 		"\nalice  3 of 5  1       2.0 MiB of 1.0 GiB  2 h 00 min\n",
@@ -86,6 +86,7 @@ func TestTablesForgeNothing(t *testing.T) {
 		"jobs":   JobsText(&ListJobsResponse{Jobs: jobs, Now: timestamppb.Now()}, true),
 		"graphs": GraphsText(&ListGraphsResponse{Graphs: graphs}), "graph": GraphText(graphs[0]),
 	} {
+		text = Columns(text, 0)
 		if strings.ContainsAny(text, "\x1b\u202e\t") || strings.Contains(text, "\nforged") ||
 			len(text) > 64<<10 {
 			t.Errorf("%s: found %d bytes: %.300q", name, len(text), text)

@@ -164,10 +164,7 @@ func (r Report) WriteText(w io.Writer) error {
 			}
 		}
 	}
-	valid := "not checked"
-	if r.Valid != nil {
-		valid = "true"
-	}
+	valid := map[bool]string{true: "true", false: "not checked"}[r.Valid != nil]
 	for _, e := range []entry{
 		{"threads", r.Threads},
 		{"partitions", r.Partitions},

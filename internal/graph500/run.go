@@ -24,7 +24,8 @@ type Ranks interface {
 	Judge(ctx context.Context, root Root) (Judged, error)
 }
 
-// Tell is called with the progress of a stage, and after a search with its result, else nil.
+// Tell is called with the progress of a stage, and after a search with its result, else nil. Of
+// searches, done and total count those of both kernels: so the time left covers kernel 3 too.
 type Tell func(stage string, done, total int, search *trace.Search)
 
 // Note describes the result of a search in a few words.
@@ -64,10 +65,13 @@ func (r *Report) Coordinate(ctx context.Context, ranks Ranks, sssp, validated bo
 	for _, root := range roots {
 		r.Roots = append(r.Roots, root.Vertex)
 	}
-	s := searches{ranks, roots, tell}
-	err = s.all(ctx, "bfs", "BFS", &r.BFS, validated)
+	s := searches{ranks, roots, len(roots), tell}
+	if sssp {
+		s.total *= 2
+	}
+	err = s.all(ctx, "bfs", "BFS", &r.BFS, validated, 0)
 	if err == nil && sssp {
-		err = s.all(ctx, "sssp", "SSSP", &r.SSSP, validated)
+		err = s.all(ctx, "sssp", "SSSP", &r.SSSP, validated, len(roots))
 	}
 	if validated && (err == nil || errors.As(err, new(*validate.Violation))) {
 		valid := err == nil
@@ -80,16 +84,18 @@ func (r *Report) Coordinate(ctx context.Context, ranks Ranks, sssp, validated bo
 type searches struct {
 	ranks Ranks
 	roots []Root
+	total int // searches of all kernels
 	tell  Tell
 }
 
-// all runs a search from every root that is not in the report. It first runs the first search once
-// without timing, as a warm-up. Only the model's coefficients are kept from one search to the next.
-func (s *searches) all(ctx context.Context, kernel, title string, k *Kernel, validated bool) error {
+// all runs a search from every root that is not in the report; before is the number of searches of
+// earlier kernels. It first runs the first search once without timing, as a warm-up. Only the model's
+// coefficients are kept from one search to the next.
+func (s *searches) all(ctx context.Context, kernel, title string, k *Kernel, validated bool, before int) error {
 	first := len(k.Time)
 	for i := first - 1; i < len(s.roots) && first < len(s.roots); i++ {
 		root := s.roots[max(i, first)]
-		s.tell(title, max(i, first), len(s.roots), nil)
+		s.tell(title, before+max(i, first), s.total, nil)
 		name := fmt.Sprintf("%s root %d", kernel, root.Vertex)
 		if i < first {
 			name += trace.WarmUp
@@ -113,7 +119,7 @@ func (s *searches) all(ctx context.Context, kernel, title string, k *Kernel, val
 				valid := err == nil
 				found.Validate, found.Valid = j.Validate, &valid
 			}
-			s.tell(title, i+1, len(s.roots), found)
+			s.tell(title, before+i+1, s.total, found)
 		}
 		if err != nil {
 			return fmt.Errorf("%s from root %d: %w", title, root.Vertex, err)

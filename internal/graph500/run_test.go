@@ -88,19 +88,27 @@ func (k *kinds) Record(e trace.Event) error {
 	return nil
 }
 
-// TestSearchesAreTold: the trace has the names and results of searches.
+// TestSearchesAreTold: records have the names of searches, which tell what they came to; how far the
+// searches are covers both kernels.
 func TestSearchesAreTold(t *testing.T) {
 	c := config(t)
 	var all kinds
 	c.Roots, c.Engine.Trace = 2, &all
-	c.Tell = func(_ string, _, _ int, s *trace.Search) {
+	var far []int
+	c.Tell = func(stage string, done, total int, s *trace.Search) {
 		if s != nil {
 			_ = all.Record(s)
+			if far = append(far, done); total != 4 {
+				t.Errorf("%s: %d of %d, expected 4", stage, done, total)
+			}
 		}
 	}
 	r, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !slices.Equal(far, []int{1, 2, 3, 4}) {
+		t.Errorf("found searches %d", far)
 	}
 	var want []string
 	for _, kernel := range []string{"bfs", "sssp"} {

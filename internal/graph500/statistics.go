@@ -13,12 +13,11 @@ type Statistics struct {
 // Describe returns the statistics of x. Quartiles are interpolated between the two nearest sorted
 // values. Stddev is that of a sample. It returns zeros for an empty x, and no deviation for one
 // value.
-func Describe(x []float64) Statistics {
+func Describe(x []float64) (s Statistics) {
 	n := len(x)
 	if n == 0 {
-		return Statistics{}
+		return s
 	}
-	var s Statistics
 	for _, v := range x {
 		s.Mean += v
 	}

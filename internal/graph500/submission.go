@@ -26,9 +26,8 @@ func SubmissionIssues(r Report) []string {
 	if n := len(r.Roots); n < officialRoots {
 		say("Search roots: %d; a submission needs %d, unless the graph has fewer vertices with an edge.", n, officialRoots)
 	}
-	roots := slices.Sorted(slices.Values(r.Roots))
-	if distinct := len(slices.Compact(roots)); distinct < len(r.Roots) {
-		say("Only %d of the %d search roots are distinct; a submission needs distinct roots.", distinct, len(r.Roots))
+	if n := len(slices.Compact(slices.Sorted(slices.Values(r.Roots)))); n < len(r.Roots) {
+		say("Only %d of the %d search roots are distinct; a submission needs distinct roots.", n, len(r.Roots))
 	}
 	switch {
 	case r.Valid == nil:

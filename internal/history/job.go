@@ -52,6 +52,7 @@ type Attempt struct {
 	Began      time.Time `json:"began"`
 	Supersteps int       `json:"supersteps"`
 	Error      string    `json:"error"`
+	Finished   time.Time `json:"finished,omitzero"`
 }
 
 // Detail is a superstep by partition, as in its record. It is discarded for old supersteps.
@@ -113,11 +114,16 @@ func (j *job) goesOn() {
 	if began.IsZero() {
 		return
 	}
-	if j.Began = began; j.Summary.Supersteps > 0 {
-		return
+	if j.Began = began; j.Summary.Supersteps == 0 {
+		j.Summary = before
+		j.count()
 	}
-	j.Summary = before
-	j.Supersteps, j.Messages, j.Sent, j.Bytes, j.Seconds = before.Supersteps, before.Messages, before.Sent, before.Bytes, before.Times.Total
+}
+
+// count sets the figures that are the summary's too.
+func (j *job) count() {
+	s := &j.Summary
+	j.Supersteps, j.Messages, j.Sent, j.Bytes, j.Seconds = s.Supersteps, s.Messages, s.Sent, s.Bytes, s.Times.Total
 }
 
 // record adds a superstep. If it ran before, and runs again after a failure, it replaces the
@@ -149,14 +155,8 @@ func (j *job) record(s *record.Superstep) *Detail {
 
 // sum adds a superstep of the run, or of one of its searches, to the totals.
 func (j *job) sum(search string, step *trace.Step) {
-	if step.Active > 0 {
-		j.Supersteps++
-	}
-	j.Seconds += step.Times.Total
-	j.Messages += step.Messages
-	j.Sent += step.Sent
-	j.Bytes += step.Bytes
 	j.Summary.Add(search, step)
+	j.count()
 }
 
 // maxEncoded bounds the exchanges and encodings, because a foreign trace may contain arbitrary

@@ -28,13 +28,7 @@ func (h *LogHandler) Enabled(_ context.Context, level slog.Level) bool {
 
 // Handle stores a line: the message and the attributes, except those that name a job or worker.
 func (h *LogHandler) Handle(_ context.Context, r slog.Record) error {
-	line := &trace.Log{Time: r.Time, Level: "info"}
-	switch {
-	case r.Level >= slog.LevelError:
-		line.Level = "error"
-	case r.Level >= slog.LevelWarn:
-		line.Level = "warn"
-	}
+	line := &trace.Log{Time: r.Time, Level: strings.ToLower(r.Level.String())}
 	var text strings.Builder
 	text.WriteString(r.Message)
 	add := func(a slog.Attr) bool {

@@ -189,7 +189,7 @@ func (s *Store) add(b *trace.Job, state string) *job {
 			name := old.Job.Job.Job
 			if name == b.Job {
 				j.Kernels, j.Submitted = old.Kernels, old.Submitted
-				j.Lost = append(old.Lost, Attempt{old.Began, old.Supersteps, old.Error})
+				j.Lost = append(old.Lost, Attempt{old.Began, old.Supersteps, old.Error, old.Finished})
 			}
 			of, _, _ := strings.Cut(name, " ")
 			switch {
@@ -320,6 +320,9 @@ func (s *Store) search(e trace.Search) {
 // stage updates the progress of work outside the runs.
 func (s *Store) stage(stage trace.Stage) {
 	i := slices.IndexFunc(s.stages, func(o trace.Stage) bool { return o.Stage == stage.Stage && o.Job == stage.Job && o.Seconds == 0 })
+	if stage.Seconds > 0 && !s.past {
+		stage.Ended = time.Now()
+	}
 	if i >= 0 {
 		s.stages[i] = stage
 	} else {

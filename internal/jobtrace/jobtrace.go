@@ -44,6 +44,9 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	j := t.jobs[id]
+	if j == nil && e.GetJob() == nil {
+		return
+	}
 	switch body := e.Body.(type) {
 	case *control.JobEvent_Job:
 		if j == nil {
@@ -66,31 +69,24 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 			delete(t.jobs, id)
 		}
 	case *control.JobEvent_Record:
-		if j != nil {
-			j.superstep(id, body.Record)
-		}
+		j.superstep(id, body.Record)
 	case *control.JobEvent_Log:
-		if j != nil {
-			_ = j.to.Record(&trace.Log{Time: body.Log.Time.AsTime(), Level: "info", Text: body.Log.Text, Job: id, Worker: body.Log.Worker})
-		}
+		_ = j.to.Record(&trace.Log{Time: body.Log.Time.AsTime(), Level: "info", Text: body.Log.Text, Job: id, Worker: body.Log.Worker})
 	case *control.JobEvent_Stage:
-		if j != nil {
-			j.enter(id, body.Stage.Stage)
-			_ = j.to.Record(&trace.Stage{Job: id, Stage: j.stage, Done: int64(body.Stage.Done), Total: int64(body.Stage.Total)})
-			if body.Stage.Search == nil {
-				break
-			}
-			if s := body.Stage.Search.Trace(); s.Check() == nil { // a worker may send anything
-				_ = j.to.Record(s)
-			}
+		j.enter(id, body.Stage.Stage)
+		_ = j.to.Record(&trace.Stage{Job: id, Stage: j.stage, Done: int64(body.Stage.Done), Total: int64(body.Stage.Total)})
+		if body.Stage.Search == nil {
+			break
+		}
+		if s := body.Stage.Search.Trace(); s.Check() == nil { // a worker may send anything
+			_ = j.to.Record(s)
 		}
 	case *control.JobEvent_Progress:
 		p := body.Progress
-		switch {
-		case j == nil:
-		case j.state == control.JobState_JOB_STATE_LOADING:
+		switch j.state {
+		case control.JobState_JOB_STATE_LOADING:
 			_ = j.to.Record(&trace.Stage{Job: id, Stage: cmp.Or(j.stage, loading), Part: p.Stage, Done: int64(p.Done), Total: int64(p.Total)})
-		case j.state == control.JobState_JOB_STATE_WRITING:
+		case control.JobState_JOB_STATE_WRITING:
 			_ = j.to.Record(&trace.Stage{Job: id, Stage: writing, Done: int64(p.Done), Total: int64(p.Total)})
 		}
 	}

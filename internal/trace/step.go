@@ -78,8 +78,7 @@ func (s *Step) Sum(from *record.Superstep) {
 	*s = Step{
 		Superstep: from.Superstep, Phase: from.Phase, Program: from.Program, Scheme: from.Scheme,
 		Delivery: from.Delivery, Reason: from.Reason, Predicted: from.Predicted,
-		Actual: from.Actual,
-		Ended:  from.Ended, Graph: from.Graph, Partitions: len(from.Partitions),
+		Actual: from.Actual, Ended: from.Ended, Graph: from.Graph, Partitions: len(from.Partitions),
 	}
 	for i := range from.Partitions {
 		p := &from.Partitions[i]

@@ -107,6 +107,8 @@ type Stage struct {
 	Done    int64   `json:"done,omitempty"` // of Total, or of nobody knows how much
 	Total   int64   `json:"total,omitempty"`
 	Seconds float64 `json:"seconds,omitempty"`
+	// Ended is when it ended, in the API of the page alone.
+	Ended time.Time `json:"ended,omitzero"`
 }
 
 // Log is a line for people: a program's, or a warning.

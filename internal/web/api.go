@@ -2,10 +2,12 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -36,16 +38,10 @@ func list[T any](all []T) items[T] {
 const maxSteps = 10_000
 
 func (s *Site) steps(r *http.Request) (any, error) {
-	from, err := number(r, "from", 0, 0, 1<<53)
-	if err != nil {
-		return nil, err
-	}
-	most, err := number(r, "limit", maxSteps, 1, maxSteps)
-	if err != nil {
-		return nil, err
-	}
+	q := query{r.URL.Query(), nil}
+	from, most := q.number("from", 0, 0, 1<<53), q.number("limit", maxSteps, 1, maxSteps)
 	steps, err := s.store.Steps(r.PathValue("job"), from, most)
-	return list(steps), err
+	return list(steps), cmp.Or(q.err, err)
 }
 
 func (s *Site) detail(r *http.Request) (any, error) {
@@ -61,24 +57,29 @@ func (s *Site) detail(r *http.Request) (any, error) {
 }
 
 func (s *Site) lanes(r *http.Request) (any, error) {
-	columns, err := number(r, "columns", 500, 1, 2000)
-	if err != nil {
-		return nil, err
-	}
-	return s.store.Lanes(r.PathValue("job"), columns)
+	q := query{r.URL.Query(), nil}
+	lanes, err := s.store.Lanes(r.PathValue("job"), q.number("columns", 500, 1, 2000))
+	return lanes, cmp.Or(q.err, err)
 }
 
-// number parses an integer in a query.
-func number(r *http.Request, name string, usual, least, most int) (int, error) {
-	text := r.URL.Query().Get(name)
+// query is the query of an address, and the first error that was found in it.
+type query struct {
+	url.Values
+	err error
+}
+
+// number reads a whole number. One that is wrong is 0, with an error.
+func (q *query) number(name string, usual, least, most int) int {
+	text := q.Get(name)
 	if text == "" {
-		return usual, nil
+		return usual
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		return 0, refuse(http.StatusBadRequest, "%s: found %.20q, expected a number from %d to %d", name, text, least, most)
+		q.err = cmp.Or(q.err, refuse(http.StatusBadRequest, "%s: found %.20q, expected a number from %d to %d", name, text, least, most))
+		return 0
 	}
-	return n, nil
+	return n
 }
 
 // reply sends JSON.

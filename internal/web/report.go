@@ -54,12 +54,8 @@ func WriteReport(w io.Writer, l *Local) error {
 		[]byte("</script>\n<script type=\"module\">"), script.plain,
 		[]byte("</script>\n</body>\n</html>\n"),
 	}
-	for _, part := range parts {
-		if _, err := w.Write(part); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = w.Write(bytes.Join(parts, nil))
+	return err
 }
 
 // sum returns the hash of a script or style for the policy.

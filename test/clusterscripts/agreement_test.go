@@ -168,9 +168,10 @@ func TestAllTellTheSame(t *testing.T) {
 		Labels  map[string]string
 	}
 	scripts.Must(t, json.Unmarshal(master.get("/metrics/targets"), &workers))
-	processes := []site{master}
+	processes, byName := []site{master}, map[string]site{}
 	for _, w := range workers {
-		processes = append(processes, site{t, "http://" + w.Targets[0], master.token})
+		at := site{t, "http://" + w.Targets[0], master.token}
+		processes, byName[w.Labels["worker"]] = append(processes, at), at
 	}
 	if len(processes) != 3 {
 		t.Fatalf("found workers %v", workers)
@@ -230,6 +231,31 @@ func TestAllTellTheSame(t *testing.T) {
 		t.Errorf("it began at the beginning: %d lines from superstep %d", len(r.last),
 			r.last[0].Superstep)
 	}
+
+	// One of the workers is stopped again and again: the other waits for it.
+	scripts.Must(t, os.WriteFile(held, nil, 0o600))
+	before := map[string]figures{}
+	r, job = run("one with a throttled worker", processes, func() {
+		for name, w := range byName {
+			before[name] = metrics(w)
+		}
+		master.awaitSuperstep()
+		throttle(t, c.Running["w2"].Process)
+		scripts.Must(t, os.Remove(held))
+	}, mixes...)
+	same("one with a throttled worker", r, job)
+	for name, w := range byName {
+		counted := metrics(w).since(before[name])
+		agree(t, "the waiting of "+name, map[string]figures{
+			"trace": waits(r.last, name, 0), "totals": master.waits(job, name),
+			"metrics": {"wait": counted["wait"]},
+		})
+	}
+	expected := stops * stopped.Seconds() / 2 // it may work while the other is stopped
+	if of := waits(r.last, "w1", stopped.Seconds()/2); of["wait"] < expected {
+		t.Errorf("w1 waited %.3g s for w2, expected %.3g s at least", of["wait"], expected)
+	}
+
 	r, job = run("Graph500", processes, nil, "graph500", "--scale", "9", "--roots", "3", "--sssp")
 	searches := map[string][]record.Superstep{}
 	for _, l := range r.all {

@@ -85,7 +85,7 @@ export interface Job {
   submitted?: string;
   finished?: string;
   /** earlier attempts, which lost a worker or moved to other workers */
-  lost?: { began: string; supersteps: number; error: string }[];
+  lost?: { began: string; supersteps: number; error: string; finished?: string }[];
   /** queued, running, done, failed or cancelled */
   state: string;
   /** set if state is done: converged, iterations, limit, halted or stopped */
@@ -269,6 +269,8 @@ export interface Stage {
   done?: number;
   total?: number;
   seconds?: number;
+  /** omitted while the stage runs, and in a saved trace */
+  ended?: string;
   /** time at which the page first saw the stage, in milliseconds, and its progress then */
   seen?: { at: number; done: number };
 }

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type About, api, type Job, type Kernel, type Stage, type Worker } from "./api";
+import { Clock } from "./clock";
 import { Fact } from "./decision";
 import { Sure } from "./form";
 import * as format from "./format";
@@ -329,9 +330,10 @@ export function JobPage({ id }: { id: string }) {
   const at = live.jobs.indexOf(job);
   const before = live.jobs[at - 1];
   const after = live.jobs[at + 1];
+  const own = (s: Stage) => !s.job || s.job === job.job || job.job.startsWith(`${s.job}: `);
   return (
     <>
-      <Stages of={(s) => !s.job || s.job === job.job || job.job.startsWith(`${s.job}: `)} running={job.state === "running"} />
+      <Stages of={own} running={job.state === "running"} />
       <section class="panel">
         <div class="row">
           <h2>
@@ -371,6 +373,7 @@ export function JobPage({ id }: { id: string }) {
         <h2>Timeline</h2>
         <Timeline steps={live.job === id ? live.steps : []} loading={live.job !== id || !live.stepsRead} version={live.version} running={job.state === "running"} ended={job.supersteps} selected={selected} onSelect={setSelected} />
       </section>
+      <Clock job={job} stages={live.stages.filter(own)} log={live.log} />
       <Partitions job={id} steps={live.steps} version={live.version} running={job.state === "running" && live.link === "live"} selected={selected} onSelect={setSelected} />
     </>
   );

@@ -148,7 +148,7 @@ function Graphs() {
       <h2>Graphs <small>in memory</small></h2>
       {graphs?.length === 0 && <p class="quiet">There are none.</p>}
       {graphs && graphs.length > 0 && (
-        <div class="scroll">
+        <div class="scroll" tabIndex={0} role="region" aria-label="List of graphs">
           <table>
             <thead>
               <tr>
@@ -195,7 +195,7 @@ function Workers() {
       <h2>Workers <small>processes that have partitions</small></h2>
       {workers?.length === 0 && <p class="quiet">There are none.</p>}
       {workers && workers.length > 0 && (
-        <div class="scroll">
+        <div class="scroll" tabIndex={0} role="region" aria-label="List of workers">
           <table>
             <thead>
               <tr>

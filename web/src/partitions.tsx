@@ -59,7 +59,7 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
   const whole = useRead(() => api.whole(job), [job, running], running);
   // The number of cells is limited. More would take long to read, and each would be smaller than a
   // pixel.
-  const columns = Math.min(Math.max(Math.floor(40_000 / (whole?.totals.length || 1)), 50), 400);
+  const columns = Math.min(Math.max(Math.floor(40_000 / (whole?.totals.length || 1)), 50), 1000);
   const lanes = useRead(() => api.lanes(job, columns), [job, running, columns], running);
   const detail = useRead<Detail | undefined>(
     () => (selected === undefined ? Promise.resolve(undefined) : api.detail(job, selected)),
@@ -86,12 +86,7 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
         {bars && <PartitionTable bars={bars} />}
       </section>
       {several && lanes && lanes.columns > 0 && (
-        <section class="panel" aria-label="Lanes">
-          <h2>
-            Lanes <small>how much of the time each partition worked; click a superstep to choose it</small>
-          </h2>
-          <LaneMap lanes={lanes} workers={workers} steps={steps} onSelect={onSelect} />
-        </section>
+        <LanePanel lanes={lanes} workers={workers} steps={steps} onSelect={onSelect} />
       )}
       {several && (
         <section class="panel" aria-label="Bytes between partitions">
@@ -250,7 +245,50 @@ const said = (b: Bar): string => {
   return `${called(b.partition, b.worker)}: worked ${format.seconds(b.busy)} (${times.join(", ")}), ${format.count(b.edges)} edges, ${format.bytes(b.bytes)} sent`;
 };
 
-function LaneMap({ lanes, workers, steps, onSelect }: { lanes: Lanes; workers: string[]; steps: Step[]; onSelect: (superstep: number) => void }) {
+interface LaneProps {
+  lanes: Lanes;
+  workers: string[];
+  steps: Step[];
+  onSelect: (superstep: number) => void;
+}
+
+/** LanePanel has a lane for each worker where these have several partitions, or if asked for each partition. */
+function LanePanel({ lanes, workers, steps, onSelect }: LaneProps) {
+  const [each, setEach] = useState(false);
+  const names = useMemo(() => [...new Set(workers)].sort(), [workers.join()]);
+  const several = names.length > 1 && names.length < workers.length;
+  const together = several && !each;
+  const shown = useMemo(() => (together ? ofWorkers(lanes, workers, names) : lanes), [lanes, names, together]);
+  return (
+    <section class="panel" aria-label="Lanes">
+      <h2>
+        {together ? "Workers" : "Lanes"} <small>how much of the time each {together ? "worker's partitions" : "partition"} worked; click a superstep to choose it</small>
+      </h2>
+      {several && (
+        <label>
+          <input type="checkbox" checked={each} onChange={(e) => setEach(e.currentTarget.checked)} /> each partition
+        </label>
+      )}
+      <LaneMap key={String(together)} lanes={shown} rows={together ? names : workers.map((w, i) => label(i, w))} kind={together ? "Worker" : "Partition"} steps={steps} onSelect={onSelect} />
+    </section>
+  );
+}
+
+/** ofWorkers has a lane for each worker: the means of its partitions. */
+function ofWorkers(lanes: Lanes, workers: string[], names: string[]): Lanes {
+  const busy = names.flatMap((name) => {
+    const own = workers.flatMap((w, i) => (w === name ? [i] : []));
+    return Array.from({ length: lanes.columns }, (_, column) => {
+      const known = own.map((i) => lanes.busy[i * lanes.columns + column] ?? -1).filter((v) => v >= 0);
+      return known.length > 0 ? known.reduce((a, b) => a + b, 0) / known.length : -1;
+    });
+  });
+  return { ...lanes, partitions: names.length, busy };
+}
+
+type LaneMapProps = Omit<LaneProps, "workers"> & { rows: string[]; kind: "Worker" | "Partition" };
+
+function LaneMap({ lanes, rows, kind, steps, onSelect }: LaneMapProps) {
   const [at, setAt] = useState<[number, number]>();
   const line = Math.min(Math.max(Math.floor(400 / lanes.partitions), 1), 18);
   const height = Math.max(line * lanes.partitions, 40);
@@ -275,7 +313,7 @@ function LaneMap({ lanes, workers, steps, onSelect }: { lanes: Lanes; workers: s
   return (
     <div ref={host}>
       <Canvas
-        label={`How busy ${lanes.partitions} partitions were in supersteps ${lanes.from} to ${steps.at(-1)?.superstep ?? lanes.from}`}
+        label={`How busy ${lanes.partitions} ${kind.toLowerCase()}s were in supersteps ${lanes.from} to ${steps.at(-1)?.superstep ?? lanes.from}`}
         height={height}
         on={[lanes]}
         mark={at && {
@@ -298,14 +336,14 @@ function LaneMap({ lanes, workers, steps, onSelect }: { lanes: Lanes; workers: s
           g.textBaseline = "middle";
           g.fillStyle = c.faint;
           const each = Math.ceil(14 / (height / lanes.partitions));
-          for (let r = 0; r < lanes.partitions; r += each) g.fillText(label(r, workers[r]), left - 8, Math.max(((r + 0.5) * height) / lanes.partitions, 6), left - 8);
+          for (let r = 0; r < lanes.partitions; r += each) g.fillText(rows[r] ?? "", left - 8, Math.max(((r + 0.5) * height) / lanes.partitions, 6), left - 8);
         }}
       />
       <Scale from="idle" to="busy" />
       <Readout
         text={at
-          ? `Partition ${called(at[1], workers[at[1]])}, superstep ${superstep(at[0])}${lanes.every > 1 ? ` to ${superstep(at[0]) + lanes.every - 1}` : ""}: ${value === -1 ? "not kept" : `worked ${value} % of the time`}`
-          : "A faint column: all wait. A faint line beside strong ones: that partition has little to do."}
+          ? `${kind} ${rows[at[1]]}, superstep ${superstep(at[0])}${lanes.every > 1 ? ` to ${superstep(at[0]) + lanes.every - 1}` : ""}: ${value === -1 ? "not kept" : `worked ${Math.round(value ?? 0)} % of the time`}`
+          : `A faint column: all wait. A faint line beside strong ones: that ${kind.toLowerCase()} has little to do.`}
       />
     </div>
   );

@@ -47,7 +47,7 @@ export function Table<T>({ title, rows: make, columns, keyOf, current, pick, at 
       <summary>{title} as a table</summary>
       {open && (
         <>
-          <div class="scroll" tabIndex={0} role="region" aria-label={title}>
+          <div class="scroll" tabIndex={0} role="region" aria-label={`${title} as a table`}>
             <table>
               <caption class="hidden">{title}</caption>
               <thead>

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,10 +47,7 @@ func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) err
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}
 	o, err := Options(spec.Options)
-	if err != nil {
-		return err
-	}
-	if err := checkWhen(spec.KeepWhen); err != nil {
+	if err = cmp.Or(err, checkWhen(spec.KeepWhen)); err != nil {
 		return err
 	}
 	if spec.KeepWhen != nil {
@@ -58,13 +56,9 @@ func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) err
 		}
 	}
 	if spec.Source != nil {
-		if _, _, err := Source(spec.Source); err != nil {
-			return err
-		}
-		if err := reads(p, program, spec.Source); err != nil {
-			return err
-		}
-		if err := Loadable(spec.Source.Input); err != nil {
+		_, _, err := Source(spec.Source)
+		err = cmp.Or(err, reads(p, program, spec.Source), Loadable(spec.Source.Input))
+		if err != nil {
 			return err
 		}
 	}
@@ -137,15 +131,10 @@ func Weighted(s *job.Source, p engine.Registered, values map[string]string) (*jo
 	}
 	weighted := *s
 	s = &weighted
-	switch program.Weights() {
-	case edges.Float32:
-		s.Weights = "float32"
-	case edges.Float64:
-		s.Weights = "float64"
-	default:
-		if !p.KeepWeights {
-			s.Weights = "none"
-		}
+	if needed := program.Weights(); needed != edges.Unweighted {
+		s.Weights = needed.String()
+	} else if !p.KeepWeights {
+		s.Weights = "none"
 	}
 	return s, nil
 }

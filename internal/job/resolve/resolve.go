@@ -87,7 +87,7 @@ func Source(s *job.Source) (load.Request, graph.Options, error) {
 	return request, store, nil
 }
 
-// parsed reads the word of a key; an empty one is the zero value.
+// parsed reads the word of a key; an empty one is the zero value. Errors begin with the key.
 func parsed[T any](key, word string, parse func(string) (T, error)) (value T, err error) {
 	if word != "" {
 		if value, err = parse(word); err != nil {

@@ -1,0 +1,82 @@
+// A job by the wall clock: how long it waited, loaded, ran and wrote, which attempts it lost, and what was logged meanwhile.
+
+import type { Job, LogLine, Stage } from "./api";
+import * as format from "./format";
+import { named } from "./theme";
+
+interface Span {
+  name: string;
+  /** in milliseconds since 1970, as to */
+  from: number;
+  to: number;
+  color: string;
+  /** why an attempt was lost */
+  error: string;
+}
+
+/** at is a time in milliseconds since 1970, 0 of one that is not known. */
+const at = (time: string | undefined): number => Math.max(Date.parse(time ?? "") || 0, 0);
+
+/** spans are what a job spent its time with. stages are its own. Of a job of before a restart of the master none is known. */
+function spans(job: Job, stages: Stage[], now: number): Span[] {
+  const end = at(job.finished) || now;
+  const all: Span[] = [];
+  const add = (name: string, from: number, to: number, color: string, error = "") => {
+    if (from > 0 && to >= from) all.push({ name, from, to, color, error });
+  };
+  let start = at(job.began);
+  add("queued", at(job.submitted), start || end, "wait");
+  job.lost?.forEach((a, i) => {
+    const lost = at(a.finished);
+    add(`attempt ${i + 1}`, start, lost, "bad", a.error);
+    start = lost || start;
+  });
+  const own = stages.filter((s) => s.seconds && at(s.ended) > 0 && !s.stage.startsWith("running "));
+  const begin = (s: Stage) => at(s.ended) - s.seconds! * 1e3;
+  for (const s of own) add(s.stage, begin(s), at(s.ended), s.stage === "writing" ? "fold" : "expand");
+  const newest = (stage: string) => own.findLast((s) => s.stage === stage && at(s.ended) >= start);
+  const [loading, writing] = [newest("loading"), newest("writing")];
+  const name = loading || !job.submitted ? "supersteps" : "loading and supersteps";
+  if (job.supersteps > 0 && !job.kernels) add(name, loading ? at(loading.ended) : start, writing ? begin(writing) : end, "traverse");
+  return all.sort((a, b) => a.from - b.from);
+}
+
+export function Clock({ job, stages, log }: { job: Job; stages: Stage[]; log: LogLine[] }) {
+  const all = spans(job, stages, Date.now());
+  if (all.length < 2) return null;
+  const from = Math.min(...all.map((s) => s.from));
+  const to = Math.max(...all.map((s) => s.to), from + 1);
+  const percent = (ms: number) => `${(100 * ms) / (to - from)}%`;
+  const lines = log.filter((l) => l.job === job.job && at(l.time) >= from && at(l.time) <= to);
+  return (
+    <section class="panel" aria-label="Wall clock">
+      <h2>
+        Wall clock <small>{format.when(new Date(from).toISOString())}, and {format.seconds((to - from) / 1e3)} from then</small>
+      </h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="What the time went into">
+        <table class="clock">
+          <thead>
+            <tr><th scope="col">what</th><th scope="col" class="track">when</th><th scope="col" class="n">after</th><th scope="col" class="n">took</th></tr>
+          </thead>
+          <tbody>
+            {all.map((s, i) => (
+              <tr key={i}>
+                <td class="reason">{s.name}{s.error && `: ${s.error}`}</td>
+                <td class="track"><i style={{ left: percent(s.from - from), width: percent(s.to - s.from), background: named(s.color) }} /></td>
+                <td class="n">{format.seconds((s.from - from) / 1e3)}</td>
+                <td class="n">{format.seconds((s.to - s.from) / 1e3)}</td>
+              </tr>
+            ))}
+            {lines.length > 0 && (
+              <tr>
+                <td>log</td>
+                <td class="track">{lines.map((l, i) => <i class="tick" key={i} title={l.text} style={{ left: percent(at(l.time) - from) }} />)}</td>
+                <td class="n" colSpan={2}>{lines.length === 1 ? "1 line" : `${format.exact(lines.length)} lines`}</td>
+              </tr>
+            )}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
