@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Identity is who someone is by a certificate that was checked.
+// Identity is the identity in a verified certificate.
 type Identity struct {
 	Name  string
 	Roles Role
 }
 
-// ErrNone is that someone has shown no certificate.
+// ErrNone is the error for a peer without a certificate.
 var ErrNone = errors.New("no certificate was shown")
 
 // base is the common part of both sides' configuration. Without dynamic record sizing, long writes
@@ -130,8 +130,8 @@ func (f *Files) Identify(s *tls.ConnectionState, known *Checked) (Identity, erro
 	return who, err
 }
 
-// identify verifies a chain of certificates. The first one is that of the holder, who has proved to
-// have the key.
+// identify verifies a chain of certificates. The first certificate is that of the peer, which has
+// proved to TLS that it has the key.
 func (l *loaded) identify(chain []*x509.Certificate, usage x509.ExtKeyUsage, now time.Time) (Identity, error) {
 	if len(chain) == 0 {
 		return Identity{}, ErrNone

@@ -35,8 +35,8 @@ func (a Aggregates) Add(name string, value any) error {
 }
 
 // ValueJSON returns the JSON of a value: by its own methods for text or JSON, else by json.Marshal.
-// If that fails, as for an infinite number, it is the text that fmt makes. So is a time.Duration,
-// which json.Marshal writes as nanoseconds.
+// If json.Marshal fails, for example for an infinite number, ValueJSON returns the text of fmt. It
+// does the same for a time.Duration, which json.Marshal writes as nanoseconds.
 func ValueJSON(value any) json.RawMessage {
 	if d, ok := value.(time.Duration); ok {
 		value = d.String()
@@ -48,8 +48,9 @@ func ValueJSON(value any) json.RawMessage {
 	return data
 }
 
-// says reports whether a value without JSON keys has none to show: a map, or a value that has its
-// own methods.
+// says reports whether the JSON {} represents a value correctly: the value is a map or has its own
+// methods for JSON or text. The JSON {} of any other struct only means that it has no exported
+// fields.
 func says(value any) bool {
 	switch value.(type) {
 	case json.Marshaler, encoding.TextMarshaler:

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Bounds of what is read: a trace may come from anywhere.
+// Limits of a trace, which may come from an untrusted source.
 const (
 	maxLine = 16 << 20
 	// MaxPartition is the greatest number of a partition.
@@ -31,8 +31,8 @@ type Reader struct {
 	text []byte
 }
 
-// NewReader reads a trace. name is the file's name for errors, which have the form NAME:LINE: what
-// was found, what was expected.
+// NewReader reads a trace. name is the file's name for errors. An error names the file, the
+// line, the found and the expected text.
 func NewReader(r io.Reader, name string) *Reader {
 	return &Reader{name: name, in: bufio.NewReaderSize(r, 256<<10)}
 }

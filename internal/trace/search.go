@@ -2,7 +2,7 @@ package trace
 
 import "fmt"
 
-// Search is a search of Graph500 that was judged. Its result is by input numbers.
+// Search is the outcome of a Graph500 search. Its result refers to the input's vertex numbers.
 type Search struct {
 	Job       string  `json:"job"`     // the name in the records of its supersteps: bfs root 7
 	Kernel    string  `json:"kernel"`  // bfs or sssp

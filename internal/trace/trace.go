@@ -23,9 +23,9 @@ type Job struct {
 	Job        string            `json:"job"`               // the name in the run's records
 	Program    string            `json:"program,omitempty"` // the name of the program
 	Parameters map[string]string `json:"parameters,omitempty"`
-	// the user who submitted it to a cluster, if users have certificates
+	// the user that submitted the job to a cluster, if users have certificates
 	Owner string `json:"owner,omitempty"`
-	// its priority, if that is not normal
+	// the priority, unless it is normal
 	Priority   string `json:"priority,omitempty"`
 	Graph      string `json:"graph,omitempty"`
 	Vertices   uint64 `json:"vertices,omitempty"`
@@ -39,8 +39,8 @@ type Job struct {
 	// Before has the totals of the run before the checkpoint that it continues from, in the format
 	// of package history.
 	Before json.RawMessage `json:"before,omitempty"`
-	Began  time.Time       `json:"began"` // of the first attempt
-	// More means that the run has begun before, and more is known of it now; it is not written.
+	Began  time.Time       `json:"began"` // start of the first attempt
+	// More means that this Job adds information to a run that has begun. It is not written.
 	More bool `json:"-"`
 }
 
@@ -67,56 +67,53 @@ const (
 	Stopped Ended = "stopped" // the program gave up before its criterion held
 )
 
-// Complete reports whether the program came to an end of its own: what follows a phase that ended
-// so may run.
+// Complete reports whether the program ended by itself. Only then may the next phase of a plan run.
 func (e Ended) Complete() bool { return e == Converged || e == Iterations || e == Halted }
 
 // End ends a run.
 type End struct {
 	Job   string `json:"job"`
 	State string `json:"state"` // done, failed or cancelled
-	// of one that is done: converged, iterations, limit, halted or stopped
+	// the reason, if the state is done: converged, iterations, limit, halted or stopped
 	Ended      Ended   `json:"ended,omitempty"`
 	Error      string  `json:"error,omitempty"`
 	Supersteps int     `json:"supersteps"`
-	Seconds    float64 `json:"seconds"` // of the run, without loading and writing
-	// Aggregators are what the program's aggregators ended with; those of a run that failed are not
-	// told.
+	Seconds    float64 `json:"seconds"` // duration of the run, without loading and writing
+	// the final values of the program's aggregators; none for a failed run
 	Aggregators Aggregates `json:"aggregators,omitempty"`
-	// GraphLeft is the size of the graph as a program that changes it has left it, of a run that
-	// ended well.
+	// GraphLeft is the final size of a graph that the program changed. It is nil for a failed run.
 	GraphLeft *record.GraphSize `json:"graph_left,omitempty"`
-	// Report is what Graph500 prints at its end: the official block.
+	// Report is the official output of Graph500.
 	Report string `json:"report,omitempty"`
-	// Forked says from which other run's checkpoint it went on, and in what the two differ.
+	// the run whose checkpoint this run continued from, and the differences of the two
 	Forked string `json:"forked,omitempty"`
-	// Again says that the job goes on by another attempt, of which another Job tells; it is not
-	// written.
+	// Again means that the job continues with another attempt, which begins with another Job. It is
+	// not written to traces.
 	Again bool `json:"-"`
-	// Known of a job of a master; they are not written.
+	// Set only for jobs of a master. They are not written to traces.
 	Submitted, Finished   time.Time `json:"-"`
 	Messages, Sent, Bytes int       `json:"-"`
 }
 
-// Stage is work around the supersteps that has ended, or is under way if Seconds is 0: loading,
-// building, validating, writing.
+// Stage is work before or after the supersteps: loading, building, validating or writing. Seconds
+// is 0 until the work has ended.
 type Stage struct {
-	Job     string  `json:"job,omitempty"` // whose it is, on a cluster
+	Job     string  `json:"job,omitempty"` // the job, on a cluster
 	Stage   string  `json:"stage"`
-	Part    string  `json:"part,omitempty"` // of the stage: what is done at the moment
-	Done    int64   `json:"done,omitempty"` // of Total, or of nobody knows how much
+	Part    string  `json:"part,omitempty"` // the current part of the stage
+	Done    int64   `json:"done,omitempty"` // of Total; Total is 0 if it is unknown
 	Total   int64   `json:"total,omitempty"`
 	Seconds float64 `json:"seconds,omitempty"`
 	// Ended is when it ended, in the API of the page alone.
 	Ended time.Time `json:"ended,omitzero"`
 }
 
-// Log is a line for people: a program's, or a warning.
+// Log is a line of the log: of a program, or a warning.
 type Log struct {
 	Time   time.Time `json:"time"`
 	Level  string    `json:"level"` // info, warn or error
 	Job    string    `json:"job,omitempty"`
-	Worker string    `json:"worker,omitempty"` // the worker that said it
+	Worker string    `json:"worker,omitempty"` // the worker that logged it
 	Text   string    `json:"text"`
 }
 
@@ -124,22 +121,23 @@ type Log struct {
 // *Search, a *Log or a Pause.
 type Event any
 
-// Pause follows supersteps after which there may be none for a while: who gathers them may pass
-// them on.
+// Pause means that there may be no superstep for a while. A journal that collects supersteps into
+// batches may forward them now.
 type Pause struct{}
 
-// Journal takes what happens in runs, supersteps in order, and ignores what it has no use for.
-// Record may be called by one goroutine at a time, but for a *Log. What an event points to is only
-// valid during the call, but for Superstep.Predicted.
+// Journal receives the events of runs, with supersteps in order, and ignores the events that it
+// does not need. Only one goroutine at a time may call Record, except with a *Log. The data of an
+// event is valid only during the call, except Superstep.Predicted.
 type Journal interface{ Record(e Event) error }
 
-// JobOf returns where an event names its run, nil of a Pause.
+// JobOf returns a pointer to the name of an event's run, or nil for a Pause.
 func JobOf(e Event) *string {
 	_, job := headOf(e)
 	return job
 }
 
-// headOf returns the kind of an event's line, and where it names its run; neither of a Pause.
+// headOf returns the kind of an event's line and a pointer to the name of its run. A Pause has
+// neither.
 func headOf(e Event) (kind string, job *string) {
 	switch e := e.(type) {
 	case *Job:

@@ -18,13 +18,13 @@ const (
 	kindLog    = "log"
 )
 
-// head is what every line begins with.
+// head has the fields at the beginning of every line.
 type head struct {
 	Version int    `json:"v"`
 	Kind    string `json:"kind"`
 }
 
-// Writer is a Journal that writes JSON lines, and may be used by several goroutines at once.
+// Writer is a Journal that writes JSON lines. Several goroutines may use it at once.
 type Writer struct {
 	mu sync.Mutex
 	to io.Writer
@@ -33,8 +33,7 @@ type Writer struct {
 // NewWriter makes a Writer to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
 
-// Record writes a line. Of stages it writes those that have ended; how far others are is of the
-// moment.
+// Record writes a line. It omits stages that have not ended.
 func (w *Writer) Record(e Event) error {
 	kind, _ := headOf(e)
 	if s, ok := e.(*Stage); kind == "" || ok && s.Seconds == 0 {
@@ -50,10 +49,10 @@ func (w *Writer) Record(e Event) error {
 	return err
 }
 
-// Tee is a Journal that passes everything on to several.
+// Tee is a Journal that forwards events to several journals.
 type Tee []Journal
 
-// Record passes an event on, without garbage: it is called in the middle of a run.
+// Record forwards an event. It does not allocate, because the engine calls it during a run.
 func (t Tee) Record(e Event) error {
 	var failed error
 	for _, to := range t {
