@@ -89,8 +89,8 @@ type server struct {
 	// Of each job, those that read its result, which stays as long.
 	reading   map[string]int
 	backingUp bool // all results stay as long
-	turned    int           // refused requests, such as with a wrong token
-	stale     int           // messages of earlier incarnations or ended calls
+	turned    int  // refused requests, such as with a wrong token
+	stale     int  // messages of earlier incarnations or ended calls
 }
 
 type objectServer = objects.Server

@@ -65,7 +65,7 @@ type csvGrammar struct {
 	header    bool   // a file may begin with the names of columns
 	at        [3]int // columns of source, target and weight, from 0; -1 if there is none
 	titles    []string
-	stops     *csvStops    // for the fast path; nil if it cannot be used
+	stops     *csvStops // for the fast path; nil if it cannot be used
 	named     bool      // ids are text
 	// the column, from 1, whose text is the same for all edges: directed or undirected; 0 is none
 	kind     int

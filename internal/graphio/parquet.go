@@ -165,7 +165,7 @@ type rowGroup struct {
 	*parquetTable
 	number  int
 	columns [3]ParquetPages
-	row     int64 // the first row of the batch, in the file
+	row     int64    // the first row of the batch, in the file
 	batch   parser   // the rows of the batch
 	words   []uint64 // those of a column: ids, or bits of weights
 }

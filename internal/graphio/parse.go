@@ -55,7 +55,7 @@ type parser struct {
 	// the beginning of the data
 	bad  []*fault
 	cut  cutter // for a table
-utf8 bool   // the data of a table are known to be UTF-8
+	utf8 bool   // the data of a table are known to be UTF-8
 }
 
 // reset empties the columns and counters, and keeps their memory.

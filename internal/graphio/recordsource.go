@@ -82,7 +82,7 @@ func (s *recordSource) sync() (int64, error) {
 			}
 		}
 		if whole || window > 2*maxLine { // the record does not end, or is too long
-				return s.f.size(), nil
+			return s.f.size(), nil
 		}
 	}
 }
