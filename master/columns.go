@@ -389,15 +389,6 @@ func (s *server) ReadColumn(ctx context.Context, q *control.ReadColumnRequest, s
 	return sentError(s.columns.copy(ctx, data, send))
 }
 
-// worksBy reports whether one of a job's workers registered with the certificate named by, or by
-// names no certificate.
-func (c *cluster) worksBy(j *job, by string) bool {
-	return !control.Named(by) || slices.ContainsFunc(j.placements, func(p *control.Placement) bool {
-		w := c.workers[p.Worker]
-		return w != nil && w.incarnation == p.Incarnation && w.by == by
-	})
-}
-
 // sentError converts a read error for the worker. It makes other errors than damage
 // CodeUnavailable, so that the job restarts.
 func sentError(err error) error {
@@ -407,25 +398,4 @@ func sentError(err error) error {
 	}
 	return connect.NewError(connect.CodeUnavailable,
 		errors.New(control.Text(err.Error(), control.MaxText)))
-}
-
-// fits checks that a job's result can fill a column: the same load of the graph, and the same type.
-func (s *server) fits(id, graph string, load loadID, values string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	j, err := s.cluster.job(id)
-	switch {
-	case err != nil:
-		return err
-	case j.state != control.JobState_JOB_STATE_DONE:
-		return fmt.Errorf("it is %s", j.state.Word())
-	case j.spec.Values == "" || !j.spec.KeepResult:
-		return fmt.Errorf("it is no raw one, as a client in Go asks for")
-	case j.spec.Graph != graph || j.load != load:
-		return fmt.Errorf("it is of graph %.150s, or of another load of it", j.spec.Graph)
-	case j.spec.Values != values:
-		return fmt.Errorf("its values are of type %.200s, and the column's of %.200s",
-			j.spec.Values, values)
-	}
-	return nil
 }

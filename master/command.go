@@ -320,7 +320,7 @@ func (s *server) DeliverValues(_ context.Context, stream *connect.ClientStream[c
 		chunk := stream.Msg()
 		if k == nil {
 			if k = s.delivery(chunk.To); k == nil {
-				return nil, unready("nobody waits for what worker %s delivers", chunk.GetTo().GetName())
+				return nil, unready("nobody waits for what worker %s delivers", chunk.To.GetName())
 			}
 			continue
 		}

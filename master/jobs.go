@@ -321,7 +321,7 @@ func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason 
 	remembered := 0
 	for i := len(c.order) - 1; i >= 0; i-- {
 		id := c.order[i]
-		if j := c.jobs[id]; !j.state.Ended() || j.stored != nil { // it is known as long as its result
+		if j := c.jobs[id]; !j.state.Ended() || j.stored != nil { // known as long as its result
 			continue
 		}
 		if remembered++; remembered > c.ended {

@@ -68,6 +68,28 @@ func (s *server) readResult(ctx context.Context, id string, offset uint64, each 
 	return s.damaged(ctx, id, err)
 }
 
+// fits refuses the result of a job if it is not of the vertices of a graph, as that is loaded, or of
+// another type.
+func (s *server) fits(id, graph string, load loadID, values string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j, err := s.cluster.job(id)
+	switch {
+	case err != nil:
+		return err
+	case j.state != control.JobState_JOB_STATE_DONE:
+		return fmt.Errorf("it is %s", j.state.Word())
+	case j.spec.Values == "" || !j.spec.KeepResult:
+		return fmt.Errorf("it is no raw one, as a client in Go asks for")
+	case j.spec.Graph != graph || j.load != load:
+		return fmt.Errorf("it is of graph %.150s, or of another load of it", j.spec.Graph)
+	case j.spec.Values != values:
+		return fmt.Errorf("its values are of type %.200s, and the column's of %.200s",
+			j.spec.Values, values)
+	}
+	return nil
+}
+
 // damaged converts an error of reading a result for clients. They retry CodeUnavailable.
 func (s *server) damaged(ctx context.Context, id string, err error) error {
 	switch {

@@ -24,8 +24,9 @@ import (
 //
 //	DATA/results/JOB/part-00000
 //
-// so that it is there when the client asks, whatever has become of the workers. The calls of workers
-// write them and goroutines of their own remove them: nothing else in the master waits for the disk.
+// so that it is there when the client asks, whatever has become of the workers. The calls of
+// workers write the files, and goroutines of their own remove them: nothing else in the master
+// waits for the disk.
 // Masters that share their state have them in their place, too:
 //
 //	PLACE/master/results/JOB/TERM/part-00000

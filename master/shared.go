@@ -106,7 +106,7 @@ func (s *server) openResult(ctx context.Context, j *control.Job) (f *found, done
 	switch {
 	case err != nil:
 		err = s.damaged(ctx, j.Id, err)
-	case f == nil || len(f.objects) == 0 || s.shared != nil && !f.begins(): // a master has removed it
+	case f == nil || len(f.objects) == 0 || s.shared != nil && !f.begins(): // it was removed
 		err = s.removed(j)
 	default:
 		return f, done, nil

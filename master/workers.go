@@ -377,3 +377,12 @@ func workersOf(placements []*control.Placement) (names []string) {
 	}
 	return names
 }
+
+// worksBy reports whether one of a job's workers registered with a certificate of this name,
+// or that it is none.
+func (c *cluster) worksBy(j *job, by string) bool {
+	return !control.Named(by) || slices.ContainsFunc(j.placements, func(p *control.Placement) bool {
+		w := c.workers[p.Worker]
+		return w != nil && w.incarnation == p.Incarnation && w.by == by
+	})
+}

@@ -270,16 +270,16 @@ func (s *session) overdue(ctx context.Context, leaving bool) error {
 // do not wait for it. produce passes the answer to emit in pieces of any size. deliver returns when
 // the master has confirmed the answer.
 func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(emit func([]byte) error) error) error {
-	stream, err := q.conn.Workers.DeliverValues(ctx)
+	to, err := control.Connect(q.address, q.who(), q.Dial)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	stream, err := to.Workers.DeliverValues(ctx)
 	if err != nil {
 		return broken(ctx, err)
 	}
-	send := func(m *control.ValuesChunk) error {
-		if err := stream.Send(m); err != nil {
-			return broken(ctx, err)
-		}
-		return nil
-	}
+	send := func(m *control.ValuesChunk) error { return broken(ctx, stream.Send(m)) }
 	err = send(&control.ValuesChunk{To: &control.Deliver{
 		Name: q.Name, Master: q.master, Incarnation: q.incarnation, Command: c.Id, Job: c.Job,
 		Epoch: c.Epoch,
@@ -297,7 +297,7 @@ func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(em
 	if err == nil {
 		err = send(&control.ValuesChunk{Last: true})
 	}
-	if _, refused := stream.CloseAndReceive(); err == nil && refused != nil {
+	if _, refused := stream.CloseAndReceive(); err == nil {
 		err = broken(ctx, refused)
 	}
 	return err
@@ -307,9 +307,12 @@ func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(em
 // The job can restart.
 var errMasterAway = errors.New("the connection to the master broke")
 
-// broken returns why a delivery failed: the cause of ctx, or err.
+// broken is why a delivery broke: ctx ended, or err; nil without one.
 func broken(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
 	return fmt.Errorf("%w: %w", errMasterAway, err)

@@ -264,11 +264,10 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	response, err := c.Workers.Register(bounded, request)
+	r, err := c.Workers.Register(bounded, request)
 	if err != nil {
 		return false, w.unmet(bounded, c, err)
 	}
-	r := response
 	another := w.known.master != r.Master
 	w.known = registration{
 		incarnation: r.Incarnation, master: r.Master,

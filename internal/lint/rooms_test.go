@@ -60,7 +60,7 @@ var rooms = []room{
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12092, []string{"master", "worker", "internal/daemon"}},
+	{"daemons", 12091, []string{"master", "worker", "internal/daemon"}},
 	{"users", 12300, []string{
 		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
 		"internal/reference",
