@@ -35,7 +35,8 @@ func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, p eng
 	switch {
 	case of.Place != "":
 	case of.policy() != checkpoint.Policy{} || of.Keep || of.Resume || of.Fork:
-		return nil, errors.New("superstep: Options.Checkpoints.Place is missing: a directory, or s3://BUCKET/PREFIX")
+		return nil, errors.New(
+			"superstep: Options.Checkpoints.Place is missing: a directory, or s3://BUCKET/PREFIX")
 	default:
 		return nil, nil
 	}
@@ -64,7 +65,8 @@ func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, p eng
 		}
 	}
 	if err == nil || errors.Is(err, checkpoint.ErrNone) {
-		err = k.Begin(ctx, to, from, of.policy(), int64(vertices)*checkpoint.BytesOfVertex, warn, func(checkpoint.Event) {})
+		err = k.Begin(ctx, to, from, of.policy(), int64(vertices)*checkpoint.BytesOfVertex, warn,
+			func(checkpoint.Event) {})
 	}
 	if taken := new(keeping.TakenError); errors.As(err, &taken) && taken.Newest != nil {
 		err = fmt.Errorf("%w: set Resume to go on from that, or name another place", err)

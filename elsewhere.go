@@ -29,7 +29,8 @@ func init() {
 func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recorder) (*backend.Job, error) {
 	switch {
 	case o.Threads != 0:
-		return nil, errors.New("superstep: Options.Threads are of a run in this process: each worker has its own")
+		return nil, errors.New(
+			"superstep: Options.Threads are of a run in this process: each worker has its own")
 	case o.Checkpoints.Place != "" || o.Checkpoints.Keep || o.Checkpoints.Resume ||
 		o.Checkpoints.Fork:
 		return nil, errors.New("superstep: Place, Keep and Resume of Options.Checkpoints are of a run in this process: on a cluster the master says where jobs keep theirs")

@@ -198,7 +198,8 @@ func ExampleFrom() {
 		return must(superstep.Run(ctx, matrix, algorithms.CG{},
 			superstep.Options{Columns: []superstep.Input{side}, Deterministic: true}))
 	}
-	once := solve(superstep.From(algorithms.CGRightSide, func(id uint64) float64 { return 7 * float64(id) }))
+	once := solve(
+		superstep.From(algorithms.CGRightSide, func(id uint64) float64 { return 7 * float64(id) }))
 	twice := solve(superstep.From(algorithms.CGRightSide, once))
 
 	dir := must(os.MkdirTemp("", "columns"))

@@ -85,7 +85,8 @@ func (o LoadOptions) Validate() error {
 		return errors.New("superstep: LoadOptions: Directed and Undirected contradict each other")
 	}
 	if o.Weights > Float32 || o.Duplicates > ErrorDuplicates || o.SelfLoops > DropSelfLoops {
-		return fmt.Errorf("superstep: LoadOptions: there are no Weights %d with Duplicates %d and SelfLoops %d",
+		return fmt.Errorf(
+			"superstep: LoadOptions: there are no Weights %d with Duplicates %d and SelfLoops %d",
 			o.Weights, uint8(o.Duplicates), o.SelfLoops)
 	}
 	return validThreads("LoadOptions", o.Threads)

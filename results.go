@@ -15,7 +15,7 @@ import (
 // works as in slices.SortFunc. Numbers take res.Top(10, cmp.Compare).
 func (r *Result[V]) Top(n int, compare func(a, b V) int) iter.Seq2[uint64, V] {
 	if compare == nil {
-		panic("superstep: Result.Top: the function that compares is nil: cmp.Compare does for numbers")
+		panic("superstep: Result.Top: compare is nil: for numbers use cmp.Compare")
 	}
 	return func(yield func(uint64, V) bool) {
 		release := r.open()

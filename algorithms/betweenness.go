@@ -107,7 +107,8 @@ func (addDependencies) Traits() traits {
 // Coordinate fails the run if a number of paths is infinite, because no share of it can be computed.
 func (addDependencies) Coordinate(c *pregel.Coordinator) {
 	if v := uncounted.Value(c); v != math.MaxUint64 {
-		c.Fail(fmt.Errorf("more shortest paths lead from a source to vertex %d than a float64 counts", v))
+		c.Fail(fmt.Errorf(
+			"more shortest paths lead from a source to vertex %d than a float64 counts", v))
 	}
 }
 

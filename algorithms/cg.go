@@ -53,7 +53,8 @@ type cgScalars struct {
 
 var (
 	cgRows  = pregel.NewVertexColumn[cgRow]("rows").Private()
-	cgState = pregel.NewAggregator("cg", nil, func(a, b cgScalars) cgScalars { return cmp.Or(a, b) }).Persistent().Unreported()
+	cgState = pregel.NewAggregator("cg", nil,
+		func(a, b cgScalars) cgScalars { return cmp.Or(a, b) }).Persistent().Unreported()
 	// absolute value; NaN if any entry is NaN
 	greatest = pregel.MaxOf("greatest entry of b", 0.0).Unreported()
 	rr       = pregel.SumOf[float64]("r'r").Unreported()

@@ -233,7 +233,8 @@ func TestCGOfAnySize(t *testing.T) {
 	g := matrix(t, laplacian(5, [][2]int{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 3}},
 		[]float64{1, 2, 3, 4, 5}))
 	solve := func(scale float64) []float64 {
-		b := superstep.From(algorithms.CGRightSide, func(id uint64) float64 { return scale * wave(id) })
+		b := superstep.From(algorithms.CGRightSide,
+			func(id uint64) float64 { return scale * wave(id) })
 		o := superstep.Options{Columns: []superstep.Input{b}, Deterministic: true}
 		res, err := superstep.Run(t.Context(), g, algorithms.CG{}, o)
 		if err != nil || !res.Converged {

@@ -40,7 +40,8 @@ func (p CG) begin(c *pregel.Coordinator, s *cgScalars) {
 	most := greatest.Value(c)
 	switch {
 	case !(most <= math.MaxFloat64):
-		c.Fail(fmt.Errorf("the right-hand side, column b, has an entry that is %g, want finite numbers", most))
+		c.Fail(fmt.Errorf(
+			"the right-hand side, column b, has an entry that is %g, want finite numbers", most))
 	case p.Ones && most > 0:
 		c.Fail(errors.New("b is given twice: as a column, and as all ones by the parameter ones"))
 	case p.Ones:

@@ -81,7 +81,8 @@ func (p louvainMerge) Compute(v *pregel.Vertex[struct{}, louvainNews], news []lo
 	case 2:
 		p.join(v, news)
 	default:
-		slices.SortFunc(news, func(a, b louvainNews) int { return cmp.Compare(a.Community, b.Community) })
+		slices.SortFunc(news,
+			func(a, b louvainNews) int { return cmp.Compare(a.Community, b.Community) })
 		i := 0
 		for e := range v.Edges() { // ordered by id, like news
 			louvainWeight.Set(e, news[i].Weight)

@@ -117,7 +117,8 @@ func (p louvainMove) Compute(v *pregel.Vertex[louvainPlace, louvainNews], news [
 		}
 	case 2:
 		here.Total = news[0].Total
-		v.SendToAllNeighbors(louvainNews{From: v.ID(), Community: here.Community, Total: here.Total, Members: 1})
+		v.SendToAllNeighbors(
+			louvainNews{From: v.ID(), Community: here.Community, Total: here.Total, Members: 1})
 	case 3:
 		p.ask(v, news)
 	case 4:
@@ -255,7 +256,8 @@ func weighEdges[V any](v *pregel.Vertex[V, louvainNews], news []louvainNews) {
 			n++
 		}
 		if n > 1 { // parallel edges
-			slices.SortFunc(rest[:n], func(a, b louvainNews) int { return cmp.Compare(a.Weight, b.Weight) })
+			slices.SortFunc(rest[:n],
+				func(a, b louvainNews) int { return cmp.Compare(a.Weight, b.Weight) })
 		}
 		rest = rest[n:]
 	}

@@ -99,7 +99,8 @@ func (MSF) OutputLabels(dst []byte, b Branch, label func(dst []byte, id ID) []by
 
 // Compute takes the result of the rounds.
 func (MSF) Compute(v *pregel.Vertex[Branch, bool], _ bool) {
-	edges := slices.SortedFunc(slices.Values(msfEdges.Of(v)), func(a, b TreeEdge) int { return cmp.Compare(a.To, b.To) })
+	edges := slices.SortedFunc(slices.Values(msfEdges.Of(v)),
+		func(a, b TreeEdge) int { return cmp.Compare(a.To, b.To) })
 	v.Set(Branch{msfRoot.Of(v), edges})
 	for _, e := range edges {
 		if v.ID() < e.To {

@@ -46,7 +46,8 @@ func TestMSF(t *testing.T) {
 			tree[component[u]] = pregel.VertexID(u)
 		}
 		for u, edges := range want {
-			slices.SortFunc(edges, func(a, b algorithms.TreeEdge) int { return cmp.Compare(a.To, b.To) })
+			slices.SortFunc(edges,
+				func(a, b algorithms.TreeEdge) int { return cmp.Compare(a.To, b.To) })
 			got := res.Value(pregel.VertexID(u))
 			if len(got.Edges)+len(edges) > 0 && !reflect.DeepEqual(got.Edges, edges) {
 				t.Errorf("%s: vertex %d has the edges %v, want %v", s.name, u, got.Edges, edges)

@@ -66,7 +66,8 @@ var (
 	search = pregel.NewVertexColumn[int]("search").Private()
 	left   = pregel.MaxOf("left", 0).Persistent().Unreported() // number of remaining searches
 
-	leastHashes = pregel.NewAggregator("least hashes", nil, func(a, b []uint64) []uint64 { return append(slices.Clip(a), b...) }).Unreported()
+	leastHashes = pregel.NewAggregator("least hashes", nil,
+		func(a, b []uint64) []uint64 { return append(slices.Clip(a), b...) }).Unreported()
 )
 
 // estimated is in the report of programs that estimate values of all vertices from the searches of

@@ -43,7 +43,8 @@ var (
 	dangling = pregel.SumOf[float64]("dangling")
 	change   = pregel.SumOf[float64]("change")
 	// sorted has the Sources in ascending order, for a binary search.
-	sorted = pregel.NewAggregator("sorted sources", nil, func(a, b []ID) []ID { return append(slices.Clip(a), b...) }).Persistent().Unreported()
+	sorted = pregel.NewAggregator("sorted sources", nil,
+		func(a, b []ID) []ID { return append(slices.Clip(a), b...) }).Persistent().Unreported()
 )
 
 // Combiner adds the shares of in-neighbours.

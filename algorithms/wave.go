@@ -69,8 +69,10 @@ type waveReport struct {
 var start = schedule{Window: math.Inf(1), Far: math.Inf(1), Gain: firstGain}
 
 var (
-	wave    = pregel.NewAggregator("wave", func() schedule { return start }, func(a, _ schedule) schedule { return a }).Persistent().Unreported()
-	reports = pregel.NewAggregator("front", func() waveReport { return waveReport{Least: math.Inf(1)} }, mergeReports).Unreported()
+	wave = pregel.NewAggregator("wave", func() schedule { return start },
+		func(a, _ schedule) schedule { return a }).Persistent().Unreported()
+	reports = pregel.NewAggregator("front",
+		func() waveReport { return waveReport{Least: math.Inf(1)} }, mergeReports).Unreported()
 )
 
 // waveTraits are the traits of SSSP and SSSPTree. Monotone: a distance that is not shorter has no

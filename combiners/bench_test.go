@@ -37,10 +37,13 @@ func sortedArcs() []arc {
 // benchKernel runs all loops of a combiner's kernel. All vertices send m(id), except in pull/half,
 // where every other vertex sends.
 func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(id pregel.VertexID) M) {
-	pull := weightedBy(bcsr(benchVertices, benchArcs, func(a arc) (row, entry uint32) { return a.to, a.from }), single)
-	push := weightedBy(bcsr(benchVertices, benchArcs, func(a arc) (row, entry uint32) { return a.from, a.to }), single)
+	pull := weightedBy(bcsr(benchVertices, benchArcs,
+		func(a arc) (row, entry uint32) { return a.to, a.from }), single)
+	push := weightedBy(bcsr(benchVertices, benchArcs,
+		func(a arc) (row, entry uint32) { return a.from, a.to }), single)
 	ids := &kernel.Slots{Stride: 1, Ghost: benchVertices}
-	k, err := c.Kernel(kernel.Binding{Sources: ids, Capacity: benchVertices, Lists: []*kernel.Lists{pull, push}})
+	k, err := c.Kernel(
+		kernel.Binding{Sources: ids, Capacity: benchVertices, Lists: []*kernel.Lists{pull, push}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -132,21 +135,33 @@ func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(
 }
 
 func BenchmarkKernels(b *testing.B) {
-	benchKernel(b, combiners.Sum[float64](), false, func(id pregel.VertexID) float64 { return float64(id) })
-	benchKernel(b, combiners.NarrowSum(), false, func(id pregel.VertexID) float64 { return float64(id) })
-	benchKernel(b, combiners.Min[uint32](), false, func(id pregel.VertexID) uint32 { return uint32(id) + 1 })
-	benchKernel(b, combiners.Max[int64](), false, func(id pregel.VertexID) int64 { return int64(id) })
+	benchKernel(b, combiners.Sum[float64](), false,
+		func(id pregel.VertexID) float64 { return float64(id) })
+	benchKernel(b, combiners.NarrowSum(), false,
+		func(id pregel.VertexID) float64 { return float64(id) })
+	benchKernel(b, combiners.Min[uint32](), false,
+		func(id pregel.VertexID) uint32 { return uint32(id) + 1 })
+	benchKernel(b, combiners.Max[int64](), false,
+		func(id pregel.VertexID) int64 { return int64(id) })
 	benchKernel(b, combiners.Or(), false, func(pregel.VertexID) bool { return false })
 	benchKernel(b, combiners.And(), false, func(pregel.VertexID) bool { return true })
-	benchKernel(b, combiners.OrBits[uint64](), false, func(id pregel.VertexID) uint64 { return uint64(id) })
-	benchKernel(b, combiners.AndBits[uint64](), false, func(id pregel.VertexID) uint64 { return ^uint64(id) })
+	benchKernel(b, combiners.OrBits[uint64](), false,
+		func(id pregel.VertexID) uint64 { return uint64(id) })
+	benchKernel(b, combiners.AndBits[uint64](), false,
+		func(id pregel.VertexID) uint64 { return ^uint64(id) })
 	benchKernel(b, combiners.Count[uint32](), false, func(pregel.VertexID) uint32 { return 1 })
-	benchKernel(b, combiners.First[int64](), false, func(id pregel.VertexID) int64 { return int64(id) })
-	benchKernel(b, combiners.Sender(), false, func(id pregel.VertexID) pregel.VertexID { return id })
-	benchKernel(b, combiners.Func(0, func(a, b float64) float64 { return a + b }), false, func(id pregel.VertexID) float64 { return float64(id) })
-	benchKernel(b, combiners.MinPlus[float32](), true, func(id pregel.VertexID) float32 { return float32(id) })
-	benchKernel(b, combiners.MaxMin[float64](), false, func(id pregel.VertexID) float64 { return float64(id) })
-	benchKernel(b, combiners.SumTimes[float64](), false, func(id pregel.VertexID) float64 { return float64(id) })
+	benchKernel(b, combiners.First[int64](), false,
+		func(id pregel.VertexID) int64 { return int64(id) })
+	benchKernel(b, combiners.Sender(), false,
+		func(id pregel.VertexID) pregel.VertexID { return id })
+	benchKernel(b, combiners.Func(0, func(a, b float64) float64 { return a + b }), false,
+		func(id pregel.VertexID) float64 { return float64(id) })
+	benchKernel(b, combiners.MinPlus[float32](), true,
+		func(id pregel.VertexID) float32 { return float32(id) })
+	benchKernel(b, combiners.MaxMin[float64](), false,
+		func(id pregel.VertexID) float64 { return float64(id) })
+	benchKernel(b, combiners.SumTimes[float64](), false,
+		func(id pregel.VertexID) float64 { return float64(id) })
 	benchKernel(b, combiners.MinPlusSender[float32](), true,
 		func(id pregel.VertexID) combiners.Arrival[float32] {
 			return combiners.Arrival[float32]{Dist: float32(id), From: id}
@@ -155,7 +170,8 @@ func BenchmarkKernels(b *testing.B) {
 
 // BenchmarkKernelOfNothing measures the loops if no receiver needs a message.
 func BenchmarkKernelOfNothing(b *testing.B) {
-	k, err := combiners.Sum[float64]().Kernel(kernel.Binding{Sources: &kernel.Slots{Stride: 1}, Capacity: benchVertices})
+	k, err := combiners.Sum[float64]().Kernel(
+		kernel.Binding{Sources: &kernel.Slots{Stride: 1}, Capacity: benchVertices})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -52,7 +52,8 @@ func newBlock(rng *rand.Rand, parts, degree int) *block {
 		list[q%len(list)] = ^uint64(0) // a run of set bits
 		b.groups = append(b.groups, group{q, list, uint32(b.slots)})
 		ghosts := make([]uint64, 0, own)
-		bitmap.Each(list, func(local uint32) { ghosts = append(ghosts, uint64(local)*b.ids.Stride+uint64(q)) })
+		bitmap.Each(list,
+			func(local uint32) { ghosts = append(ghosts, uint64(local)*b.ids.Stride+uint64(q)) })
 		for len(ghosts)%64 != 0 {
 			ghosts = append(ghosts, kernel.None)
 		}
@@ -75,7 +76,8 @@ func (b *block) join(rng *rand.Rand, degree int) {
 		}
 		b.arcs = append(b.arcs, arc{from, to, float64(rng.IntN(64)) / 16})
 	}
-	slices.SortStableFunc(b.arcs, func(x, y arc) int { return int(b.ids.ID(x.from)) - int(b.ids.ID(y.from)) })
+	slices.SortStableFunc(b.arcs,
+		func(x, y arc) int { return int(b.ids.ID(x.from)) - int(b.ids.ID(y.from)) })
 	b.pull = bcsr(b.owned, b.arcs, func(a arc) (row, entry uint32) { return a.to, a.from })
 	backward := slices.Clone(b.arcs)
 	slices.SortStableFunc(backward, func(x, y arc) int { return int(x.to) - int(y.to) })

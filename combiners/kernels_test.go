@@ -62,7 +62,8 @@ func (x trial[M]) run(t *testing.T) {
 					t.Fatal(err)
 				}
 				y.k.Reset()
-				y.sent = send(rng, b, x.c, y.k, binding, []float64{0, 0.02, 0.5, 1}[seed/2%4], func(id pregel.VertexID) M { return x.make(rng.Uint64(), id) })
+				y.sent = send(rng, b, x.c, y.k, binding, []float64{0, 0.02, 0.5, 1}[seed/2%4],
+					func(id pregel.VertexID) M { return x.make(rng.Uint64(), id) })
 				y.collect()
 				y.traits()
 				for w := range b.owned / 64 {

@@ -29,7 +29,8 @@ func lightestArcs(rng *rand.Rand, l *kernel.Lists) *kernel.Lists {
 			places = append(places, i)
 		}
 		rng.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
-		slices.SortStableFunc(places, func(i, j uint32) int { return cmp.Compare(weight(i), weight(j)) })
+		slices.SortStableFunc(places,
+			func(i, j uint32) int { return cmp.Compare(weight(i), weight(j)) })
 		for _, i := range places[:min(len(places), 1+rng.IntN(6))] {
 			light.Adj = append(light.Adj, l.Adj[i])
 			if l.Weights32 != nil {
@@ -74,13 +75,15 @@ func lightestLike[M any](t *testing.T, c pregel.Combiner[M], single bool, messag
 				}
 				for i := range k {
 					again := rand.New(rand.NewPCG(draw, 1))
-					s = send(again, b, c, k[i], binding, density, func(id pregel.VertexID) M { return message(again, id) })
+					s = send(again, b, c, k[i], binding, density,
+						func(id pregel.VertexID) M { return message(again, id) })
 					box[i] = &kernel.Inbox[M]{Msg: make([]M,
 						b.owned), Has: bitmap.NewFrontier(make([]uint64, b.owned/64))}
 					k[i].Fold(to, msg, box[i])
 				}
 				least := math.Inf(1)
-				bitmap.Each(s.present, func(i uint32) { least = min(least, distance(s.message[i])) })
+				bitmap.Each(s.present,
+					func(i uint32) { least = min(least, distance(s.message[i])) })
 				half := len(s.present) / 2
 				if got := min(bounded.Least(s.present, 0, half, false),
 					bounded.Least(s.present, half, len(s.present), false)); got != least {
@@ -181,7 +184,8 @@ func bestOf[M any](k kernel.Kernel[M]) func(v uint32) float64 {
 
 func TestPullsByTheLightestArcs(t *testing.T) {
 	near := func(rng *rand.Rand, id pregel.VertexID) float32 { return float32(rng.IntN(40)) / 8 }
-	lightestLike(t, combiners.MinPlus[float32](), true, near, func(m float32) float64 { return float64(m) })
+	lightestLike(t, combiners.MinPlus[float32](), true, near,
+		func(m float32) float64 { return float64(m) })
 	lightestLike(t, combiners.MinPlus[float64](), false, func(rng *rand.Rand, _ pregel.VertexID) float64 { return rng.Float64() * 4 }, func(m float64) float64 { return m })
 	lightestLike(t, combiners.MinPlusSender[float32](), true,
 		func(rng *rand.Rand, id pregel.VertexID) arrival { return arrival{near(rng, id), id} },

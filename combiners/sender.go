@@ -13,7 +13,8 @@ import (
 // neighbours have no value: one bit tells that a vertex sent, and the receiver knows the sender by
 // its slot.
 func Sender() pregel.Combiner[pregel.VertexID] {
-	return define("Sender", pregel.None, func(a, b pregel.VertexID) pregel.VertexID { return min(a, b) },
+	return define("Sender", pregel.None,
+		func(a, b pregel.VertexID) pregel.VertexID { return min(a, b) },
 		func(b kernel.Binding, _ simple[pregel.VertexID]) (kernel.Kernel[pregel.VertexID], error) {
 			return &senderKernel{ids: b.Sources, least: b.Deterministic}, nil
 		})

@@ -56,7 +56,8 @@ medians of the other trials. The speed is the time of GAPBS divided by the time 
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.Rounds < 1 || c.Trials < 2 || c.Threads < 1 {
-				return usagef("expected --rounds and --threads of 1 or more, and --trials of 2 or more")
+				return usagef(
+					"expected --rounds and --threads of 1 or more, and --trials of 2 or more")
 			}
 			for _, a := range algorithms {
 				if !slices.Contains(beside.Algorithms, a) {
@@ -92,7 +93,8 @@ medians of the other trials. The speed is the time of GAPBS divided by the time 
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringSliceVar(&algorithms, "algorithms", beside.Algorithms, "the algorithms to run, a `LIST`")
+	f.StringSliceVar(&algorithms, "algorithms", beside.Algorithms,
+		"the algorithms to run, a `LIST`")
 	f.IntVar(&c.Rounds, "rounds", 3, "start each program `N` times, alternately")
 	f.IntVar(&c.Trials, "trials", 9, "run `N` trials in each process")
 	f.IntVar(&c.Threads, "threads", runtime.GOMAXPROCS(0), "run both sides with `N` threads")

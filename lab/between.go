@@ -85,7 +85,8 @@ counts in that superstep.`,
 		"divide the graph into a grid of `RxC` partitions (default: Nx1 for N workers)")
 	f.StringVar(&b.rate, "rate", "1gbit",
 		"the rate of each worker's link in each direction, `RATE`: in kbit, mbit or gbit per second, or none")
-	f.DurationVar(&b.delay, "delay", 0, "delay messages between two workers by `TIME` in each direction")
+	f.DurationVar(&b.delay, "delay", 0,
+		"delay messages between two workers by `TIME` in each direction")
 	f.StringVar(&b.network, "network", "auto",
 		"namespaces, loopback, or auto: namespaces if possible")
 	f.StringVar(&b.compress, "compress", "off", "compress messages: auto, on or off")

@@ -51,7 +51,8 @@ func run(args []string) int {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasSitesCmd(),
-		sitesCmd(), cgModelCmd(), workerCmd(), betweenCmd(), tryCmd(), barrierCmd(), besideCmd(), trialsCmd())
+		sitesCmd(), cgModelCmd(), workerCmd(), betweenCmd(), tryCmd(), barrierCmd(),
+		besideCmd(), trialsCmd())
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var usage usageError

@@ -51,8 +51,9 @@ grid, and compares the bytes sent with the prediction. --published predicts the 
 	cmd.Flags().IntVar(&m.edgeFactor, "edgefactor", 16, "`N` edges for each vertex")
 	cmd.Flags().StringVar(&m.grid, "grid", "1x1", "a grid of `RxC` processes")
 	cmd.Flags().IntVar(&m.threads, "threads", 1, "`N` threads in each process")
-	cmd.Flags().StringVar(&m.network, "network", "ethernet-10g", "the network between the processes, `NETWORK`: "+
-		strings.Join(model.NetworkNames(), ", ")+", or bandwidth=B/S,latency=S")
+	cmd.Flags().StringVar(&m.network, "network", "ethernet-10g",
+		"the network between the processes, `NETWORK`: "+
+			strings.Join(model.NetworkNames(), ", ")+", or bandwidth=B/S,latency=S")
 	cmd.Flags().Float64Var(&m.speed, "speed", 1,
 		"assume threads `F` times as fast as this machine's")
 	cmd.Flags().StringVar(&m.delivery, "delivery", "auto",
@@ -155,7 +156,8 @@ func (m *modelCommand) fits() error {
 				name)
 		}
 	case m.flags.Changed("roots"):
-		return usagef("--roots is of --check: a prediction is for a vertex with the mean number of edges")
+		return usagef(
+			"--roots is of --check: a prediction is for a vertex with the mean number of edges")
 	}
 	return nil
 }

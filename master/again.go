@@ -115,7 +115,8 @@ func (c *cluster) job(id string) (*job, error) {
 }
 
 func noJob(id string) error {
-	return absent("there is no job %.150q: superstep jobs --all lists those the master remembers", id)
+	return absent(
+		"there is no job %.150q: superstep jobs --all lists those the master remembers", id)
 }
 
 // stop ends a run. Only the first reason is stored, because later ones are consequences.

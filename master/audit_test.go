@@ -23,7 +23,8 @@ func TestDamagedAuditLog(t *testing.T) {
 		t.Helper()
 		said.Reset()
 		said.WriteString("\n")
-		a, err := openAudit(path, func() time.Time { return noon }, slog.New(slog.NewTextHandler(&said, nil)))
+		a, err := openAudit(path, func() time.Time { return noon },
+			slog.New(slog.NewTextHandler(&said, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}

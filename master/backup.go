@@ -140,10 +140,12 @@ func (s *server) Backup(ctx context.Context, _ *control.BackupRequest, stream *c
 
 func (s *server) backup(ctx context.Context, w io.Writer) error {
 	if s.shared != nil {
-		return unready("the state of this master is not in a directory of its own, but at %s", s.shared.Store)
+		return unready(
+			"the state of this master is not in a directory of its own, but at %s", s.shared.Store)
 	}
 	if s.state == nil {
-		return unready("this master keeps nothing that could be backed up: superstep master --data DIR does")
+		return unready(
+			"this master keeps nothing that could be backed up: superstep master --data DIR does")
 	}
 	busy := false
 	s.event(func() { busy, s.backingUp = s.backingUp, true })

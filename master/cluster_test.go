@@ -232,7 +232,8 @@ func (s *script) do(verb string, words []string) error {
 		c.advance(words[0], c.jobs[words[0]].epoch, control.JobState_JOB_STATE_WRITING)
 	case "ended":
 		v := values(words)
-		words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "after=") })
+		words = slices.DeleteFunc(words,
+			func(w string) bool { return strings.HasPrefix(w, "after=") })
 		c.runEnded(now, words[0], c.jobs[words[0]].epoch, failure(rest(1)),
 			uint32(s.number(v, "after", 0)))
 	case "cancel":
@@ -281,7 +282,8 @@ func (s *script) show() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.c.graphs)) {
 		g := s.c.graphs[name]
-		s.answer("graph %s %s %dx%d on %v %s", name, g.state.Word(), g.rows, g.columns, workersOf(g.placements),
+		s.answer("graph %s %s %dx%d on %v %s", name, g.state.Word(), g.rows, g.columns,
+			workersOf(g.placements),
 			g.reason)
 	}
 	for _, id := range s.c.order {

@@ -38,18 +38,6 @@ type sentColumns struct {
 	all     map[string]*stored // by id
 }
 
-// stored is a column that a client sends.
-type stored struct {
-	id      string
-	bytes   int64
-	at      time.Time // when the client sent something
-	readers int       // jobs that name it, and others: it stays as long
-
-	file    sync.Mutex // of who writes it
-	partial bool       // something is still to come
-	gone    bool
-}
-
 // Bounds of stored column data.
 const (
 	columnsName    = "columns"
@@ -235,7 +223,8 @@ func (c *sentColumns) hold(spec *jobspec.Spec) error {
 	for name, data := range spec.ColumnData {
 		s := c.all[data.ID]
 		if s == nil {
-			return unready("column %.150s: the master does not have what was sent of it, or no longer", name)
+			return unready(
+				"column %.150s: the master does not have what was sent of it, or no longer", name)
 		}
 		if data.Sum == nil {
 			return invalid("column %.150s: it has no checksum", name)

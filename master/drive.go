@@ -101,7 +101,8 @@ func (s *server) arrival(ctx context.Context, name string, awaited func(w *sessi
 func (s *server) awaitBack(ctx context.Context, p *control.Placement) error {
 	soon, cancel := context.WithTimeout(ctx, s.cluster.settle-s.now())
 	defer cancel()
-	w, err := s.arrival(soon, p.Worker, func(w *session) bool { return w != nil && w.incarnation >= p.Incarnation })
+	w, err := s.arrival(soon, p.Worker,
+		func(w *session) bool { return w != nil && w.incarnation >= p.Incarnation })
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -152,7 +152,8 @@ func TestNewestRecordsThatAreGone(t *testing.T) {
 		files := writeState(t, dir, snapshots)
 		note := filepath.Join(dir, stateName, newestFile)
 		slices.Reverse(files)
-		slices.SortStableFunc(files, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
+		slices.SortStableFunc(files,
+			func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
 		for i, file := range files {
 			if err := os.Remove(file); err != nil {
 				t.Fatal(err)
@@ -439,7 +440,8 @@ func TestChangesThatCannotBeWritten(t *testing.T) {
 		Name: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "path:vertices=3"}),
 	})
 	if connect.CodeOf(err) != connect.CodeFailedPrecondition ||
-		!strings.HasSuffix(err.Error(), "the master loads no graph: data: no space left on device") {
+		!strings.HasSuffix(err.Error(),
+			"the master loads no graph: data: no space left on device") {
 		t.Errorf("found %v", err)
 	}
 	s.mu.Lock()
@@ -452,7 +454,8 @@ func TestChangesThatCannotBeWritten(t *testing.T) {
 			if connect.CodeOf(err) == connect.CodeNotFound && done == "the graph is dropped" {
 				continue
 			}
-			if connect.CodeOf(err) != connect.CodeInternal || !strings.HasSuffix(err.Error(), want) {
+			if connect.CodeOf(err) != connect.CodeInternal ||
+				!strings.HasSuffix(err.Error(), want) {
 				t.Errorf("found %v, expected %s", err, want)
 			}
 		}
@@ -474,7 +477,9 @@ func TestChangesThatCannotBeWritten(t *testing.T) {
 	}
 	defer next.unlock()
 	defer next.results.close()
-	if len(next.cluster.graphs) != 0 || next.cluster.jobs[ids[0]].state != control.JobState_JOB_STATE_CANCELLED {
-		t.Errorf("the next master has graphs %v, and the job is %v", next.cluster.graphs, next.cluster.jobs[ids[0]].state)
+	if len(next.cluster.graphs) != 0 ||
+		next.cluster.jobs[ids[0]].state != control.JobState_JOB_STATE_CANCELLED {
+		t.Errorf("the next master has graphs %v, and the job is %v", next.cluster.graphs,
+			next.cluster.jobs[ids[0]].state)
 	}
 }

@@ -68,7 +68,8 @@ func (s *server) effect(e effect) {
 	case goodbye:
 		s.log.Info("worker may go", "worker", e.name)
 		if w := s.sessions[e.name]; w != nil {
-			_ = w.lane.Post(&control.ToWorker{Body: &control.ToWorker_Goodbye{Goodbye: &control.Goodbye{}}})
+			_ = w.lane.Post(
+				&control.ToWorker{Body: &control.ToWorker_Goodbye{Goodbye: &control.Goodbye{}}})
 		}
 	case dismiss:
 		s.log.Warn("worker lost", "worker", e.name, "incarnation", e.incarnation, "reason",

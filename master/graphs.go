@@ -53,7 +53,8 @@ func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid, avoid
 		there = others
 	}
 	if len(there) == 0 {
-		return nil, 0, 0, unready("there is no worker: start one with superstep worker --master ADDR")
+		return nil, 0, 0,
+			unready("there is no worker: start one with superstep worker --master ADDR")
 	}
 	if rows == 0 {
 		g := shape(min(len(there), layout.MaxPartitions))

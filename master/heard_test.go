@@ -19,7 +19,8 @@ import (
 // workers are accepted before the session times out. A cancelled job does not wait.
 func TestNewsOnASlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
+		s, err := New(
+			Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +44,8 @@ func TestNewsOnASlowDisk(t *testing.T) {
 		}
 		cancel(errors.New("it was cancelled"))
 		began = time.Now()
-		if err := waiting().drives(ctx, &control.DriveReport{}); err != nil || time.Since(began) > 0 {
+		if err := waiting().drives(ctx, &control.DriveReport{}); err != nil ||
+			time.Since(began) > 0 {
 			t.Errorf("found %v, after %v", err, time.Since(began))
 		}
 	})
@@ -51,7 +53,8 @@ func TestNewsOnASlowDisk(t *testing.T) {
 
 // TestListsParseNothing: lists use the jobs in memory. A job's text is not parsed again.
 func TestListsParseNothing(t *testing.T) {
-	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
+	s, err := New(
+		Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +79,8 @@ func TestListsParseNothing(t *testing.T) {
 // TestNewsToldAgain: after a broken session a worker repeats its reports. The master handles them
 // once.
 func TestNewsToldAgain(t *testing.T) {
-	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
+	s, err := New(
+		Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +117,8 @@ func TestNewsToldAgain(t *testing.T) {
 // TestNumbersOfAnotherAttempt: a report with a serial number of another attempt fails the attempt.
 // Otherwise all reports of later attempts would be taken for repeated ones.
 func TestNumbersOfAnotherAttempt(t *testing.T) {
-	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
+	s, err := New(
+		Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +147,8 @@ func TestToldWhileJobsCome(t *testing.T) {
 	var told *job
 	s.event(func() {
 		told, err = s.cluster.enqueue(0, "me",
-			&jobspec.Spec{Program: "mine", Source: &jobspec.Source{Input: "path:vertices=3"}}, "", 0)
+			&jobspec.Spec{Program: "mine", Source: &jobspec.Source{Input: "path:vertices=3"}}, "",
+			0)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -115,7 +115,8 @@ func (l *jobLogs) add(id string, e *control.JobEvent) {
 	if l.bytes+len(data) <= maxLogsWaiting {
 		l.push(id, data)
 	} else if l.lost[id] == nil {
-		missing := said("lines are missing here: they came faster than the disk of the master took them")
+		missing := said(
+			"lines are missing here: they came faster than the disk of the master took them")
 		missing.Sequence, missing.Time = e.Sequence, e.Time
 		l.lost[id] = missing
 	}
@@ -286,7 +287,8 @@ func (l *jobLogs) before(id string, ended bool, border uint64, at *timestamppb.T
 		border, at = e.Sequence, e.Time
 	}
 	// Concurrent calls of add may have queued events out of order.
-	slices.SortStableFunc(events, func(a, b *control.JobEvent) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	slices.SortStableFunc(events,
+		func(a, b *control.JobEvent) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return events
 }
 

@@ -125,7 +125,8 @@ func (c *cluster) enqueue(now time.Duration, owner string, spec *jobspec.Spec, k
 		return nil, err
 	}
 	if spec.Graph != "" && c.graphs[spec.Graph] == nil && !c.unmet(now) {
-		return nil, absent("there is no graph %.150q: superstep graphs list shows those there are", spec.Graph)
+		return nil, absent(
+			"there is no graph %.150q: superstep graphs list shows those there are", spec.Graph)
 	}
 	if len(c.queued) >= c.queue {
 		return nil, failed(connect.CodeResourceExhausted,

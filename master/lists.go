@@ -97,7 +97,8 @@ func briefJob(j *control.Job, described func() *jobspec.Spec) *control.Job {
 func (s *server) ListGraphs(ctx context.Context, r *control.ListGraphsRequest) (*control.ListGraphsResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	graphs, more := fitting(slices.DeleteFunc(s.graphs(), func(g *control.Graph) bool { return g.Name <= r.After }))
+	graphs, more := fitting(
+		slices.DeleteFunc(s.graphs(), func(g *control.Graph) bool { return g.Name <= r.After }))
 	for _, g := range graphs {
 		s.shownGraph(ctx, g)
 	}

@@ -114,7 +114,8 @@ func (c *cluster) straggles(id string, epoch uint32, s *streak, p plan) {
 		s.unit() > stillSlow*j.unit {
 		return
 	}
-	i := slices.IndexFunc(j.placements, func(p *control.Placement) bool { return p.Worker == s.worker })
+	i := slices.IndexFunc(j.placements,
+		func(p *control.Placement) bool { return p.Worker == s.worker })
 	if i < 0 || placedOn(j.stragglers, s.worker, j.placements[i].Incarnation) {
 		return
 	}
@@ -183,7 +184,8 @@ func (r *run) straggles() {
 	p := plan{ran: int(a.Supersteps), limit: int(a.MaxSupersteps), load: max(a.LoadSeconds,
 		r.begins.Seconds()), checkpoint: r.checkpoint}
 	if p.checkpoint == 0 { // none stored yet
-		p.checkpoint = checkpoint.Estimate(int64(a.Vertices) * checkpoint.BytesOfVertex / int64(len(r.team))).Seconds()
+		p.checkpoint = checkpoint.Estimate(
+			int64(a.Vertices) * checkpoint.BytesOfVertex / int64(len(r.team))).Seconds()
 	}
 	r.server.event(func() { r.server.cluster.straggles(r.id, r.epoch, s, p) })
 }
@@ -210,7 +212,8 @@ func (s *server) DrainWorker(ctx context.Context, r *control.DrainWorkerRequest)
 	s.event(func() {
 		w := s.cluster.workers[r.Name]
 		if w == nil || !w.live() {
-			err = absent("there is no worker %.150q: superstep status lists those there are", r.Name)
+			err = absent(
+				"there is no worker %.150q: superstep status lists those there are", r.Name)
 			return
 		}
 		s.cluster.leave(s.now(), w.name, w.incarnation, "drained")

@@ -90,7 +90,8 @@ func TestKeysOfAnother(t *testing.T) {
 	s, end := served(t, dir)
 	defer func() { end() }()
 	submit := func(name, program string) (string, error) {
-		j, _, err := s.Submit(control.As(t.Context(), control.Caller{Name: name, Roles: control.Using}),
+		j, _, err := s.Submit(
+			control.As(t.Context(), control.Caller{Name: name, Roles: control.Using}),
 			&control.SubmitJobRequest{Key: "nightly", SpecJson: jobspec.Text(&jobspec.Spec{
 				Program: program, Source: &jobspec.Source{Input: "path:vertices=3"},
 			})})

@@ -102,7 +102,8 @@ func TestPagesOfLists(t *testing.T) {
 	if len(graphs) != 600 || !slices.IsSorted(graphs) {
 		t.Errorf("the pages have %d graphs", len(graphs))
 	}
-	text := control.JobsText(&control.ListJobsResponse{Jobs: []*control.Job{{Id: "f00d-7"}}, More: 3}, true)
+	text := control.JobsText(
+		&control.ListJobsResponse{Jobs: []*control.Job{{Id: "f00d-7"}}, More: 3}, true)
 	if !strings.Contains(text, "and 3 more, omitted from this list: --before f00d-7\n") {
 		t.Errorf("found %q", text)
 	}
@@ -138,7 +139,8 @@ func TestWordsOfWorkersAreBounded(t *testing.T) {
 // TestReasonsOfExitsAreBounded: the reason for a worker's exit is one line of at most 4 KiB. Only
 // the incarnation that ended has it.
 func TestReasonsOfExitsAreBounded(t *testing.T) {
-	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
+	s, err := New(
+		Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +212,8 @@ func TestDropOfAGraphInUse(t *testing.T) {
 // TestTextsOfWorkersAreBounded: a worker's lines and stages, which are kept, are not as long as a
 // message.
 func TestTextsOfWorkersAreBounded(t *testing.T) {
-	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
+	s, err := New(
+		Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

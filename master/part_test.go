@@ -27,7 +27,8 @@ func (d fullDisk) Close() error { return errors.Join(d.WriteCloser.Close(), errF
 // closing the file failed.
 func TestFullDisk(t *testing.T) {
 	for _, late := range []bool{false, true} {
-		r, err := newResults(t.TempDir(), func(f io.WriteCloser) io.WriteCloser { return fullDisk{f, late} })
+		r, err := newResults(t.TempDir(),
+			func(f io.WriteCloser) io.WriteCloser { return fullDisk{f, late} })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -291,7 +291,8 @@ func (s *server) quotaUses() (all []*control.QuotaUse) {
 		all = append(all, &control.QuotaUse{
 			Owner: owner, QueuedQuota: uint32(q.Queued), RunningQuota: uint32(q.Running),
 			TimeQuotaSeconds: q.Time.Seconds(), Queued: uint32(u.queued),
-			Running: uint32(u.running), ResultBytesQuota: uint64(q.ResultBytes), ResultBytes: uint64(results[owner]),
+			Running: uint32(u.running), ResultBytesQuota: uint64(q.ResultBytes),
+			ResultBytes: uint64(results[owner]),
 		})
 	}
 	return all

@@ -65,7 +65,8 @@ func TestHealthOfAStandby(t *testing.T) {
 // journal.
 func TestCancelledBeforeARestart(t *testing.T) {
 	s := &server{
-		options: &Config{Master: daemon.Master{Process: daemon.Process{Now: time.Now}}}, log: slog.New(slog.DiscardHandler),
+		options:  &Config{Master: daemon.Master{Process: daemon.Process{Now: time.Now}}},
+		log:      slog.New(slog.DiscardHandler),
 		journals: map[string]*journal{}, runs: map[string]*run{}, state: &standby.Log{},
 		cluster: newCluster(rules{lease: time.Second, queue: 9, ended: 9, retries: 2}),
 	}

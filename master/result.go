@@ -16,7 +16,8 @@ import (
 
 // GetResult streams the result of a job.
 func (s *server) GetResult(ctx context.Context, r *control.GetResultRequest, stream *connect.ServerStream[control.ResultChunk]) error {
-	return s.Result(ctx, r.Id, r.Offset, func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
+	return s.Result(ctx, r.Id, r.Offset,
+		func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
 }
 
 // Result passes a job's result to each, starting at byte offset.

@@ -176,7 +176,8 @@ func (r *results) discard(job string, parts []*part) {
 // create starts writing the parts of a job's result.
 func (r *results) create(job string, n int) []*part {
 	var outcome error
-	ready := r.then(job, func() { outcome = errors.Join(r.root.RemoveAll(job), r.root.MkdirAll(job, 0o700)) })
+	ready := r.then(job,
+		func() { outcome = errors.Join(r.root.RemoveAll(job), r.root.MkdirAll(job, 0o700)) })
 	parts := make([]*part, n)
 	for i := range parts {
 		parts[i] = &part{results: r, name: path.Join(job, partFile(i)), ready: ready, outcome: &outcome}
@@ -333,4 +334,16 @@ func (p *part) close() (err error) {
 	}
 	p.file = nil
 	return err
+}
+
+// stored is a column that a client sends.
+type stored struct {
+	id      string
+	bytes   int64
+	at      time.Time // when the client last sent a piece
+	readers int       // jobs that name it and calls that read it; it stays as long
+
+	file    sync.Mutex // held by the writer
+	partial bool       // pieces are still to come
+	gone    bool
 }

@@ -55,7 +55,8 @@ func (s *server) done(id string, ended time.Time, parts ...*control.Sum) *job {
 	s.cluster.numbers++
 	j := &job{
 		id: id, number: s.cluster.numbers, state: control.JobState_JOB_STATE_DONE, stored: parts,
-		ended: ended.Sub(s.start), spec: &jobspec.Spec{Program: "bfs", Graph: "g", KeepResult: true},
+		ended: ended.Sub(s.start),
+		spec:  &jobspec.Spec{Program: "bfs", Graph: "g", KeepResult: true},
 	}
 	s.cluster.jobs[id] = j
 	s.cluster.order = append(s.cluster.order, id)
@@ -85,7 +86,8 @@ func on(t *testing.T, data string) string {
 
 func (s *server) fetched(id string) (string, error) {
 	var text strings.Builder
-	err := s.Result(context.Background(), id, 0, func(data []byte) error { text.Write(data); return nil })
+	err := s.Result(context.Background(), id, 0,
+		func(data []byte) error { text.Write(data); return nil })
 	return text.String(), err
 }
 

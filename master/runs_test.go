@@ -55,12 +55,14 @@ func TestManyJobsOutliveTheirMaster(t *testing.T) {
 	s, next := opened(first), opened(second)
 	for i := range jobs {
 		j := &job{id: fmt.Sprint("abcd-", i+1), number: uint64(i + 1)}
-		b, e := &trace.Job{Job: j.id, Program: "bfs"}, &trace.End{Job: j.id, State: trace.Done, Finished: time.Unix(1e9, 0)}
+		b, e := &trace.Job{Job: j.id, Program: "bfs"},
+			&trace.End{Job: j.id, State: trace.Done, Finished: time.Unix(1e9, 0)}
 		_, _ = first.Record(b), second.Record(b)
 		for k := range supersteps {
-			_ = first.Record(&record.Superstep{Job: j.id, Superstep: k, Partitions: []record.Partition{
-				{Computed: 1, Messages: k, Times: record.Seconds{Compute: 1, Total: 1}},
-			}})
+			_ = first.Record(
+				&record.Superstep{Job: j.id, Superstep: k, Partitions: []record.Partition{
+					{Computed: 1, Messages: k, Times: record.Seconds{Compute: 1, Total: 1}},
+				}})
 		}
 		_, _ = first.Record(e), second.Record(e)
 		next.past = append(next.past, j)
@@ -81,18 +83,21 @@ func TestManyJobsOutliveTheirMaster(t *testing.T) {
 	began := time.Now()
 	next.restoreRuns()
 	t.Logf("%d jobs in %v", jobs, time.Since(began))
-	if n := strings.Count(said.String(), "\n"); n != 1 || !strings.Contains(said.String(), "job=abcd-7 ") {
+	if n := strings.Count(said.String(), "\n"); n != 1 ||
+		!strings.Contains(said.String(), "job=abcd-7 ") {
 		t.Errorf("%d lines: %s", n, said.String())
 	}
 	want, found := first.Jobs(), second.Jobs()
 	for i := range want {
 		steps, err := second.Steps(want[i].ID, 0, supersteps)
 		if i+1 == 7 {
-			if err != nil || len(steps) > 0 || found[i].ID != want[i].ID || found[i].State != trace.Done {
+			if err != nil || len(steps) > 0 || found[i].ID != want[i].ID ||
+				found[i].State != trace.Done {
 				t.Errorf("of the damaged one: %d supersteps, %+v, %v", len(steps), found[i], err)
 			}
 		} else if err != nil || len(steps) != supersteps || jsonOf(found[i]) != jsonOf(want[i]) {
-			t.Fatalf("found %d supersteps, %+v, %v, expected %+v", len(steps), found[i], err, want[i])
+			t.Fatalf("found %d supersteps, %+v, %v, expected %+v", len(steps),
+				found[i], err, want[i])
 		}
 	}
 	said.Reset()

@@ -323,9 +323,10 @@ func (s *server) Register(ctx context.Context, r *control.RegisterRequest) (_ *c
 	}
 	return &control.RegisterResponse{
 		Incarnation: incarnation, Master: s.id, Version: s.options.Version,
-		GossipAddress:         s.options.GossipAddress,
-		LeaseMilliseconds:     uint32(s.options.Lease.Milliseconds()),
-		HeartbeatMilliseconds: uint32((s.options.Lease / control.HeartbeatsPerLease).Milliseconds()),
-		Places:                s.places(),
+		GossipAddress:     s.options.GossipAddress,
+		LeaseMilliseconds: uint32(s.options.Lease.Milliseconds()),
+		HeartbeatMilliseconds: uint32(
+			(s.options.Lease / control.HeartbeatsPerLease).Milliseconds()),
+		Places: s.places(),
 	}, nil
 }

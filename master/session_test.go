@@ -76,7 +76,8 @@ func TestNewsFasterThanTaken(t *testing.T) {
 // reports for long.
 func TestNewsThatNobodyTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
+		s, err := New(
+			Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +156,8 @@ func TestReportBeforeItIsCancelled(t *testing.T) {
 // TestAnotherSessionOfAWorker: a worker's new session ends its old one with errSessionBroke. Runs
 // of the worker continue.
 func TestAnotherSessionOfAWorker(t *testing.T) {
-	s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
+	s, err := New(
+		Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +176,8 @@ func TestAnotherSessionOfAWorker(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := sessions[0].broken(); !errors.Is(err, errSessionBroke) || sessions[1].ctx.Err() != nil {
+	if err := sessions[0].broken(); !errors.Is(err, errSessionBroke) ||
+		sessions[1].ctx.Err() != nil {
 		t.Errorf("the first session ended with %v, the second with %v", err, sessions[1].cause())
 	}
 }

@@ -183,7 +183,8 @@ func TestSharedPlaceThatIsDown(t *testing.T) {
 func TestResultThatIsRemovedWhileItIsRead(t *testing.T) {
 	var removes func()
 	view := &storetest.View{Memory: &storetest.Memory{}, Trouble: func(_ context.Context, call, name string, done bool) error {
-		if remove := removes; remove != nil && call == "get" && strings.Contains(name, partPrefix) && !done {
+		if remove := removes; remove != nil && call == "get" &&
+			strings.Contains(name, partPrefix) && !done {
 			removes = nil
 			remove()
 		}

@@ -82,7 +82,8 @@ func (o *Config) lead(ctx context.Context, place store.Store, l daemon.Listener)
 	server.ErrorLog = log.New(io.Discard, "", 0)
 	served := make(chan error, 1)
 	go func() { served <- control.Serve(server, daemon.Reuse(l), o.TLS) }()
-	err := shared.Lead(ctx, func(leader string) { o.Log.Info("stands by", "master", leader, "state", place) })
+	err := shared.Lead(ctx,
+		func(leader string) { o.Log.Info("stands by", "master", leader, "state", place) })
 	_ = server.Close()
 	<-served
 	if err != nil {

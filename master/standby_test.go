@@ -295,7 +295,8 @@ func TestJobTableIsLinearizable(t *testing.T) {
 	for seed := range uint64(30) {
 		if porcupine.CheckOperationsTimeout(jobTable,
 			table(t, seed, &storetest.Memory{Overwrites: true}), time.Minute) == porcupine.Illegal {
-			t.Logf("%d answers in %d terms; run %d detects a store that overwrites objects", heard, terms, seed+1)
+			t.Logf("%d answers in %d terms; run %d detects a store that overwrites objects",
+				heard, terms, seed+1)
 			return
 		}
 	}

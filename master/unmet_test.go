@@ -20,7 +20,8 @@ func newLane(conn net.Conn) *control.Lane { return control.NewLane(conn, bufio.N
 // no longer connected to the others. The workers connect again, but only a limited number of times.
 func TestATeamMeetsAgain(t *testing.T) {
 	for _, unmet := range []int{0, 1, 2, meetings} {
-		s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
+		s, err := New(
+			Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +71,8 @@ func TestATeamMeetsAgain(t *testing.T) {
 // load are told to stop. Otherwise connecting would wait for them.
 func TestATeamMeetsAgainAtOnce(t *testing.T) {
 	for _, job := range []string{"", "j"} {
-		s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
+		s, err := New(
+			Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +145,8 @@ func TestARunThatDidNotArrive(t *testing.T) {
 		{"after a report", false, true, "run, rejoin", "it no longer runs the job"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := New(Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
+			s, err := New(
+				Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,12 +197,14 @@ func TestARunThatDidNotArrive(t *testing.T) {
 				attach(true)
 			}
 			rejoin := &control.Command{Body: &control.Command_Rejoin{Rejoin: &control.Rejoin{}}}
-			_, err = s.gather(t.Context(), []*control.Placement{{Worker: "w", Incarnation: n}}, order{
-				what: "run", again: func(int) *control.Command { return rejoin },
-				command: &control.Command{Body: &control.Command_Run{Run: &control.Run{}}},
-				more:    func(context.Context, int, *control.Report) error { return nil },
-			})
-			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			_, err = s.gather(t.Context(),
+				[]*control.Placement{{Worker: "w", Incarnation: n}}, order{
+					what: "run", again: func(int) *control.Command { return rejoin },
+					command: &control.Command{Body: &control.Command_Run{Run: &control.Run{}}},
+					more:    func(context.Context, int, *control.Report) error { return nil },
+				})
+			if (err == nil) != (c.want == "") ||
+				err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("found %v, expected %q", err, c.want)
 			}
 			if found := strings.Join(words, ", "); found != c.words {

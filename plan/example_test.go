@@ -20,7 +20,8 @@ var (
 )
 
 func (p Peel) Plan() pregel.Plan {
-	return plan.Repeat(func(r *plan.Round) bool { return gone.Value(r) == 0 }, plan.Phase(peeling{p.K}))
+	return plan.Repeat(func(r *plan.Round) bool { return gone.Value(r) == 0 },
+		plan.Phase(peeling{p.K}))
 }
 
 func (Peel) Combiner() pregel.Combiner[bool] { return combiners.Or() }

@@ -175,7 +175,8 @@ func compare[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Prog
 			want.Supersteps, want.Ended, want.Messages)
 	}
 	for _, r := range []*superstep.Result[V]{want, found} {
-		if len(r.Seconds) != r.Supersteps || slices.ContainsFunc(r.Seconds, func(s float64) bool { return !(s > 0) }) {
+		if len(r.Seconds) != r.Supersteps ||
+			slices.ContainsFunc(r.Seconds, func(s float64) bool { return !(s > 0) }) {
 			t.Errorf("%T: %d supersteps took %v seconds", p, r.Supersteps, r.Seconds)
 		}
 	}
@@ -208,8 +209,10 @@ var (
 func (p halving) Plan() pregel.Plan {
 	return plan.Sequence(
 		plan.Phase(add{p.Start}),
-		plan.Repeat(func(r *plan.Round) bool { return most.Value(r) < 1 }, plan.Phase(divide{}), plan.Phase(pause{})),
-		plan.Choose(func(*plan.Round) bool { return p.Odd }, plan.Sequence(plan.Phase(add{150}), plan.Phase(add{50})), plan.Phase(add{100})),
+		plan.Repeat(func(r *plan.Round) bool { return most.Value(r) < 1 }, plan.Phase(divide{}),
+			plan.Phase(pause{})),
+		plan.Choose(func(*plan.Round) bool { return p.Odd },
+			plan.Sequence(plan.Phase(add{150}), plan.Phase(add{50})), plan.Phase(add{100})),
 	)
 }
 

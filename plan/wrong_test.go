@@ -103,9 +103,11 @@ func TestWrongPlans(t *testing.T) {
 		superstep.LoadOptions{Directed: true})
 	g = open(t, g, err)
 	for want, p := range map[string]pregel.Plan{
-		"plan.Repeat: the condition is nil":        plan.Repeat(nil),
-		"plan.Repeat: there is no phase to repeat": plan.Repeat(func(*plan.Round) bool { return false }, pregel.Plan{}),
-		"wrongPlan: round 0 of plan.Repeat ran no phase: it would never end": plan.Repeat(func(*plan.Round) bool { return false },
+		"plan.Repeat: the condition is nil": plan.Repeat(nil),
+		"plan.Repeat: there is no phase to repeat": plan.Repeat(
+			func(*plan.Round) bool { return false }, pregel.Plan{}),
+		"wrongPlan: round 0 of plan.Repeat ran no phase: it would never end": plan.Repeat(
+			func(*plan.Round) bool { return false },
 			plan.Choose(func(*plan.Round) bool { return true }, pregel.Plan{}, plan.Phase(add{}))),
 		"program wrongPlan, condition of plan.Choose, before any phase: aggregator most is not listed": plan.Choose(
 			func(r *plan.Round) bool { return most.Value(r) > 0 }, plan.Phase(add{}),
@@ -113,12 +115,15 @@ func TestWrongPlans(t *testing.T) {
 		"wrongPlan: phase 2, after 1 supersteps: program failing, vertex 0, superstep 0: no 0": plan.Sequence(plan.Phase(add{}), plan.Phase(failing{})),
 		"edge column cost: a phase of direction out has it, and this one is of direction in": plan.Sequence(
 			plan.Phase(costly{pregel.Out}), plan.Phase(costly{pregel.In})),
-		"two columns are named half":                                    plan.Sequence(plan.Phase(add{}), plan.Phase(twice{})),
-		"plan.Choose: the condition is nil":                             plan.Sequence(plan.Choose(nil, pregel.Plan{}, pregel.Plan{})),
+		"two columns are named half": plan.Sequence(
+			plan.Phase(add{}), plan.Phase(twice{})),
+		"plan.Choose: the condition is nil": plan.Sequence(
+			plan.Choose(nil, pregel.Plan{}, pregel.Plan{})),
 		"halving: a phase must not have a plan: use plan.Sequence":      plan.Phase(halving{}),
 		"program failing, vertex 0, superstep 0: no 0":                  plan.Phase(failing{}),
 		"other: the method Combiner() pregel.Combiner[bool] is missing": plan.Phase(other{}),
-		"program wrongPlan, condition of plan.Repeat: what":             plan.Repeat(func(*plan.Round) bool { panic("what") }, plan.Phase(add{})),
+		"program wrongPlan, condition of plan.Repeat: what": plan.Repeat(
+			func(*plan.Round) bool { panic("what") }, plan.Phase(add{})),
 	} {
 		_, err := superstep.Run(t.Context(), g, wrongPlan{plan: p})
 		if err == nil || !strings.Contains(err.Error(), want) {

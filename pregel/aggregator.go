@@ -56,14 +56,16 @@ func SumOf[T Number](name string) Aggregator[T] {
 // default of none is the greatest value of the type; for floats, infinity.
 func MinOf[T Number](name string, none ...T) Aggregator[T] {
 	_, greatest := kernel.Limits[T]()
-	return NewAggregator(name, constant(append(none, greatest)[0]), func(a, b T) T { return min(a, b) })
+	return NewAggregator(name, constant(append(none, greatest)[0]),
+		func(a, b T) T { return min(a, b) })
 }
 
 // MaxOf makes an aggregator of the greatest value. none is the result if no vertex adds a value.
 // The default of none is the least value of the type; for floats, minus infinity.
 func MaxOf[T Number](name string, none ...T) Aggregator[T] {
 	least, _ := kernel.Limits[T]()
-	return NewAggregator(name, constant(append(none, least)[0]), func(a, b T) T { return max(a, b) })
+	return NewAggregator(name, constant(append(none, least)[0]),
+		func(a, b T) T { return max(a, b) })
 }
 
 // AnyOf makes an aggregator that is true when any vertex adds true.

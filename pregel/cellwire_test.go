@@ -17,9 +17,12 @@ func TestCellsTravel(t *testing.T) {
 		Name string
 		List []int
 	}
-	travels(t, NewAggregator("pair", nil, func(a, b pair) pair { return a }), pair{7, [3]float64{1, 2, 3}})
-	travels(t, NewAggregator("loose", nil, func(a, b loose) loose { return a }), loose{"x", []int{1, 2}})
-	travels(t, NewAggregator("slice", nil, func(a, b []uint64) []uint64 { return a }), []uint64{4, 5})
+	travels(t, NewAggregator("pair", nil, func(a, b pair) pair { return a }),
+		pair{7, [3]float64{1, 2, 3}})
+	travels(t, NewAggregator("loose", nil, func(a, b loose) loose { return a }),
+		loose{"x", []int{1, 2}})
+	travels(t,
+		NewAggregator("slice", nil, func(a, b []uint64) []uint64 { return a }), []uint64{4, 5})
 	travels(t, SumOf[float64]("float"), 0.1)
 	type rank float64
 	travels(t, SumOf[rank]("named float"), 0.1)

@@ -28,7 +28,8 @@ var (
 	least    = pregel.MinOf[int]("least degree")
 	greatest = pregel.MaxOf[int]("greatest degree")
 	below    = pregel.SumOf[uint64]("below")
-	between  = pregel.NewAggregator("between", nil, func(a, b bounds) bounds { return a }).Persistent().Unreported()
+	between  = pregel.NewAggregator("between", nil,
+		func(a, b bounds) bounds { return a }).Persistent().Unreported()
 )
 
 const (
@@ -99,7 +100,8 @@ func ExampleCoordinator() {
 		panic(err)
 	}
 	defer g.Close()
-	res, err := superstep.Run(ctx, g, Median{}, superstep.Options{Log: func(line string) { fmt.Println(line) }})
+	res, err := superstep.Run(ctx, g, Median{},
+		superstep.Options{Log: func(line string) { fmt.Println(line) }})
 	if err != nil {
 		panic(err)
 	}
@@ -120,12 +122,13 @@ type Rumour struct {
 var (
 	known = pregel.AnyOf("somebody is told")
 	quiet = pregel.AllOf("nobody has neighbours")
-	heard = pregel.NewAggregator("rounds", func() map[int]int { return map[int]int{} }, func(a, b map[int]int) map[int]int {
-		for round, n := range b {
-			a[round] += n
-		}
-		return a
-	}).Persistent()
+	heard = pregel.NewAggregator("rounds", func() map[int]int { return map[int]int{} },
+		func(a, b map[int]int) map[int]int {
+			for round, n := range b {
+				a[round] += n
+			}
+			return a
+		}).Persistent()
 )
 
 func (Rumour) Combiner() pregel.Combiner[bool] { return combiners.Or() }

@@ -68,7 +68,8 @@ func (c *Change[V]) AddEdge(from, to VertexID, weight float64) {
 			return
 		}
 		e := Edge{To: to, Weight: own.Weigh(weight)}
-		at, there := slices.BinarySearchFunc(own.own, to, func(e Edge, to VertexID) int { return cmp.Compare(e.To, to) })
+		at, there := slices.BinarySearchFunc(own.own, to,
+			func(e Edge, to VertexID) int { return cmp.Compare(e.To, to) })
 		if there && own.Merge != nil {
 			own.own[at].Weight = own.Merge(own.own[at].Weight, e.Weight)
 			return
@@ -217,8 +218,9 @@ func (v *cursor) changedEdges(own []Edge, method string, lists []*kernel.EdgeLis
 // that do not exist yet.
 func (v *cursor) edgesNow() iter.Seq[Edge] {
 	if v.changes.Weighted {
-		panic("SendToAllNeighbors after a change of the vertex's own edges: a combiner that weighs " +
-			"messages wants it before the change, or in the next superstep")
+		panic(
+			"SendToAllNeighbors after a change of the vertex's own edges: a combiner that weighs " +
+				"messages wants it before the change, or in the next superstep")
 	}
 	edges := v.Edges()
 	return func(yield func(Edge) bool) {

@@ -174,7 +174,8 @@ type Sum struct {
 
 // AddSum adds a sum to the element of all with its exchange and encoding, or appends it.
 func AddSum(all []Sum, s Sum) []Sum {
-	i := slices.IndexFunc(all, func(o Sum) bool { return o.Exchange == s.Exchange && o.Encoding == s.Encoding })
+	i := slices.IndexFunc(all,
+		func(o Sum) bool { return o.Exchange == s.Exchange && o.Encoding == s.Encoding })
 	if i < 0 {
 		return append(all, s)
 	}

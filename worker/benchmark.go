@@ -85,15 +85,15 @@ func (a *attempt) stands(now *control.BenchmarkStage) {
 }
 
 // figures returns the results so far.
-func (a *attempt) figures(broken *validate.Violation) *control.Graph500Result {
+func (a *attempt) figures(v *validate.Violation) *control.Graph500Result {
 	r := &control.Graph500Result{
 		Generation: a.report.Generation, Construction: a.report.Construction,
 		Roots: slices.Clone(a.report.Roots),
 		Bfs:   kernelResult(a.report.BFS), Sssp: kernelResult(a.report.SSSP),
 		Restarts: a.report.Restarts,
 	}
-	if broken != nil {
-		r.Violation = &control.Violation{Rule: uint32(broken.Rule), Name: broken.Name, Text: broken.Text}
+	if v != nil {
+		r.Violation = &control.Violation{Rule: uint32(v.Rule), Name: v.Name, Text: v.Text}
 	}
 	return r
 }

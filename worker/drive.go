@@ -116,7 +116,8 @@ func (j *job) aggregators() (all []*control.Aggregator) {
 		}
 		if err != nil {
 			value = nil
-			j.attempt.log(fmt.Sprintf("aggregator %s does not reach clients in Go: %v", a.Name, err))
+			j.attempt.log(
+				fmt.Sprintf("aggregator %s does not reach clients in Go: %v", a.Name, err))
 		}
 		// Strings of a message must be valid UTF-8.
 		name, text := strings.ToValidUTF8(a.Name, "?"), string(texts[a.Name])

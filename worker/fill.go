@@ -282,7 +282,8 @@ func (a *attempt) unnamed(ctx context.Context, c kernel.Property, lines []graphi
 		v := &lines[i]
 		label, ok := labels[string(v.Names[0])]
 		if !ok {
-			return lines[:i], v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]), "one of "+a.origin()), nil
+			return lines[:i],
+				v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]), "one of "+a.origin()), nil
 		}
 		v.ID = label
 		if name, ok := fill.NameIn(c, v.Text); ok {

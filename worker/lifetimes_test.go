@@ -144,7 +144,8 @@ func (h *holding) must(err error) {
 func (h *holding) check(t task, value uint64) {
 	h.t.Helper()
 	var text bytes.Buffer
-	h.must(h.values(h.t.Context(), t, &control.Values{}, func(data []byte) error { _, err := text.Write(data); return err }))
+	h.must(h.values(h.t.Context(), t, &control.Values{},
+		func(data []byte) error { _, err := text.Write(data); return err }))
 	wrong, lines := 0, 0
 	for line := range strings.Lines(text.String()) {
 		name, found, _ := strings.Cut(strings.TrimSpace(line), " ")

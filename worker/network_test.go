@@ -37,7 +37,8 @@ func TestWorkersMeasureWhenTheFirstHasNot(t *testing.T) {
 			placements = append(placements,
 				&control.Placement{Partition: uint32(i), Worker: name, Incarnation: 7, Site: site})
 			executors = append(executors,
-				newExecutor(&Config{Options: Options{Name: name, Log: slog.New(slog.DiscardHandler)}}))
+				newExecutor(
+					&Config{Options: Options{Name: name, Log: slog.New(slog.DiscardHandler)}}))
 		}
 		load := func() (took time.Duration) {
 			start := time.Now()

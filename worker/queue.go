@@ -256,7 +256,8 @@ func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (_ 
 		s, err := x.save(ctx, t, body.Save)
 		return &control.Report{Body: &control.Report_Save{Save: s}}, err
 	case *control.Command_Values:
-		err = q.deliver(ctx, c, func(emit func([]byte) error) error { return x.values(ctx, t, body.Values, emit) })
+		err = q.deliver(ctx, c,
+			func(emit func([]byte) error) error { return x.values(ctx, t, body.Values, emit) })
 	case *control.Command_Drop:
 		x.drop(t, body.Drop.Graph)
 	default:

@@ -91,7 +91,8 @@ func TestCancelStopsWhatWaits(t *testing.T) {
 	}
 	m.add(&control.Command{Body: &control.Command_Run{Run: &control.Run{}}})
 	m.add(&control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
-	m.add(&control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: "enough"}}})
+	m.add(
+		&control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: "enough"}}})
 	answers := map[uint64]string{}
 	for range 4 {
 		r := m.report()

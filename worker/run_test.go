@@ -66,8 +66,10 @@ func TestRunWithoutAMaster(t *testing.T) {
 				found += len(d.Records)
 				newest = max(newest, d.Checkpoint)
 			}
-			if found != records || newest != uint32(checkpoint) || strings.Join(text, "|") != missing {
-				t.Errorf("from %d on, found %d records, the checkpoint %d, %q", wanted, found, newest, text)
+			if found != records || newest != uint32(checkpoint) ||
+				strings.Join(text, "|") != missing {
+				t.Errorf("from %d on, found %d records, the checkpoint %d, %q", wanted,
+					found, newest, text)
 			}
 		}
 		check(0, 10, 0, 9, "", first+8) // nothing was acknowledged before
@@ -203,7 +205,8 @@ func TestFiguresAreNotOlderAgain(t *testing.T) {
 			return nil
 		})
 		if len(roots) == 0 || slices.Min(roots) < 3 {
-			t.Errorf("lost from report %d on: the reports name the searches %v, expected 3", wanted, roots)
+			t.Errorf("lost from report %d on: the reports name the searches %v, expected 3", wanted,
+				roots)
 		}
 	}
 }

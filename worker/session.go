@@ -127,7 +127,8 @@ func (s *session) live(ctx, leave context.Context) error {
 			// If only the connection from the master is cut, heartbeats would make the master
 			// believe that the session works. So do not send any.
 			if s.silence() <= s.lease {
-				s.offer(&control.FromWorker{Body: &control.FromWorker_Heartbeat{Heartbeat: s.pulse()}})
+				s.offer(
+					&control.FromWorker{Body: &control.FromWorker_Heartbeat{Heartbeat: s.pulse()}})
 			}
 		case <-going:
 			s.Log.Info("asking to leave")

@@ -86,7 +86,8 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 		return fmt.Errorf("%w: another answer, for a master before this one, was not finished",
 			errMasterAway)
 	}
-	err = group.Together(ctx, forValues, func(ctx context.Context) error { return j.emitTogether(ctx, group, ids, o) })
+	err = group.Together(ctx, forValues,
+		func(ctx context.Context) error { return j.emitTogether(ctx, group, ids, o) })
 	if err == nil {
 		j.answering.Store(false)
 	}
@@ -194,7 +195,8 @@ func (j *job) namesOf(
 	for _, id := range some {
 		line = j.program.AppendAs(want(line[:0], j.program.Label(id)), id, of, want)
 	}
-	return names, j.graph.directory.Names.Fetch(ctx, group, call, wanted, func(label uint64, name []byte) { names[label] = bytes.Clone(name) })
+	return names, j.graph.directory.Names.Fetch(ctx, group, call, wanted,
+		func(label uint64, name []byte) { names[label] = bytes.Clone(name) })
 }
 
 // lines formats the lines of vertices that are here. If the input has names, a line has the name

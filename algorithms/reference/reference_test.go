@@ -80,7 +80,8 @@ func lines(t *testing.T, name string) [][]string {
 }
 
 func close15(got, want []float64) bool {
-	return slices.EqualFunc(got, want, func(a, b float64) bool { return a == b || math.Abs(a-b) <= 1e-14*math.Abs(b) })
+	return slices.EqualFunc(got, want,
+		func(a, b float64) bool { return a == b || math.Abs(a-b) <= 1e-14*math.Abs(b) })
 }
 
 func TestGraphalyticsExamples(t *testing.T) {

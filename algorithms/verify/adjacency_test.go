@@ -43,7 +43,8 @@ func TestAdjacency(t *testing.T) {
 					t.Fatal(err)
 				}
 				for v := range r.N {
-					slices.SortFunc(want[v], func(x, y [2]float64) int { return slices.Compare(x[:], y[:]) })
+					slices.SortFunc(want[v],
+						func(x, y [2]float64) int { return slices.Compare(x[:], y[:]) })
 					if what != weighted {
 						for i := range want[v] {
 							want[v][i][1] = 0

@@ -28,16 +28,19 @@ func TestCentralitiesAgainstReference(t *testing.T) {
 			wantRule(t, check(a, b), rules[1])
 		}
 		hub, authority := reference.HITS(r, k)
-		twice(func(a, b []float64) error { return HITS(g, 2*k, 0, a, b) }, [2]string{"hub", "authority"}, hub, authority)
+		twice(func(a, b []float64) error { return HITS(g, 2*k, 0, a, b) },
+			[2]string{"hub", "authority"}, hub, authority)
 		reached, harmonic := reference.HyperBall(r)
-		twice(func(a, b []float64) error { return HyperBall(g, a, b) }, [2]string{"reached", "harmonic"}, reached, harmonic)
+		twice(func(a, b []float64) error { return HyperBall(g, a, b) },
+			[2]string{"reached", "harmonic"}, reached, harmonic)
 		score := reference.Eigenvector(r, k)
 		wantRule(t, Eigenvector(g, k, 0, score), "")
 		score[x] += 1e-6
 		wantRule(t, Eigenvector(g, k, 0, score), "score")
 		sources := Sample(g, k)
 		closeness, inverse := reference.Closeness(r, sources)
-		twice(func(a, b []float64) error { return Closeness(g, sources, a, b) }, [2]string{"closeness", "harmonic"}, closeness, inverse)
+		twice(func(a, b []float64) error { return Closeness(g, sources, a, b) },
+			[2]string{"closeness", "harmonic"}, closeness, inverse)
 		between := reference.Betweenness(r, sources)
 		wantRule(t, Betweenness(g, sources, between), "")
 		between[x] += 1e-6

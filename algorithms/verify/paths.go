@@ -12,7 +12,8 @@ func Sample(g Graph, n int) []int {
 	for v := range all {
 		all[v] = v
 	}
-	slices.SortFunc(all, func(u, v int) int { return cmp.Compare(splitMix(g.name(u)), splitMix(g.name(v))) })
+	slices.SortFunc(all,
+		func(u, v int) int { return cmp.Compare(splitMix(g.name(u)), splitMix(g.name(v))) })
 	return all[:min(n, len(all))]
 }
 

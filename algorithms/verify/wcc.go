@@ -36,7 +36,8 @@ func WCC(g Graph, label []uint64) error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(roots, func(u, v uint32) int { return cmp.Or(cmp.Compare(label[u], label[v]), cmp.Compare(u, v)) })
+	slices.SortFunc(roots,
+		func(u, v uint32) int { return cmp.Or(cmp.Compare(label[u], label[v]), cmp.Compare(u, v)) })
 	for i := 1; i < len(roots); i++ {
 		if u, v := roots[i-1], roots[i]; label[u] == label[v] {
 			return violation("distinct", "vertices %d and %d have label %d and no path joins them",

@@ -162,11 +162,15 @@ func TestWrongResults(t *testing.T) {
 		exact := floats()
 
 		level := reference.BFSLevels(r, source)
-		rejects(t, all, "bfs, levels", rng, r, level, func(x []int64) error { return Levels(g, source, x) }, wholes(), nil)
-		rejects(t, all, "bfs, parents", rng, r, parents(rng, r, source, level), func(x []int64) error { return BFS(g, source, x) }, wholes(),
+		rejects(t, all, "bfs, levels", rng, r, level,
+			func(x []int64) error { return Levels(g, source, x) }, wholes(), nil)
+		rejects(t, all, "bfs, parents", rng, r, parents(rng, r, source, level),
+			func(x []int64) error { return BFS(g, source, x) }, wholes(),
 			func(x []int64) bool { return treeIsRight(r, source, level, x) })
-		rejects(t, all, "sssp", rng, r, reference.SSSP(r, source), func(x []float64) error { return SSSP(g, source, x) },
-			append(floats(), one("an ulp more", func(x float64) float64 { return math.Nextafter(x, 9) }),
+		rejects(t, all, "sssp", rng, r, reference.SSSP(r, source),
+			func(x []float64) error { return SSSP(g, source, x) },
+			append(floats(),
+				one("an ulp more", func(x float64) float64 { return math.Nextafter(x, 9) }),
 				one("an ulp less", func(x float64) float64 { return math.Nextafter(x, 0) })), nil)
 		out, in := reference.Degrees(r)
 		degrees := func(pick int) func(x []int64) error {
@@ -188,7 +192,8 @@ func TestWrongResults(t *testing.T) {
 		}
 		rejects(t, all, "degrees", rng, r, leaving, degrees(0), wholes(), nil)
 
-		ids := append(mistakes[uint64](), one("the next vertex", func(x uint64) uint64 { return (x + 1) % uint64(r.N) }),
+		ids := append(mistakes[uint64](),
+			one("the next vertex", func(x uint64) uint64 { return (x + 1) % uint64(r.N) }),
 			mistake[uint64]{"another member", func(rng *rand.Rand, _ reference.Graph, x []uint64) {
 				v := uint64(rng.IntN(r.N))
 				for u, old := range slices.Clone(x) {
@@ -197,8 +202,10 @@ func TestWrongResults(t *testing.T) {
 					}
 				}
 			}})
-		rejects(t, all, "wcc", rng, r, representativesOf(r, reference.WCC(r)), func(x []uint64) error { return WCC(g, x) }, ids, nil)
-		rejects(t, all, "scc", rng, r, representativesOf(r, reference.SCC(r)), func(x []uint64) error { return SCC(g, x) }, ids, nil)
+		rejects(t, all, "wcc", rng, r, representativesOf(r, reference.WCC(r)),
+			func(x []uint64) error { return WCC(g, x) }, ids, nil)
+		rejects(t, all, "scc", rng, r, representativesOf(r, reference.SCC(r)),
+			func(x []uint64) error { return SCC(g, x) }, ids, nil)
 		labels := func(k int) []uint64 {
 			x := make([]uint64, r.N)
 			for v, l := range reference.CDLP(r, k) {
@@ -206,13 +213,18 @@ func TestWrongResults(t *testing.T) {
 			}
 			return x
 		}
-		rejects(t, all, "cdlp", rng, r, labels(k), func(x []uint64) error { return CDLP(g, k, x) }, append(ids,
-			mistake[uint64]{"an iteration too few", func(_ *rand.Rand, _ reference.Graph, x []uint64) { copy(x, labels(k-1)) }}), nil)
-		rejects(t, all, "lcc", rng, r, reference.LCC(r), func(x []float64) error { return LCC(g, x) }, exact, nil)
-		rejects(t, all, "triangles", rng, r, reference.Triangles(r), func(x []int64) error { return Triangles(g, x) }, wholes(), nil)
+		rejects(t, all, "cdlp", rng, r, labels(k),
+			func(x []uint64) error { return CDLP(g, k, x) }, append(ids,
+				mistake[uint64]{"an iteration too few", func(_ *rand.Rand, _ reference.Graph, x []uint64) { copy(x, labels(k-1)) }}), nil)
+		rejects(t, all, "lcc", rng, r, reference.LCC(r),
+			func(x []float64) error { return LCC(g, x) }, exact, nil)
+		rejects(t, all, "triangles", rng, r, reference.Triangles(r),
+			func(x []int64) error { return Triangles(g, x) }, wholes(), nil)
 		cores, least := reference.Cores(r), 1+rng.Int64N(3)
-		rejects(t, all, "kcore", rng, r, cores, func(x []int64) error { return KCore(g, x) }, wholes(), nil)
-		rejects(t, all, "kcore, one core", rng, r, inCore(g, least, cores), func(x []int64) error { return InCore(g, least, x) }, wholes(), nil)
+		rejects(t, all, "kcore", rng, r, cores,
+			func(x []int64) error { return KCore(g, x) }, wholes(), nil)
+		rejects(t, all, "kcore, one core", rng, r, inCore(g, least, cores),
+			func(x []int64) error { return InCore(g, least, x) }, wholes(), nil)
 
 		stale := func(ranks func(k int) []float64) []mistake[float64] {
 			near := func(x, y []float64) bool {
@@ -235,27 +247,37 @@ func TestWrongResults(t *testing.T) {
 				mistake[float64]{"an iteration too many", was(k + 1)})
 		}
 		rank := func(k int) []float64 { return reference.PageRank(r, 0.85, k) }
-		rejects(t, all, "pagerank", rng, r, rank(k), func(x []float64) error { return Ranks(g, 0.85, k, 0, x) }, stale(rank), nil)
+		rejects(t, all, "pagerank", rng, r, rank(k),
+			func(x []float64) error { return Ranks(g, 0.85, k, 0, x) }, stale(rank), nil)
 		sure := func(k int) []float64 { return reference.PageRank(r, 1, k) }
-		rejects(t, all, "pagerank, damping 1", rng, r, sure(k), func(x []float64) error { return Ranks(g, 1, k, 0, x) }, stale(sure), nil)
+		rejects(t, all, "pagerank, damping 1", rng, r, sure(k),
+			func(x []float64) error { return Ranks(g, 1, k, 0, x) }, stale(sure), nil)
 		personal := func(k int) []float64 { return reference.PageRank(r, 0.85, k, source) }
 		rejects(t, all, "pagerank, a source", rng, r, personal(k), func(x []float64) error { return Ranks(g, 0.85, k, 0, x, source) }, stale(personal), nil)
 		score := func(k int) []float64 { return reference.Eigenvector(r, k) }
-		rejects(t, all, "eigenvector", rng, r, score(k), func(x []float64) error { return Eigenvector(g, k, 0, x) }, stale(score), nil)
+		rejects(t, all, "eigenvector", rng, r, score(k),
+			func(x []float64) error { return Eigenvector(g, k, 0, x) }, stale(score), nil)
 		hub, authority := reference.HITS(r, k)
 		hubs := func(k int) []float64 { h, _ := reference.HITS(r, k); return h }
 		authorities := func(k int) []float64 { _, a := reference.HITS(r, k); return a }
-		rejects(t, all, "hits, hubs", rng, r, hub, func(x []float64) error { return HITS(g, 2*k, 0, x, authority) }, stale(hubs), nil)
-		rejects(t, all, "hits, authorities", rng, r, authority, func(x []float64) error { return HITS(g, 2*k, 0, hub, x) }, stale(authorities), nil)
+		rejects(t, all, "hits, hubs", rng, r, hub,
+			func(x []float64) error { return HITS(g, 2*k, 0, x, authority) }, stale(hubs), nil)
+		rejects(t, all, "hits, authorities", rng, r, authority,
+			func(x []float64) error { return HITS(g, 2*k, 0, hub, x) }, stale(authorities), nil)
 
 		reached, harmonic := reference.HyperBall(r)
-		rejects(t, all, "hyperball, reached", rng, r, reached, func(x []float64) error { return HyperBall(g, x, harmonic) }, exact, nil)
-		rejects(t, all, "hyperball, harmonic", rng, r, harmonic, func(x []float64) error { return HyperBall(g, reached, x) }, exact, nil)
+		rejects(t, all, "hyperball, reached", rng, r, reached,
+			func(x []float64) error { return HyperBall(g, x, harmonic) }, exact, nil)
+		rejects(t, all, "hyperball, harmonic", rng, r, harmonic,
+			func(x []float64) error { return HyperBall(g, reached, x) }, exact, nil)
 		sources := Sample(g, k)
 		near, inverse := reference.Closeness(r, sources)
-		rejects(t, all, "closeness", rng, r, near, func(x []float64) error { return Closeness(g, sources, x, inverse) }, exact, nil)
-		rejects(t, all, "closeness, harmonic", rng, r, inverse, func(x []float64) error { return Closeness(g, sources, near, x) }, exact, nil)
-		rejects(t, all, "betweenness", rng, r, reference.Betweenness(r, sources), func(x []float64) error { return Betweenness(g, sources, x) }, exact, nil)
+		rejects(t, all, "closeness", rng, r, near,
+			func(x []float64) error { return Closeness(g, sources, x, inverse) }, exact, nil)
+		rejects(t, all, "closeness, harmonic", rng, r, inverse,
+			func(x []float64) error { return Closeness(g, sources, near, x) }, exact, nil)
+		rejects(t, all, "betweenness", rng, r, reference.Betweenness(r, sources),
+			func(x []float64) error { return Betweenness(g, sources, x) }, exact, nil)
 
 		joined := joins(r)
 		member, color, partner := make([]int64, r.N), make([]int64, r.N),
@@ -286,17 +308,21 @@ func TestWrongResults(t *testing.T) {
 			}
 			return in
 		}
-		rejects(t, all, "mis", rng, r, member, func(x []int64) error { return MIS(g, bools(x)) }, wholes(), func(x []int64) bool { return misIsRight(joined, bools(x)) })
-		rejects(t, all, "coloring", rng, r, color, func(x []int64) error { return Coloring(g, x) }, wholes(), func(x []int64) bool { return coloringIsRight(joined, x) })
+		rejects(t, all, "mis", rng, r, member, func(x []int64) error { return MIS(g, bools(x)) },
+			wholes(), func(x []int64) bool { return misIsRight(joined, bools(x)) })
+		rejects(t, all, "coloring", rng, r, color, func(x []int64) error { return Coloring(g, x) },
+			wholes(), func(x []int64) bool { return coloringIsRight(joined, x) })
 		rejects(t, all, "matching", rng, r, partner, func(x []int64) error { return Matching(g, x) }, wholes(), func(x []int64) bool { return matchingIsRight(joined, x) })
 
 		undirected, whole := r, g
 		undirected.Directed, whole.Directed = false, false
 		settled := alone(undirected).settle(true)
 		q, communities := settled.modularity(), settled.names()
-		rejects(t, all, "louvain", rng, undirected, communities, func(x []uint64) error { return Louvain(whole, 1e-12, settled.of(x).modularity(), x) },
+		rejects(t, all, "louvain", rng, undirected, communities,
+			func(x []uint64) error { return Louvain(whole, 1e-12, settled.of(x).modularity(), x) },
 			append(ids, wrongCommunities(settled)...), settled.right)
-		rejects(t, all, "louvain, modularity", rng, reference.Graph{N: 1}, []float64{q}, func(x []float64) error { return Louvain(whole, 1e-12, x[0], communities) },
+		rejects(t, all, "louvain, modularity", rng, reference.Graph{N: 1}, []float64{q},
+			func(x []float64) error { return Louvain(whole, 1e-12, x[0], communities) },
 			wrongModularities(settled), func(x []float64) bool { return math.Abs(x[0]-q) <= 1e-9 })
 
 		apply := func(x []float64) []float64 {
@@ -371,7 +397,8 @@ func TestWrongForests(t *testing.T) {
 				},
 				"lost at one end": func(_ []uint64, b [][]Branch) { b[high] = b[high][1:] },
 				"lost at one end, the next one twice": func(_ []uint64, b [][]Branch) {
-					b[high] = slices.DeleteFunc(b[high], func(e Branch) bool { return e.To == int64(low) })
+					b[high] = slices.DeleteFunc(b[high],
+						func(e Branch) bool { return e.To == int64(low) })
 					if u, v := r.Arcs[j][0], r.Arcs[j][1]; i != j {
 						b[max(u, v)] = append(b[max(u, v)], Branch{int64(min(u, v)), r.Weights[j]})
 					}

@@ -172,7 +172,8 @@ func wrongCommunities(p *partition) (all []mistake[uint64]) {
 	}
 	mistaken("nobody moved", func(_ *rand.Rand, p *partition) { *p = *alone(p.r) })
 	mistaken("all in one", func(_ *rand.Rand, p *partition) { clear(p.community) })
-	mistaken("no communities merged", func(_ *rand.Rand, p *partition) { *p = *alone(p.r).settle(false) })
+	mistaken("no communities merged",
+		func(_ *rand.Rand, p *partition) { *p = *alone(p.r).settle(false) })
 	mistaken("the last step is missing", func(_ *rand.Rand, p *partition) {
 		before := alone(p.r)
 		for last := slices.Clone(before.community); p.total > 0 &&
@@ -181,7 +182,8 @@ func wrongCommunities(p *partition) (all []mistake[uint64]) {
 		}
 	})
 	mistaken("a vertex in another community", func(rng *rand.Rand, p *partition) { p.community[rng.IntN(p.r.N)] = p.community[rng.IntN(p.r.N)] })
-	mistaken("a vertex alone", func(rng *rand.Rand, p *partition) { p.community[rng.IntN(p.r.N)] = p.unused() })
+	mistaken("a vertex alone",
+		func(rng *rand.Rand, p *partition) { p.community[rng.IntN(p.r.N)] = p.unused() })
 	mistaken("two communities merged", func(rng *rand.Rand, p *partition) {
 		p.enter(p.in(p.community[rng.IntN(p.r.N)], -1), p.community[rng.IntN(p.r.N)])
 	})
@@ -193,7 +195,8 @@ func wrongCommunities(p *partition) (all []mistake[uint64]) {
 		far := p.in(p.community[rng.IntN(p.r.N)], -1)
 		for v := range p.r.N {
 			if near := p.in(p.community[v], -1); !slices.ContainsFunc(far, func(u int) bool {
-				return slices.ContainsFunc(near, func(v int) bool { return u == v || p.weight[u][v] > 0 })
+				return slices.ContainsFunc(near,
+					func(v int) bool { return u == v || p.weight[u][v] > 0 })
 			}) {
 				p.enter(far, p.community[v])
 				return

@@ -115,7 +115,8 @@ func (p *parser) endField() (err error) {
 	case "depends", "pre-depends":
 		err = p.relations(text, func(group []string) { p.now.Needs = append(p.now.Needs, group) })
 	case "provides":
-		err = p.relations(text, func(group []string) { p.now.Provides = append(p.now.Provides, group...) })
+		err = p.relations(text,
+			func(group []string) { p.now.Provides = append(p.now.Provides, group...) })
 	}
 	p.field = ""
 	p.value.Reset()

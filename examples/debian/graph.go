@@ -22,7 +22,8 @@ type dependencies struct {
 // a package without dependencies and dependents. The graph drops the loop itself.
 func resolve(packages []Package) dependencies {
 	packages = slices.Clone(packages)
-	slices.SortStableFunc(packages, func(a, b Package) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(packages,
+		func(a, b Package) int { return strings.Compare(a.Name, b.Name) })
 	packages = slices.CompactFunc(packages, func(a, b Package) bool { return a.Name == b.Name })
 
 	index := make(map[string]int, len(packages))

@@ -118,7 +118,8 @@ func communities(ctx context.Context, d dependencies, top int, out io.Writer) er
 	for _, list := range members {
 		slices.SortFunc(list, func(a, b uint64) int { return cmp.Or(cmp.Compare(d.dependents[b], d.dependents[a]), cmp.Compare(a, b)) })
 	}
-	all := slices.SortedFunc(maps.Values(members), func(a, b []uint64) int { return cmp.Or(len(b)-len(a), cmp.Compare(a[0], b[0])) })
+	all := slices.SortedFunc(maps.Values(members),
+		func(a, b []uint64) int { return cmp.Or(len(b)-len(a), cmp.Compare(a[0], b[0])) })
 	fmt.Fprintf(out, "%d packages, %d communities\n", g.NumVertices(), len(all))
 	for _, community := range all[:min(top, len(all))] {
 		var names []string

@@ -40,7 +40,8 @@ func main() {
 
 	// The right-hand side is the same at every point: the heat source, 1, times the square of the
 	// distance between two points, 1/100.
-	heat := superstep.From(algorithms.CGRightSide, func(uint64) float64 { return 1.0 / (100 * 100) })
+	heat := superstep.From(algorithms.CGRightSide,
+		func(uint64) float64 { return 1.0 / (100 * 100) })
 	res, err := superstep.Run(ctx, matrix, algorithms.CG{},
 		superstep.Options{Columns: []superstep.Input{heat}, Deterministic: true})
 	if err != nil {

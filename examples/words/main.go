@@ -41,7 +41,8 @@ func main() {
 	}
 	if err := run(context.Background(), *dict, ends[0], ends[1], os.Stdout); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
-			err = fmt.Errorf("%w: give a list of words with -dict, or install Debian's package wamerican", err)
+			err = fmt.Errorf(
+				"%w: give a list of words with -dict, or install Debian's package wamerican", err)
 		}
 		fmt.Fprintln(os.Stderr, "words:", err)
 		os.Exit(1)

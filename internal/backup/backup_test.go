@@ -147,7 +147,8 @@ func FuzzVerify(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer root.Close()
-		_, err = backup.Extract(bytes.NewReader(data), root, func(name string) bool { seen[name] = ""; return len(seen) < 5 })
+		_, err = backup.Extract(bytes.NewReader(data), root,
+			func(name string) bool { seen[name] = ""; return len(seen) < 5 })
 		if err == nil && len(seen) > 5 {
 			t.Error(fmt.Sprint(seen))
 		}

@@ -136,7 +136,8 @@ func BenchmarkList(b *testing.B) {
 			}{{"head", flat}, {"tail", tail}} {
 				perWord(b, fmt.Sprintf("%g/%g/%s", members, density, form.name), func() {
 					sum := 0
-					form.list.Shared(f, func(_ int, word, _ uint64, _ uint32) { sum += bits.OnesCount64(word) })
+					form.list.Shared(f,
+						func(_ int, word, _ uint64, _ uint32) { sum += bits.OnesCount64(word) })
 				})
 			}
 		}

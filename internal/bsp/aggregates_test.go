@@ -15,7 +15,8 @@ type mixed struct {
 }
 
 var wired = []pregel.Aggregate{
-	pregel.SumOf[int]("int"), pregel.SumOf[float64]("float"), pregel.NewAggregator("list", nil, func(a, b []float64) []float64 { return append(a, b...) }),
+	pregel.SumOf[int]("int"), pregel.SumOf[float64]("float"), pregel.NewAggregator("list", nil,
+		func(a, b []float64) []float64 { return append(a, b...) }),
 	pregel.NewAggregator("mixed", nil, func(a, b mixed) mixed { return b }),
 }
 

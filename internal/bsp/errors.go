@@ -48,7 +48,8 @@ func programFrames(stack string) string {
 	begin, end := 0, 0
 	for i := 1; i+1 < len(lines); i += 2 {
 		frame := func(prefixes ...string) bool {
-			return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(lines[i], p) })
+			return slices.ContainsFunc(prefixes,
+				func(p string) bool { return strings.HasPrefix(lines[i], p) })
 		}
 		switch {
 		case begin == 0:

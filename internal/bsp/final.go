@@ -34,7 +34,8 @@ func (d *Driver) Final() trace.Aggregates {
 		}
 		var err error
 		// A method of the value is the user's code, and may panic.
-		ended := parallel.Contain(func() { err = d.final.Add(a.Name, d.labelled(d.c.totals[a.Number].Any())) })
+		ended := parallel.Contain(
+			func() { err = d.final.Add(a.Name, d.labelled(d.c.totals[a.Number].Any())) })
 		if ended != nil {
 			err = fmt.Errorf("its value panicked when it was written: %v", ended.Value)
 		}

@@ -23,11 +23,13 @@ func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 			continue
 		}
 		refuse := func(err error) { problems = append(problems, fmt.Errorf("program %q: %w", p.Name, err)) }
-		at := slices.IndexFunc(all, func(other engine.Registered) bool { return other.Name == p.Name })
+		at := slices.IndexFunc(all,
+			func(other engine.Registered) bool { return other.Name == p.Name })
 		p.Own = true
 		switch {
 		case !programName.MatchString(p.Name):
-			refuse(errors.New("a program's name has letters, digits, _ . and -, and begins with none of . and -"))
+			refuse(errors.New(
+				"a program's name has letters, digits, _ . and -, and begins with none of . and -"))
 		case at >= 0 && all[at].Own:
 			refuse(errors.New("another program has this name"))
 		case at >= 0:

@@ -14,7 +14,8 @@ import (
 // TestTable: programs are sorted, valid, and described.
 func TestTable(t *testing.T) {
 	all := builtin.Programs()
-	if !slices.IsSortedFunc(all, func(a, b engine.Registered) int { return cmp.Compare(a.Name, b.Name) }) {
+	if !slices.IsSortedFunc(all,
+		func(a, b engine.Registered) int { return cmp.Compare(a.Name, b.Name) }) {
 		t.Error("the programs are not in alphabetical order")
 	}
 	for _, p := range all {

@@ -49,9 +49,11 @@ func Init(dir string, days int) (Paths, error) {
 		return p, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: fmt.Sprintf("superstep CA %x", serial.Bytes()[:4])},
-		NotBefore: time.Now().Add(-backdated), NotAfter: time.Now().AddDate(0, 0, days),
-		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, BasicConstraintsValid: true, IsCA: true, MaxPathLenZero: true,
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: fmt.Sprintf("superstep CA %x", serial.Bytes()[:4])},
+		NotBefore:    time.Now().Add(-backdated), NotAfter: time.Now().AddDate(0, 0, days),
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, BasicConstraintsValid: true,
+		IsCA: true, MaxPathLenZero: true,
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -99,7 +101,8 @@ func Issue(ca, out string, r Request) (Paths, error) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: r.Name}, URIs: r.Roles.uris(),
-		NotBefore: time.Now().Add(-backdated), NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-backdated), NotAfter: until,
+		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
 	}
 	if template.NotBefore.Before(parent.NotBefore) {
 		template.NotBefore = parent.NotBefore
@@ -131,13 +134,15 @@ func (r *Request) check() error {
 	case r.Name == "" || len(r.Name) > maxName || strings.Trim(r.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" || r.Name[0] == '.' || r.Name == caName || Reserved(r.Name):
 		return fmt.Errorf("--name: found %.80q, expected 1 to %d letters, digits, dots, - and _, and not %s, token, browser or anyone", r.Name, maxName, caName)
 	case r.Roles == 0:
-		return fmt.Errorf("a certificate without a role is good for nothing: expected --role %s", strings.Join(roleNames[:], ", "))
+		return fmt.Errorf("a certificate without a role is good for nothing: expected --role %s",
+			strings.Join(roleNames[:], ", "))
 	case r.Roles.Has(Master) && len(r.Hosts) == 0:
 		return errors.New("a master's certificate needs --host, the names and addresses by which --master leads to it")
 	}
 	for _, host := range r.Hosts {
 		if host == "" || strings.ContainsAny(host, " :/@,") && net.ParseIP(host) == nil {
-			return fmt.Errorf("--host: found %.80q, expected a name or an address, without a port", host)
+			return fmt.Errorf(
+				"--host: found %.80q, expected a name or an address, without a port", host)
 		}
 	}
 	return nil
@@ -204,7 +209,8 @@ func (p Paths) read() (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	private, ok := key.(*ecdsa.PrivateKey)
 	if err != nil || !ok {
-		return nil, nil, fmt.Errorf("%s: expected an ECDSA key, as superstep ca init makes it", p.Key)
+		return nil, nil,
+			fmt.Errorf("%s: expected an ECDSA key, as superstep ca init makes it", p.Key)
 	}
 	if !private.PublicKey.Equal(all[0].PublicKey) {
 		return nil, nil, fmt.Errorf("%s is not the key of %s", p.Key, p.Cert)

@@ -81,7 +81,8 @@ func (n Names) read() (*loaded, error) {
 	}
 	for _, c := range authorities {
 		if !c.IsCA {
-			return nil, fmt.Errorf("%s: found the certificate of %s, which is no CA", n.CA, nameOf(c))
+			return nil,
+				fmt.Errorf("%s: found the certificate of %s, which is no CA", n.CA, nameOf(c))
 		}
 		l.pool.AddCert(c)
 	}
@@ -141,7 +142,8 @@ func (f *Files) current() *loaded {
 	}
 	f.looked = now
 	seen, err := f.stat()
-	if err == nil && same(seen[0], f.seen[0]) && same(seen[1], f.seen[1]) && same(seen[2], f.seen[2]) && f.wrong == "" {
+	if err == nil && same(seen[0], f.seen[0]) && same(seen[1], f.seen[1]) &&
+		same(seen[2], f.seen[2]) && f.wrong == "" {
 		return f.loaded
 	}
 	var l *loaded
@@ -155,7 +157,8 @@ func (f *Files) current() *loaded {
 		}
 		return f.loaded
 	}
-	if f.wrong != "" || !same(seen[0], f.seen[0]) || !same(seen[1], f.seen[1]) || !same(seen[2], f.seen[2]) {
+	if f.wrong != "" || !same(seen[0], f.seen[0]) || !same(seen[1], f.seen[1]) ||
+		!same(seen[2], f.seen[2]) {
 		f.warn("the TLS files have changed and are used from now on")
 	}
 	l.number = f.loaded.number + 1

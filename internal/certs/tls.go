@@ -34,7 +34,8 @@ func (f *Files) Server(protocols ...string) *tls.Config {
 			return nil, errors.New("there is no certificate: --tls-cert names one")
 		}
 		c := base(protocols)
-		c.Certificates, c.ClientAuth, c.ClientCAs = []tls.Certificate{*now.certificate}, tls.RequestClientCert, now.pool
+		c.Certificates, c.ClientAuth, c.ClientCAs = []tls.Certificate{*now.certificate},
+			tls.RequestClientCert, now.pool
 		return c, nil
 	}
 	return outer
@@ -92,7 +93,8 @@ type RoleError struct {
 }
 
 func (e *RoleError) Error() string {
-	return fmt.Sprintf("the certificate of %s has the role %s: expected %s", e.Name, e.Roles, e.Needed)
+	return fmt.Sprintf("the certificate of %s has the role %s: expected %s", e.Name,
+		e.Roles, e.Needed)
 }
 
 // Checked caches the verification of a connection's certificate, while files and time allow. The
@@ -148,11 +150,14 @@ func (l *loaded) identify(chain []*x509.Certificate, usage x509.ExtKeyUsage, now
 	case err == nil:
 		return Identity{nameOf(c), RolesOf(c)}, nil
 	case now.After(c.NotAfter):
-		return Identity{}, fmt.Errorf("the certificate of %s has expired, on %s", nameOf(c), date(c.NotAfter))
+		return Identity{},
+			fmt.Errorf("the certificate of %s has expired, on %s", nameOf(c), date(c.NotAfter))
 	case now.Before(c.NotBefore):
-		return Identity{}, fmt.Errorf("the certificate of %s is not valid before %s", nameOf(c), date(c.NotBefore))
+		return Identity{},
+			fmt.Errorf("the certificate of %s is not valid before %s", nameOf(c), date(c.NotBefore))
 	case errors.As(err, &unknown):
-		return Identity{}, fmt.Errorf("the certificate of %s is of another CA, %s", nameOf(c), printable(c.Issuer.CommonName))
+		return Identity{}, fmt.Errorf("the certificate of %s is of another CA, %s", nameOf(c),
+			printable(c.Issuer.CommonName))
 	case errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage:
 		return Identity{}, fmt.Errorf("the certificate of %s, with the role %s, is not for this: %w", nameOf(c), RolesOf(c), err)
 	}

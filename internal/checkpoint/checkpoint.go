@@ -239,7 +239,8 @@ func (p *Program) Differs(now *Program) string {
 			is = now.Types[i]
 		}
 		if was != is {
-			return fmt.Sprintf("the program has changed: the checkpoint has %s, where it has %s now", was, is)
+			return fmt.Sprintf(
+				"the program has changed: the checkpoint has %s, where it has %s now", was, is)
 		}
 	}
 	return ""

@@ -257,7 +257,8 @@ func TestACheckpointThatFailsIsToldAndTheLastStays(t *testing.T) {
 		place, _ := openDir(t)
 		s := &full{Store: place}
 		var told []string
-		k := NewKeeper(s, Policy{Every: 1, Strict: strict}, 0, func(text string) { told = append(told, text) }, func(Event) {})
+		k := NewKeeper(s, Policy{Every: 1, Strict: strict}, 0,
+			func(text string) { told = append(told, text) }, func(Event) {})
 		k.Begin(0)
 		keep(t, s, k, 1)
 		s.full = true
@@ -336,7 +337,8 @@ func TestFailuresInARow(t *testing.T) {
 	place, _ := openDir(t)
 	s := &full{Store: place, full: true}
 	var told []string
-	k := NewKeeper(s, Policy{Every: 1}, 0, func(text string) { told = append(told, text) }, func(Event) {})
+	k := NewKeeper(s, Policy{Every: 1}, 0,
+		func(text string) { told = append(told, text) }, func(Event) {})
 	k.Begin(0)
 	w := NewWriter(s, "run")
 	for superstep := 1; superstep <= 14; superstep++ {

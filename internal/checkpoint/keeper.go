@@ -287,7 +287,8 @@ func (k *Keeper) ended(err error) error {
 			k.tell *= 10
 		}
 		if k.policy.Strict && k.row > 1 {
-			return fmt.Errorf("two checkpoints in a row were not stored, the last one because of: %w", err)
+			return fmt.Errorf(
+				"two checkpoints in a row were not stored, the last one because of: %w", err)
 		}
 		return nil
 	}

@@ -18,7 +18,8 @@ func TestTwoRunsInAnEmptyPlace(t *testing.T) {
 			s, dir := openDir(t)
 			var told []string
 			warn := func(text string) { told = append(told, text) }
-			first := NewKeeper(s, Policy{Every: 1}, 0, func(text string) { t.Error(text) }, func(Event) {})
+			first := NewKeeper(s, Policy{Every: 1}, 0,
+				func(text string) { t.Error(text) }, func(Event) {})
 			second := NewKeeper(s, Policy{Every: 1, Strict: true}, 0, warn, func(Event) {})
 			first.Own("A", false)
 			second.Own("B", false)

@@ -52,7 +52,8 @@ restore and tar read it. A name that ends in .zst or .gz compresses it.`,
 			case c.Output == "":
 				return usagef("--output is missing: the file to write, such as master.tar.zst")
 			case c.Data != "" && cmd.Flags().Changed("master"):
-				return usagef("--data is the directory of a master that does not run: give it, or --master")
+				return usagef(
+					"--data is the directory of a master that does not run: give it, or --master")
 			}
 			return c.execute(cmd.Context())
 		},
@@ -154,9 +155,11 @@ again from their sources, unless they still hold them.`,
 			if f.Data == "" {
 				return usagef("--data is missing: the directory of the master to be")
 			}
-			h, err := master.Config{Options: master.Options{Data: f.Data}}.Restore(func() (io.ReadCloser, error) { return openBackup(args[0]) })
+			h, err := master.Config{Options: master.Options{Data: f.Data}}.Restore(
+				func() (io.ReadCloser, error) { return openBackup(args[0]) })
 			// The error already contains a name.
-			if errors.As(err, new(*os.PathError)) || err != nil && strings.HasPrefix(err.Error(), "data: ") {
+			if errors.As(err, new(*os.PathError)) ||
+				err != nil && strings.HasPrefix(err.Error(), "data: ") {
 				return err
 			}
 			if err != nil {

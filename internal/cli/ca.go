@@ -49,7 +49,7 @@ func (a *app) issue() *cobra.Command {
 		CA   string `flag:"ca" help:"the {DIR} that superstep ca init made"`
 		Name string `flag:"name" help:"the {NAME} of the holder and of the files (default: the first role)"`
 		Days int    `flag:"days" default:"365" range:"1..36500" help:"the certificate is valid for {N} days"`
-		Out  string `flag:"out" help:"write the files into {DIR} (default: the directory of the CA)"`
+		Out  string `flag:"out" help:"write the files into {DIR} (default: that of the CA)"`
 	}
 	cmd := &cobra.Command{
 		Use:   "issue --ca DIR --role ROLE",

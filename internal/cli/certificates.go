@@ -157,12 +157,14 @@ func (*claim) places(vertices []pregel.VertexID) (all []int) {
 
 // numbers parses values that are floats.
 func numbers(c *claim) []float64 {
-	return column(c, "a number", func(text string) (float64, error) { return strconv.ParseFloat(text, 64) })
+	return column(c, "a number",
+		func(text string) (float64, error) { return strconv.ParseFloat(text, 64) })
 }
 
 // integers parses values that are integers.
 func integers(c *claim) []int64 {
-	return column(c, "a whole number", func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) })
+	return column(c, "a whole number",
+		func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) })
 }
 
 // twoNumbers parses values that are two floats.

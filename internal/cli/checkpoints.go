@@ -215,7 +215,8 @@ and stores new ones.`,
 			}
 			defer store.Close(s)
 			if name != "" {
-				return usagef("found %s of a place, expected the place: the newest stay with --keep N", name)
+				return usagef(
+					"found %s of a place, expected the place: the newest stay with --keep N", name)
 			}
 			return a.prune(cmd.Context(), s, f.Keep)
 		},

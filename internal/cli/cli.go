@@ -239,7 +239,8 @@ func (a *app) rename(root *cobra.Command, names []string) {
 		for _, text := range []*string{&c.Long, &c.Short, &c.Example} {
 			*text = calls.ReplaceAllString(*text, a.name+" $2")
 		}
-		c.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = calls.ReplaceAllString(f.Usage, a.name+" $2") })
+		c.LocalFlags().VisitAll(
+			func(f *pflag.Flag) { f.Usage = calls.ReplaceAllString(f.Usage, a.name+" $2") })
 		for _, sub := range c.Commands() {
 			walk(sub)
 		}

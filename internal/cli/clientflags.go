@@ -45,7 +45,7 @@ type masterFlag struct {
 type accessFlags struct {
 	TokenFile string `flag:"token-file" group:"cluster,more" help:"the {FILE} with the cluster's token (default, without TLS: that of this user's master at ADDR)"`
 	Cert      string `flag:"tls-cert" group:"cluster,more" help:"the {FILE} with the certificate of this process, for TLS"`
-	Key       string `flag:"tls-key" group:"cluster,more" help:"the {FILE} with the key of --tls-cert"`
+	Key       string `flag:"tls-key" group:"cluster,more" help:"the {FILE} with the key for TLS"`
 	CA        string `flag:"tls-ca" group:"cluster,more" help:"the {FILE} with the CA that issued the certificates of the others"`
 }
 
@@ -121,7 +121,8 @@ func (f *jobFlags) define(cmd *cobra.Command) {
 const inProcess = "off"
 
 // errNoCluster rejects --master off for commands that need a cluster.
-var errNoCluster = errors.New("--master off has a job run in this process: here a cluster is needed, at HOST:PORT")
+var errNoCluster = errors.New(
+	"--master off has a job run in this process: here a cluster is needed, at HOST:PORT")
 
 // wanted reports whether the flags or the environment select a cluster.
 func (f *jobFlags) wanted(flags *pflag.FlagSet) bool {
@@ -189,7 +190,8 @@ func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
 		return nil, err
 	}
 	patience := max(time.Duration(f.RetryFor), time.Millisecond)
-	c, err := client.New(client.Options{Address: f.Master, Credentials: who, Patience: patience, Log: warn})
+	c, err := client.New(
+		client.Options{Address: f.Master, Credentials: who, Patience: patience, Log: warn})
 	if err != nil {
 		return nil, usagef("--master: %w", err)
 	}

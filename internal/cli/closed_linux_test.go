@@ -158,7 +158,8 @@ func closed(t *testing.T, address string) {
 		refused("begin a session", err)
 		t.Setenv("XDG_STATE_HOME", state)
 	}
-	m, err := mesh.New(mesh.Options{Name: "x", Incarnation: 1, Token: stranger.Secret(), Hello: 30 * time.Second})
+	m, err := mesh.New(
+		mesh.Options{Name: "x", Incarnation: 1, Token: stranger.Secret(), Hello: 30 * time.Second})
 	must(t, err)
 	defer m.Close()
 	err = m.Connect(t.Context(),

@@ -67,27 +67,29 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 
 // firstOf completes only the first argument, from a list.
 func firstOf(list func(cmd *cobra.Command) []string) cobra.CompletionFunc {
-	return first(func(cmd *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
-		return starting(list(cmd), start), cobra.ShellCompDirectiveNoFileComp
-	})
+	return first(
+		func(cmd *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+			return starting(list(cmd), start), cobra.ShellCompDirectiveNoFileComp
+		})
 }
 
 // starting returns the items that begin with start.
 func starting(list []string, start string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !strings.HasPrefix(s, start) })
+	return slices.DeleteFunc(slices.Clone(list),
+		func(s string) bool { return !strings.HasPrefix(s, start) })
 }
 
 // completeGraph completes the name of a graph: a file, or a generator with its parameters.
-func completeGraph(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+func completeGraph(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-	if generate.IsGenerator(start) && strings.Contains(start, ":") {
-		return starting(generatorParameters(start), start), directive
+	if generate.IsGenerator(word) && strings.Contains(word, ":") {
+		return starting(generatorParameters(word), word), directive
 	}
 	var all []string
 	for _, d := range generate.Known() {
 		all = append(all, d.Name+":\t"+d.Help)
 	}
-	return append(starting(all, start), filesStarting(start)...), directive
+	return append(starting(all, word), filesStarting(word)...), directive
 }
 
 // completeGenerator is completeGraph for generators only.
@@ -160,7 +162,8 @@ func (a *app) completeParameter(cmd *cobra.Command, args []string, start string)
 	given, _ := cmd.Flags().GetStringArray("param")
 	var all []string
 	for _, p := range e.Parameters {
-		if slices.ContainsFunc(given, func(s string) bool { return strings.HasPrefix(s, p.Name+"=") }) {
+		if slices.ContainsFunc(given,
+			func(s string) bool { return strings.HasPrefix(s, p.Name+"=") }) {
 			continue
 		}
 		if strings.HasPrefix(start, p.Name+"=") {
@@ -210,8 +213,9 @@ func (f *clientFlags) completeJob(running bool) cobra.CompletionFunc {
 	jobs := func(ctx context.Context, c control.ClusterClient) (all []string) {
 		r, _ := c.ListJobs(ctx, &control.ListJobsRequest{Ended: !running})
 		for _, j := range r.GetJobs() {
-			all = append(all, fmt.Sprintf("%s\t%s on %s, %s", j.Id, j.Spec().Program, graphOf(j.Spec()),
-				j.State.Word()))
+			all = append(all,
+				fmt.Sprintf("%s\t%s on %s, %s", j.Id, j.Spec().Program, graphOf(j.Spec()),
+					j.State.Word()))
 		}
 		return all
 	}

@@ -70,7 +70,8 @@ func applyConfig(flags *pflag.FlagSet, file string) error {
 		return err
 	}
 	for _, s := range settings {
-		if s.flag.Changed || slices.ContainsFunc(s.flag.Annotations[environmentOf], func(v string) bool { return os.Getenv(v) != "" }) {
+		if s.flag.Changed || slices.ContainsFunc(s.flag.Annotations[environmentOf],
+			func(v string) bool { return os.Getenv(v) != "" }) {
 			continue
 		}
 		if err := s.set(flags); err != nil {
@@ -171,7 +172,8 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 				return nil, fmt.Errorf("%s: %s: found nothing, expected a value", s.at, key)
 			}
 			if _, quoted := value.(string); !quoted && !bare.MatchString(kind) {
-				return nil, fmt.Errorf("%s: %s: found %.40q, expected a text in quotes", s.at, key, text)
+				return nil,
+					fmt.Errorf("%s: %s: found %.40q, expected a text in quotes", s.at, key, text)
 			}
 			s.values = append(s.values, text)
 		}

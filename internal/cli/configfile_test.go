@@ -101,7 +101,8 @@ func TestConfigFile(t *testing.T) {
 
 // FuzzConfig: any file gives settings of existing flags or an error, and never a panic.
 func FuzzConfig(f *testing.F) {
-	f.Add([]byte("listen: 10.0.0.1:7700\nlease: 5s\nretries: 7\ninsecure-token: true\ndata-root: [a, b]\n"))
+	f.Add([]byte(
+		"listen: 10.0.0.1:7700\nlease: 5s\nretries: 7\ninsecure-token: true\ndata-root: [a, b]\n"))
 	f.Add([]byte("listen: &x |\n  a\nlog: *x\n<<: {lease: 1s}\n"))
 	f.Add([]byte("? a\n: b\n--- !!str x\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

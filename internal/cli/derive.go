@@ -190,7 +190,8 @@ func flagGroups(cmd *cobra.Command) string {
 		}
 		sets[group].AddFlag(f)
 	}
-	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) { list(strings.Join(f.Annotations[groupOf], ""), f) })
+	cmd.NonInheritedFlags().VisitAll(
+		func(f *pflag.Flag) { list(strings.Join(f.Annotations[groupOf], ""), f) })
 	if all {
 		cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { list("all commands", f) })
 	}

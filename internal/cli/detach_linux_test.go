@@ -88,7 +88,8 @@ func (c *onTerminal) ends(code int, text string) {
 	}
 	said := strings.ReplaceAll(c.said.String(), "\r\n", "\n")
 	if got := c.ProcessState.ExitCode(); got != code || !strings.HasSuffix(said, text) {
-		c.t.Errorf("exit status %d, output %q, expected %d and %q at the end", got, said, code, text)
+		c.t.Errorf("exit status %d, output %q, expected %d and %q at the end", got,
+			said, code, text)
 	}
 }
 

@@ -268,7 +268,8 @@ func (a *app) splitParameters(program string, flags []string) (map[string]string
 		}
 		if _, twice := values[name]; twice {
 			p, err := a.programs.Find(program) // an error is reported when the program is run
-			if err == nil && slices.ContainsFunc(p.Parameters, func(x engine.Parameter) bool { return x.Name == name && x.List }) {
+			if err == nil && slices.ContainsFunc(p.Parameters,
+				func(x engine.Parameter) bool { return x.Name == name && x.List }) {
 				return nil, usagef("-p %s: given twice: the values of a list are separated with commas, %[1]s=1,5", name)
 			}
 			return nil, usagef("-p %s: given twice", name)

@@ -49,7 +49,8 @@ Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 G
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("scale") {
-				return usagef("--scale is missing: the graph has 2^SCALE vertices; 20 takes some seconds")
+				return usagef(
+					"--scale is missing: the graph has 2^SCALE vertices; 20 takes some seconds")
 			}
 			return g.execute(cmd.Context())
 		},

@@ -23,7 +23,7 @@ import (
 func (a *app) generate() *cobra.Command {
 	f := struct {
 		Output   string `flag:"output" short:"o" help:"the {FILE} to write; its name chooses the format"`
-		Format   string `flag:"format" help:"the {FORMAT} to write (default: by the name of the file)"`
+		Format   string `flag:"format" help:"the {FORMAT} to write (default: by the name)"`
 		Weighted bool   `flag:"weighted" help:"also write weights"`
 		threadsFlag
 	}{threadsFlag: allThreads()}

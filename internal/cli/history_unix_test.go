@@ -112,10 +112,12 @@ func TestRestartsKeepTheHistory(t *testing.T) {
 	}
 	first := jobs[0]
 	runs := filepath.Join(data, "state", "runs")
-	until(t, "the records to be written", func() bool { all, _ := os.ReadDir(runs); return len(all) == 4 })
+	until(t, "the records to be written",
+		func() bool { all, _ := os.ReadDir(runs); return len(all) == 4 })
 	own(0, "run", "pagerank", "--graph", "kronecker:scale=10", "-p", "iterations=100000000",
 		"-p", "tolerance=0", "--detach")
-	until(t, "the long job to run", func() bool { j := newest(); return j.State == "running" && j.Supersteps > 3 })
+	until(t, "the long job to run",
+		func() bool { j := newest(); return j.State == "running" && j.Supersteps > 3 })
 	stop(syscall.SIGKILL, -1)
 	start(at)
 	same := func() bool {
@@ -133,7 +135,8 @@ func TestRestartsKeepTheHistory(t *testing.T) {
 	long := newest()
 	must(t, w.Process.Signal(syscall.SIGTERM))
 	w.ended(0)
-	until(t, "its record to be written", func() bool { all, _ := os.ReadDir(runs); return len(all) == 5 })
+	until(t, "its record to be written",
+		func() bool { all, _ := os.ReadDir(runs); return len(all) == 5 })
 	stop(syscall.SIGTERM, 0)
 	start(at)
 	until(t, "the page to have all", func() bool { // the newest supersteps of the long job

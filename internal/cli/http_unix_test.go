@@ -140,7 +140,8 @@ func TestARunIsServedAndThenItsTrace(t *testing.T) {
 func awaits(t *testing.T, client *http.Client, url, want string) {
 	t.Helper()
 	body := ""
-	if !scripts.Soon(func() bool { body = get(t, client, url); return strings.Contains(body, want) }) {
+	if !scripts.Soon(
+		func() bool { body = get(t, client, url); return strings.Contains(body, want) }) {
 		t.Errorf("%s: found %.600s, expected %s", url, body, want)
 	}
 }

@@ -101,7 +101,8 @@ func suggest(w io.Writer, name string, flags *pflag.FlagSet, largest string, s *
 		return
 	}
 	graph := "--graph " + quoted(name)
-	for _, word := range flagsGiven(flags, func(f *pflag.Flag) bool { return slices.Contains(f.Annotations[groupOf], "input") }) {
+	for _, word := range flagsGiven(flags,
+		func(f *pflag.Flag) bool { return slices.Contains(f.Annotations[groupOf], "input") }) {
 		graph += " " + quoted(word)
 	}
 	escape.Printf(w, "run         superstep run bfs %s -p source=%s\n", graph, largest)

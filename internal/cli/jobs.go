@@ -59,7 +59,7 @@ func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached
 		why   string
 		flags []string
 	}{
-		{"the master serves the page of a cluster", []string{"http", "http-linger", "http-token-file"}},
+		{"the master serves a cluster's page", []string{"http", "http-linger", "http-token-file"}},
 		{"on a cluster superstep master --checkpoints says where they are kept; a job says by --checkpoint-every when they are taken", []string{"checkpoint", "keep-checkpoints"}},
 		{"on a cluster each worker has its own, superstep worker --%[1]s", []string{"memory", "spill", "threads"}},
 	} {

@@ -211,14 +211,16 @@ const writeEvery = 1 << 16
 func (r *localResult) write(ctx context.Context, w io.Writer) error {
 	n, done := int64(r.bound.IDs()), new(atomic.Int64)
 	r.progress.stage("writing", 0, n)
-	return r.lines(ctx, w, r.team, func(more int64) { r.progress.stage("writing", done.Add(more), n) })
+	return r.lines(ctx, w, r.team,
+		func(more int64) { r.progress.stage("writing", done.Add(more), n) })
 }
 
 // offer shows the result. It does not use the run's threads, which may still be in use.
 func (r *localResult) offer() {
 	name := r.spec.Program
 	r.seen.offer(name, r.form(r.seen.app), func(ctx context.Context, w io.Writer) error {
-		return bsp.Contain(name, &bsp.NoSuperstep, func() error { return r.lines(ctx, w, nil, func(int64) {}) })
+		return bsp.Contain(name, &bsp.NoSuperstep,
+			func() error { return r.lines(ctx, w, nil, func(int64) {}) })
 	})
 }
 
@@ -227,24 +229,26 @@ func (r *localResult) offer() {
 // close.
 func (r *localResult) lines(ctx context.Context, w io.Writer, team *parallel.Team, tell func(more int64)) error {
 	g := r.graph
-	return graphio.WriteValues(ctx, &meteredWriter{ctx, w, 0, func(int64) {}}, int(r.bound.IDs()), team, func(dst []byte, i int) []byte {
-		if i%writeEvery == 0 {
-			tell(writeEvery)
-		}
-		id := pregel.VertexID(i)
-		if !r.spec.Unsorted && i < g.N { // added vertices have the largest input ids
-			id = pregel.VertexID(g.IDs[i])
-		}
-		if !r.bound.Exists(id) {
-			return dst
-		}
-		if g.Names != nil {
-			dst = append(graphio.AppendField(dst, func(dst []byte) []byte { return g.AppendName(dst, r.bound.Label(id)) }), '\t')
-			return r.bound.AppendAs(dst, id, r.bound.Label, g.AppendName)
-		}
-		dst = append(strconv.AppendUint(dst, r.bound.Label(id), 10), ' ')
-		return r.bound.Append(dst, id)
-	})
+	return graphio.WriteValues(ctx, &meteredWriter{ctx, w, 0, func(int64) {}}, int(r.bound.IDs()),
+		team, func(dst []byte, i int) []byte {
+			if i%writeEvery == 0 {
+				tell(writeEvery)
+			}
+			id := pregel.VertexID(i)
+			if !r.spec.Unsorted && i < g.N { // added vertices have the largest input ids
+				id = pregel.VertexID(g.IDs[i])
+			}
+			if !r.bound.Exists(id) {
+				return dst
+			}
+			if g.Names != nil {
+				dst = append(graphio.AppendField(dst,
+					func(dst []byte) []byte { return g.AppendName(dst, r.bound.Label(id)) }), '\t')
+				return r.bound.AppendAs(dst, id, r.bound.Label, g.AppendName)
+			}
+			dst = append(strconv.AppendUint(dst, r.bound.Label(id), 10), ' ')
+			return r.bound.Append(dst, id)
+		})
 }
 
 func (r *localResult) form(*app) resultlines.Form {

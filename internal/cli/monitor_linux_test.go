@@ -48,7 +48,8 @@ func TestHowWorkersDie(t *testing.T) {
 				must(t, syscall.Kill(monitors["w1"], s))
 			}
 			must(t, syscall.Kill(workers["w1"], syscall.SIGKILL))
-			if !scripts.Soon(func() bool { return strings.Contains(said.String(), "attempt 2 of 3") }) {
+			if !scripts.Soon(
+				func() bool { return strings.Contains(said.String(), "attempt 2 of 3") }) {
 				t.Fatalf("its output is %s", said)
 			}
 			must(t, job.Process.Signal(syscall.SIGINT))

@@ -29,7 +29,7 @@ type netbenchFlags struct {
 	job.Netbench
 	Workers int    `flag:"workers" group:"run" default:"4" range:"2..64" help:"measure between {N} workers; on a cluster: wait until N workers are registered"`
 	Lengths string `flag:"sizes" group:"run" default:"1B..4MiB" help:"the {LIST} of message sizes, such as 1KiB,64KiB,1MiB; 1KiB..1MiB goes by factors of 4"`
-	Some    string `flag:"collectives" group:"run" help:"measure only the collectives in {NAMES}, of "`
+	Some    string `flag:"collectives" group:"run" help:"measure only collectives in {NAMES}, of "`
 	JSON    string `flag:"json" group:"output" help:"write the report as JSON to {FILE}, - for standard output"`
 	SVG     string `flag:"svg" group:"output" help:"write a chart of time and bandwidth by size to {FILE}"`
 }
@@ -163,5 +163,6 @@ func (n *netbenchCommand) write(ctx context.Context, report *netbench.Report) er
 	if err := n.app.writeJSON(ctx, n.of.JSON, report); err != nil {
 		return err
 	}
-	return n.app.save(ctx, n.of.SVG, 0o666, 1, func(_ context.Context, w io.Writer) error { return report.Figure(w) })
+	return n.app.save(ctx, n.of.SVG, 0o666, 1,
+		func(_ context.Context, w io.Writer) error { return report.Figure(w) })
 }

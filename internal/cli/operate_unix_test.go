@@ -188,7 +188,8 @@ func TestOperate(t *testing.T) {
 		prometheus, "--gossip-listen", "off",
 		"--name", "w0", "--threads", "1", "--log-format", "json")
 	own := target(t, at)
-	until(t, "the worker to be ready", func() bool { status, _ := page(t, "http://"+own+"/readyz", ""); return status == 200 })
+	until(t, "the worker to be ready",
+		func() bool { status, _ := page(t, "http://"+own+"/readyz", ""); return status == 200 })
 	for _, k := range []struct {
 		path, token string
 		want        int
@@ -305,7 +306,8 @@ func TestStuckWorker(t *testing.T) {
 	until(t, "status to say why the worker ended", func() bool {
 		status, err := exec.Command("superstep", "status", "--master", c.Address).CombinedOutput()
 		must(t, err)
-		return strings.Contains(string(status), "superstep 0 has not stopped 3s after it was told to")
+		return strings.Contains(string(status),
+			"superstep 0 has not stopped 3s after it was told to")
 	})
 }
 

@@ -14,7 +14,8 @@ import (
 
 // writeJSON writes a report to a file, or to standard output for -. It does nothing without a path.
 func (a *app) writeJSON(ctx context.Context, path string, report any) error {
-	return a.save(ctx, path, 0o666, 1, func(_ context.Context, w io.Writer) error { return printValue(w, report) })
+	return a.save(ctx, path, 0o666, 1,
+		func(_ context.Context, w io.Writer) error { return printValue(w, report) })
 }
 
 // save writes a file atomically, or to standard output for -. It does nothing without a path. mode

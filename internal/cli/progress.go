@@ -141,7 +141,8 @@ func (p *progress) write() {
 func (p *progress) ended() {
 	if s := &p.shown; p.tell != nil && s.name != "" {
 		took := max(p.now().Sub(s.begun), time.Nanosecond)
-		_ = p.tell.Record(&trace.Stage{Stage: s.name, Done: s.done, Total: s.total, Seconds: took.Seconds()})
+		_ = p.tell.Record(
+			&trace.Stage{Stage: s.name, Done: s.done, Total: s.total, Seconds: took.Seconds()})
 	}
 }
 
@@ -200,7 +201,8 @@ func (p *progress) say(level slog.Level, line string) {
 	logs.say(level, line)
 	p.screen.Unlock()
 	if p.tell != nil {
-		_ = p.tell.Record(&trace.Log{Time: p.now(), Level: strings.ToLower(level.String()), Text: line})
+		_ = p.tell.Record(
+			&trace.Log{Time: p.now(), Level: strings.ToLower(level.String()), Text: line})
 	}
 }
 

@@ -51,7 +51,8 @@ func TestREADME(t *testing.T) {
 		}
 		return string(out)
 	}
-	made := regexp.MustCompile("go build ./cmd/superstep && (mkdir -p out)`").FindStringSubmatch(readme)
+	made := regexp.MustCompile(
+		"go build ./cmd/superstep && (mkdir -p out)`").FindStringSubmatch(readme)
 	if made == nil {
 		t.Fatal("README does not say how the binary is made")
 	}

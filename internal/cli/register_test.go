@@ -85,7 +85,8 @@ func TestProgramsThatCannotBeRegistered(t *testing.T) {
 		}},
 		{"methods", []pregel.Registered{
 			engine.Register("x",
-				pregel.Erase(combinerless{})), engine.Register("y", pregel.Erase[int64, int64](nil)),
+				pregel.Erase(combinerless{})),
+			engine.Register("y", pregel.Erase[int64, int64](nil)),
 			engine.Register("z", pregel.Erase((*nested)(nil))),
 		}, []string{
 			`program "x": combinerless: the method Combiner() pregel.Combiner[int64] is missing; or wrap a list program in pregel.List`,

@@ -102,7 +102,8 @@ func (a *app) writeReport(ctx context.Context, files []string, output string) er
 	if err := replayAll(ctx, files, shown, a.progress()); err != nil {
 		return err
 	}
-	return a.save(ctx, output, 0o666, 1, func(_ context.Context, w io.Writer) error { return web.WriteReport(w, shown) })
+	return a.save(ctx, output, 0o666, 1,
+		func(_ context.Context, w io.Writer) error { return web.WriteReport(w, shown) })
 }
 
 // sameFile reports whether two names refer to the same file.

@@ -39,7 +39,8 @@ func TestStoppedMasterDoesNotAct(t *testing.T) {
 		t.Errorf("a master that is stopped answers %s", out)
 	}
 	second := c.Running["second"]
-	if !scripts.Soon(func() bool { return strings.Contains(second.Said.String(), "state=running") }) {
+	if !scripts.Soon(
+		func() bool { return strings.Contains(second.Said.String(), "state=running") }) {
 		t.Fatalf("the second said %s", second.Said)
 	}
 	must(t, master.Process.Signal(syscall.SIGCONT))

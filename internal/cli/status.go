@@ -18,7 +18,7 @@ func (a *app) status() *cobra.Command {
 	var f struct {
 		clientFlags
 		Workers int  `flag:"workers" range:"1.." help:"wait until {N} workers are registered"`
-		Page    bool `flag:"page" help:"print the link to the page of the cluster, and nothing else"`
+		Page    bool `flag:"page" help:"print only the link to the page of the cluster"`
 	}
 	return clientFlagsOf(&cobra.Command{
 		Use:   "status --master ADDR",

@@ -170,7 +170,8 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 		things(u.Workers, "worker", "workers"), things(u.Threads, "thread", "threads"))
 	fmt.Fprintf(u.app.out, "  %s run pagerank --graph kronecker:scale=16 --master %s", u.app.name,
 		u.address)
-	for _, word := range flagsGiven(u.flags, func(f *pflag.Flag) bool { return slices.Contains(ofClients, f.Name) }) {
+	for _, word := range flagsGiven(u.flags,
+		func(f *pflag.Flag) bool { return slices.Contains(ofClients, f.Name) }) {
 		fmt.Fprint(u.app.out, " ", quoted(word))
 	}
 	fmt.Fprintln(u.app.out)

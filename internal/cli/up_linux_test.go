@@ -84,7 +84,8 @@ func TestUpRestartsAMasterThatStops(t *testing.T) {
 // tokens returns the token files for an address.
 func tokens(address string) []string {
 	_, port, _ := strings.Cut(address, ":")
-	files, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "superstep/tokens/*-"+port+"*"))
+	files, _ := filepath.Glob(
+		filepath.Join(os.Getenv("XDG_STATE_HOME"), "superstep/tokens/*-"+port+"*"))
 	return files
 }
 
@@ -124,7 +125,8 @@ func TestTheTokenOfTheKilledIsRemoved(t *testing.T) {
 func TestUpRestartsWorkers(t *testing.T) {
 	p, address, all := scripts.StartUp(t, "superstep")
 	must(t, syscall.Kill(all["w1"], syscall.SIGKILL))
-	want := fmt.Sprintf("superstep: warning: w1 (process %d) ended: signal: killed; starting it again\n", all["w1"])
+	want := fmt.Sprintf(
+		"superstep: warning: w1 (process %d) ended: signal: killed; starting it again\n", all["w1"])
 	if !scripts.Soon(func() bool { return strings.Contains(p.Said.String(), want) }) {
 		t.Fatalf("its output is %q, expected %q", p.Said, want)
 	}
@@ -150,10 +152,12 @@ func TestUpWorkerDiesEarly(t *testing.T) {
 		t.Fatalf("there is no w1; its output is %q", p.Said)
 	}
 	must(t, syscall.Kill(w1, syscall.SIGKILL))
-	if !scripts.Soon(func() bool { return strings.Contains(p.Said.String(), "; Ctrl-C ends all\n") }) {
+	if !scripts.Soon(
+		func() bool { return strings.Contains(p.Said.String(), "; Ctrl-C ends all\n") }) {
 		t.Fatalf("its output is %q", p.Said)
 	}
-	want := fmt.Sprintf("superstep: warning: w1 (process %d) ended: signal: killed; starting it again\n", w1)
+	want := fmt.Sprintf(
+		"superstep: warning: w1 (process %d) ended: signal: killed; starting it again\n", w1)
 	// On a busy machine it may have registered when the signal arrives.
 	if !scripts.Soon(func() bool { return strings.Contains(p.Said.String(), want) }) {
 		t.Errorf("its output is %q, expected %q", p.Said, want)

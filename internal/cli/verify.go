@@ -89,7 +89,8 @@ func (l *loaded) certify(
 		Graph: verify.Graph{
 			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit,
 			Labels: g.Labels,
-			Team:   l.team, Stop: ctx.Err, Progress: func(done, all int64) { l.progress.stage("verifying", done, all) },
+			Team:   l.team, Stop: ctx.Err,
+			Progress: func(done, all int64) { l.progress.stage("verifying", done, all) },
 		},
 		text: text, values: parameters, iterations: max(supersteps-1, 0), ended: ended,
 		columns: l.columns, names: g.Names, named: named, aggregates: aggregates,

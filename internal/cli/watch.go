@@ -75,7 +75,8 @@ was cancelled. After an interrupt the job continues.`,
 			if at.Missed > 0 {
 				lines = nil // they would cover only a part of the run
 				if run.Trace != "" {
-					seen.warn(fmt.Sprintf("the master no longer had %d events of job %s", at.Missed, job.Id))
+					seen.warn(fmt.Sprintf("the master no longer had %d events of job %s",
+						at.Missed, job.Id))
 				}
 			}
 			seen.done()

@@ -36,7 +36,7 @@ type workerFlags struct {
 	masterFlag
 	daemonFlags
 	DataRoot   []string `flag:"data-root" help:"jobs may name files and save graphs only below {PLACE}, a directory, s3://BUCKET or s3://BUCKET/PREFIX; may be repeated (default: nowhere)"`
-	Name       string   `flag:"name" help:"the {NAME} of the worker (default: host name and process id)"`
+	Name       string   `flag:"name" help:"the {NAME} of the worker (default: host and process id)"`
 	Site       string   `flag:"site" help:"a {LABEL} for the place of the worker, such as a rack"`
 	Listen     string   `flag:"listen" help:"serve metrics and health at {ADDR}, HOST:PORT; off disables it (default: a free port of the address that reaches the master)"`
 	DataListen string   `flag:"data-listen" help:"listen for other workers at {ADDR}, HOST:PORT; port 0 is any free port (default: a free port of the address that reaches the master)"`

@@ -120,7 +120,8 @@ func (c *Client) loss(err error) error {
 func (c *Client) foreign(ctx context.Context, err error) error {
 	var e *connect.Error
 	switch {
-	case c.met.Load() || !errors.As(err, &e) || errors.As(err, new(*control.TextError)) || connect.IsWireError(err) || unreached(err):
+	case c.met.Load() || !errors.As(err, &e) || errors.As(err, new(*control.TextError)) ||
+		connect.IsWireError(err) || unreached(err):
 		return nil
 	case control.Foreign(err):
 		return control.Explain(c.Master(), err)
@@ -136,7 +137,8 @@ type LostError struct {
 }
 
 func (e *LostError) Error() string {
-	return fmt.Sprintf("lost the master at %s: tried to reach it for %v: %v", e.Address, e.After, e.Cause)
+	return fmt.Sprintf("lost the master at %s: tried to reach it for %v: %v", e.Address,
+		e.After, e.Cause)
 }
 
 func (e *LostError) Unwrap() error { return e.Cause }
@@ -210,7 +212,8 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 			if got {
 				lost = now
 			}
-			c.Log(fmt.Sprintf("lost the connection: %v; trying again for %v", c.loss(err), c.Patience))
+			c.Log(fmt.Sprintf("lost the connection: %v; trying again for %v",
+				c.loss(err), c.Patience))
 		}
 		if now.Sub(lost) >= c.Patience {
 			return &LostError{c.Master(), c.Patience, c.loss(err)}
@@ -270,7 +273,8 @@ func jobOf[Q any](ctx context.Context, c *Client, call method[Q, control.Job], q
 
 // Cancel starts to cancel a job, and returns the job.
 func (c *Client) Cancel(ctx context.Context, id, why string) (*control.Job, error) {
-	return ask(ctx, c, control.ClusterClient.CancelJob, &control.CancelJobRequest{Id: id, Reason: why})
+	return ask(ctx, c, control.ClusterClient.CancelJob,
+		&control.CancelJobRequest{Id: id, Reason: why})
 }
 
 // steady is how long a connection must hold to count as progress even without events.
@@ -308,12 +312,13 @@ func (c *Client) follow(ctx context.Context, id string, logs bool, at *Place, ea
 		}
 		broke = true
 		got, began := false, time.Now()
-		err := c.watch(ctx, &control.WatchJobRequest{Id: id, After: at.last, Logs: logs}, func(e *control.JobEvent) error {
-			if got = got || e.Sequence > at.last; !at.pass(e) {
-				return nil
-			}
-			return each(e)
-		})
+		err := c.watch(ctx, &control.WatchJobRequest{Id: id, After: at.last, Logs: logs},
+			func(e *control.JobEvent) error {
+				if got = got || e.Sequence > at.last; !at.pass(e) {
+					return nil
+				}
+				return each(e)
+			})
 		got = got || time.Since(began) >= min(steady, c.Patience)
 		back = back && !got
 		return got, err
@@ -323,7 +328,8 @@ func (c *Client) follow(ctx context.Context, id string, logs bool, at *Place, ea
 // Events passes the events of a job so far to each, including the log that earlier runs of the
 // master stored.
 func (c *Client) Events(ctx context.Context, id string, each func(*control.JobEvent) error) error {
-	return c.Explain(ctx, c.watch(ctx, &control.WatchJobRequest{Id: id, Past: true, Logs: true}, each))
+	return c.Explain(ctx,
+		c.watch(ctx, &control.WatchJobRequest{Id: id, Past: true, Logs: true}, each))
 }
 
 func (c *Client) watch(ctx context.Context, r *control.WatchJobRequest, each func(*control.JobEvent) error) error {
@@ -349,7 +355,8 @@ func (c *Client) Result(ctx context.Context, id string, w io.Writer) (int64, err
 	err := c.persist(ctx, func(ctx context.Context) (bool, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		stream, err := c.conn().Cluster.GetResult(ctx, &control.GetResultRequest{Id: id, Offset: uint64(offset)})
+		stream, err := c.conn().Cluster.GetResult(ctx,
+			&control.GetResultRequest{Id: id, Offset: uint64(offset)})
 		if err != nil {
 			return false, err
 		}

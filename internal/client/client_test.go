@@ -235,7 +235,8 @@ func TestFollowGoesOn(t *testing.T) {
 	}
 	if rest := strings.Trim(strings.ReplaceAll(told(), "lost back", ""), " "); told() == "" ||
 		rest != "" {
-		t.Errorf("messages %q, expected \"lost back\" for each loss of an established connection", told())
+		t.Errorf("messages %q, expected \"lost back\" for each loss of an established connection",
+			told())
 	}
 }
 
@@ -496,7 +497,8 @@ func TestNoMaster(t *testing.T) {
 			"cancel": func(c *Client) error { _, err := c.Cancel(t.Context(), "j1", ""); return err },
 		} {
 			lost := func(line string) {
-				t.Errorf("%s, %s: reports the loss of a connection that never existed: %s", what, call, line)
+				t.Errorf("%s, %s: reports the loss of a connection that never existed: %s",
+					what, call, line)
 			}
 			c, err := New(Options{Address: address, Log: lost})
 			if err != nil {
@@ -574,7 +576,8 @@ func TestReach(t *testing.T) {
 	// A proxy in front of a missing master closes connections. A server of another protocol is not
 	// a master.
 	for address, want := range map[string]string{
-		banner(t, "", true):                        ", or has too many connections \\(tried for 100ms\\)$",
+		banner(t, "",
+			true): ", or has too many connections \\(tried for 100ms\\)$",
 		banner(t, "SSH-2.0-OpenSSH_9.6\r\n", true): `"SSH-2.0-OpenSSH_9.6"$`,
 	} {
 		c, err := New(Options{Address: address, Patience: 100 * time.Millisecond})

@@ -159,13 +159,15 @@ func TestWhoComesSoonIsWaitedForSilently(t *testing.T) {
 				}
 				return f.dial(ctx, network, address)
 			}
-			c, err := New(Options{Address: "127.0.0.1:1", Patience: time.Minute, Dial: dial, Log: log})
+			c, err := New(
+				Options{Address: "127.0.0.1:1", Patience: time.Minute, Dial: dial, Log: log})
 			if err != nil {
 				t.Fatal(err)
 			}
 			err = c.Reach(t.Context())
 			if err == nil {
-				err = c.AwaitWorkers(t.Context(), 4, false, func(found int) { log(fmt.Sprint(found)) })
+				err = c.AwaitWorkers(t.Context(), 4, false,
+					func(found int) { log(fmt.Sprint(found)) })
 			}
 			if err != nil || len(told) != most {
 				t.Errorf("a master that comes after %v: %v, the log has %q", after, err, told)

@@ -69,11 +69,13 @@ func (c *Client) Graph(ctx context.Context, name string) (*control.Graph, error)
 // cancelled.
 func (c *Client) DropGraph(ctx context.Context, name string) error {
 	for began := time.Now(); ; {
-		_, err := ask(ctx, c, control.ClusterClient.DropGraph, &control.DropGraphRequest{Name: name})
+		_, err := ask(ctx, c, control.ClusterClient.DropGraph,
+			&control.DropGraphRequest{Name: name})
 		switch code := connect.CodeOf(err); {
 		case code == connect.CodeNotFound:
 			return nil
-		case code != connect.CodeAborted, time.Since(began) >= callTimeout, parallel.Sleep(ctx, firstWait) != nil:
+		case code != connect.CodeAborted, time.Since(began) >= callTimeout,
+			parallel.Sleep(ctx, firstWait) != nil:
 			return err
 		}
 	}
@@ -86,7 +88,8 @@ const listed = 1 << 16
 func (c *Client) Vertices(ctx context.Context, g *control.Graph, progress func(stage string, done, total int64)) ([]uint64, error) {
 	labels := make([]uint64, 0, g.Vertices)
 	for uint64(len(labels)) < g.Vertices {
-		r, err := ask(ctx, c, control.ClusterClient.ListVertices, &control.ListVerticesRequest{Graph: g.Name, First: uint64(len(labels)), Count: listed})
+		r, err := ask(ctx, c, control.ClusterClient.ListVertices,
+			&control.ListVerticesRequest{Graph: g.Name, First: uint64(len(labels)), Count: listed})
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +105,8 @@ func (c *Client) Vertices(ctx context.Context, g *control.Graph, progress func(s
 // Names returns the input ids of names, and the names of input ids, of vertices of a graph. It
 // omits unknown ones. A call should have at most a few hundred.
 func (c *Client) Names(ctx context.Context, graph string, names []string, labels []uint64) ([]*control.Name, error) {
-	r, err := ask(ctx, c, control.ClusterClient.ListVertices, &control.ListVerticesRequest{Graph: graph, Names: names, NamesOf: labels})
+	r, err := ask(ctx, c, control.ClusterClient.ListVertices,
+		&control.ListVerticesRequest{Graph: graph, Names: names, NamesOf: labels})
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,8 @@ func (c *Client) AwaitWorkers(ctx context.Context, n int, lost bool, tell func(f
 			switch registered := w.State == control.WorkerState_WORKER_STATE_REGISTERED; {
 			case registered && w.Attached:
 				few.There = append(few.There, w.Name)
-			case registered, w.State == control.WorkerState_WORKER_STATE_LOST && w.HeardSeconds < (now.Sub(began)+c.Patience).Seconds():
+			case registered, w.State == control.WorkerState_WORKER_STATE_LOST &&
+				w.HeardSeconds < (now.Sub(began)+c.Patience).Seconds():
 				few.Lost = append(few.Lost, w.Name)
 			}
 		}

@@ -107,7 +107,8 @@ func (c *Client) Wait(ctx context.Context, id string, at *Place, each func(*cont
 		case job.State.Ended():
 			return job, nil
 		case at.last == before:
-			return nil, fmt.Errorf("job %s is %s, and the master says nothing more of it", id, job.State.Word())
+			return nil, fmt.Errorf("job %s is %s, and the master says nothing more of it", id,
+				job.State.Word())
 		}
 	}
 }

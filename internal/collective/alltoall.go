@@ -17,9 +17,11 @@ func alltoallSlots(a Algorithm, s shape) (out, in func(peer int) int) {
 			place[r] = i
 		}
 		ahead := func(from, to int) int { return (place[to] - place[from] + n) % n }
-		return func(peer int) int { return ahead(s.rank, peer) }, func(peer int) int { return ahead(peer, s.rank) }
+		return func(peer int) int { return ahead(s.rank, peer) },
+			func(peer int) int { return ahead(peer, s.rank) }
 	case Sites:
-		return func(peer int) int { return s.rank*n + peer }, func(peer int) int { return peer*n + s.rank }
+		return func(peer int) int { return s.rank*n + peer },
+			func(peer int) int { return peer*n + s.rank }
 	default:
 		return func(peer int) int { return peer }, func(peer int) int { return n + peer }
 	}
@@ -31,7 +33,8 @@ func pairwisePlan(s shape) plan {
 	t := newTeam(s.all(), s.rank)
 	p := plan{slots: 2 * s.ranks}
 	for k := 1; k < s.ranks; k++ {
-		p.rounds = append(p.rounds, exchange(send(t.at(k), t.at(k)), receive(t.at(-k), s.ranks+t.at(-k))))
+		p.rounds = append(p.rounds,
+			exchange(send(t.at(k), t.at(k)), receive(t.at(-k), s.ranks+t.at(-k))))
 	}
 	return p
 }
@@ -89,7 +92,8 @@ func sitesAlltoallPlan(s shape) plan {
 	local, own := newTeam(mine, s.rank), []int{s.rank}
 	for k := 1; k < len(mine); k++ {
 		direct.sends = append(direct.sends, send(local.at(k), slots(own, []int{local.at(k)})...)...)
-		direct.receives = append(direct.receives, receive(local.at(-k), slots([]int{local.at(-k)}, own)...)...)
+		direct.receives = append(direct.receives,
+			receive(local.at(-k), slots([]int{local.at(-k)}, own)...)...)
 	}
 	p := plan{slots: s.ranks * s.ranks, rounds: []round{direct}}
 	if len(outside) == 0 {
@@ -112,7 +116,8 @@ func sitesAlltoallPlan(s shape) plan {
 	for k := 1; k < len(v.leaders); k++ {
 		to, from := leaders.index(k), leaders.index(-k)
 		between.sends = append(between.sends, send(leaders.at(k), slots(mine, v.members[to])...)...)
-		between.receives = append(between.receives, receive(leaders.at(-k), slots(v.members[from], mine)...)...)
+		between.receives = append(between.receives,
+			receive(leaders.at(-k), slots(v.members[from], mine)...)...)
 	}
 	p.rounds = append(p.rounds, collect, between, spread)
 	return p

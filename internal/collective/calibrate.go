@@ -213,7 +213,8 @@ func (c *calibrator) across(ctx context.Context, a, b []int, data []byte) (float
 
 // share gathers the measurements of all ranks.
 func (c *calibrator) share(ctx context.Context) (*Model, error) {
-	rows, err := c.g.Allgather(ctx, Call{Tag: c.Tag, Algorithm: Bruck}, appendRow(nil, c.row, c.trunk))
+	rows, err := c.g.Allgather(ctx, Call{Tag: c.Tag, Algorithm: Bruck},
+		appendRow(nil, c.row, c.trunk))
 	if err != nil {
 		return nil, err
 	}

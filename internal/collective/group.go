@@ -142,7 +142,8 @@ func (g *Group) Allgather(ctx context.Context, call Call, data []byte) ([][]byte
 // elements.
 func (g *Group) Allreduce(ctx context.Context, call Call, data []byte, op Op) error {
 	if op.Size <= 0 || op.Combine == nil || len(data)%op.Size != 0 {
-		return wrap(Allreduce, fmt.Errorf("%d bytes are no elements of %d bytes", len(data), op.Size))
+		return wrap(Allreduce,
+			fmt.Errorf("%d bytes are no elements of %d bytes", len(data), op.Size))
 	}
 	if call.Bytes == 0 {
 		call.Bytes = len(data)
@@ -167,7 +168,8 @@ func (g *Group) combineAll(ctx context.Context, call Call, p plan, data []byte, 
 	}
 	for r, s := range m.slots {
 		if len(s) != len(data) {
-			return fmt.Errorf("%w: rank %d has %d bytes, this one %d", ErrMessage, r, len(s), len(data))
+			return fmt.Errorf("%w: rank %d has %d bytes, this one %d", ErrMessage, r,
+				len(s), len(data))
 		}
 		if r == 0 {
 			copy(data, s)

@@ -142,7 +142,8 @@ func unpack(data []byte, k int) ([][]byte, error) {
 	parts := make([][]byte, k)
 	for i, n := range lengths {
 		if n > uint64(len(data)) {
-			return nil, fmt.Errorf("%w: block %d of %d has %d bytes, %d are left", ErrMessage, i+1, k, n, len(data))
+			return nil, fmt.Errorf("%w: block %d of %d has %d bytes, %d are left", ErrMessage, i+
+				1, k, n, len(data))
 		}
 		parts[i], data = data[:n:n], data[n:]
 	}

@@ -31,7 +31,8 @@ var (
 
 func uint64s(dst, src []byte, f func(a, b uint64) uint64) {
 	for i := 0; i+8 <= len(dst) && i+8 <= len(src); i += 8 {
-		binary.LittleEndian.PutUint64(dst[i:], f(binary.LittleEndian.Uint64(dst[i:]), binary.LittleEndian.Uint64(src[i:])))
+		binary.LittleEndian.PutUint64(dst[i:],
+			f(binary.LittleEndian.Uint64(dst[i:]), binary.LittleEndian.Uint64(src[i:])))
 	}
 }
 

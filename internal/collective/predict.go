@@ -17,7 +17,8 @@ func (m *Model) Predict(c Collective, a Algorithm, bytes, root int) (float64, er
 		return 0, err
 	}
 	if root < 0 || root >= m.Ranks || bytes < 0 {
-		return 0, fmt.Errorf("no prediction for %d bytes and root %d of %d ranks", bytes, root, m.Ranks)
+		return 0,
+			fmt.Errorf("no prediction for %d bytes and root %d of %d ranks", bytes, root, m.Ranks)
 	}
 	s := &simulation{model: m, trunks: map[[2]int]float64{}, arrived: map[[2]int][]float64{}}
 	unit := float64(bytes)
@@ -106,7 +107,8 @@ type events []event
 func (e events) Len() int { return len(e) }
 func (e events) Less(i, j int) bool {
 	a, b := e[i], e[j]
-	return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.what, b.what), cmp.Compare(a.rank, b.rank), cmp.Compare(a.from, b.from)) < 0
+	return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.what, b.what),
+		cmp.Compare(a.rank, b.rank), cmp.Compare(a.from, b.from)) < 0
 }
 func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
 func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
@@ -145,7 +147,8 @@ func (s *simulation) run(unit float64) float64 {
 
 // begin starts a round of an actor, whose clocks are equal.
 func (s *simulation) begin(a *actor) {
-	for a.round < len(a.rounds) && len(a.rounds[a.round].sends)+len(a.rounds[a.round].receives) == 0 {
+	for a.round < len(a.rounds) &&
+		len(a.rounds[a.round].sends)+len(a.rounds[a.round].receives) == 0 {
 		a.round++
 	}
 	if a.round == len(a.rounds) {
@@ -188,7 +191,8 @@ func (s *simulation) send(a *actor) {
 		start = max(start, s.trunks[[2]int{x, y}])
 		s.trunks[[2]int{x, y}] = start + s.model.Trunk*n
 	}
-	heap.Push(&s.events, event{time: start + c.Beta, rank: t.peer, what: comes, from: a.rank, body: c.Alpha * n})
+	heap.Push(&s.events,
+		event{time: start + c.Beta, rank: t.peer, what: comes, from: a.rank, body: c.Alpha * n})
 	a.sending = start + c.Gap + c.Alpha*n
 	a.sent++
 	if a.sent < len(list) {

@@ -73,7 +73,8 @@ func (g *Group) together(ctx context.Context, tag uint32, ordered bool, do func(
 	var timer *time.Timer
 	var once sync.Once
 	j := &collector{
-		group: g, tag: tag, ordered: ordered, stop: stop, verdicts: make([]verdict, size), texts: make([]string, size),
+		group: g, tag: tag, ordered: ordered, stop: stop, verdicts: make([]verdict, size),
+		texts:   make([]string, size),
 		overdue: func() { once.Do(func() { timer = time.AfterFunc(settleTime, giveUp) }) },
 	}
 	defer func() {

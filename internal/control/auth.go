@@ -62,7 +62,8 @@ func NewToken(text, where string) (Token, error) {
 	}
 	for _, c := range text {
 		if c <= ' ' || c > '~' {
-			return Token{}, fmt.Errorf("%s: a token has printable ASCII characters alone, and no blanks", where)
+			return Token{},
+				fmt.Errorf("%s: a token has printable ASCII characters alone, and no blanks", where)
 		}
 	}
 	return Token{text: text}, nil
@@ -164,7 +165,8 @@ func (c *checkedConn) Send(message any) error {
 // messages, and checks of their contents.
 func HandlerOptions() []connect.HandlerOption {
 	return []connect.HandlerOption{
-		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage), connect.WithInterceptors(door{}),
+		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage),
+		connect.WithInterceptors(door{}),
 		// Disable gzip: a small body may inflate to any size, and gzip takes a quarter of the time
 		// of a short superstep.
 		connect.WithCompression("gzip", nil, nil),
@@ -200,7 +202,8 @@ var ErrNoCertificate = errors.New("TLS needs --tls-cert and --tls-key too: a cer
 // that may be sent unencrypted.
 func CheckListen(address string, who Credentials) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
-		return fmt.Errorf("found the address %q, expected HOST:PORT, such as 127.0.0.1:7700", address)
+		return fmt.Errorf(
+			"found the address %q, expected HOST:PORT, such as 127.0.0.1:7700", address)
 	}
 	if who.TLS != nil && who.TLS.Cert == "" {
 		return ErrNoCertificate

@@ -22,14 +22,17 @@ func Bounded(m proto.Message) error {
 	err := protorange.Range(m.ProtoReflect(), func(p protopath.Values) error {
 		last := p.Index(-1)
 		text, _ := last.Value.Interface().(string)
-		if last.Step.Kind() == protopath.FieldAccessStep && strings.HasSuffix(string(last.Step.FieldDescriptor().Name()), description) {
+		if last.Step.Kind() == protopath.FieldAccessStep &&
+			strings.HasSuffix(string(last.Step.FieldDescriptor().Name()), description) {
 			if len(text) > MaxSpec {
-				return fmt.Errorf("found a description of %d bytes, expected at most %d", len(text), MaxSpec)
+				return fmt.Errorf("found a description of %d bytes, expected at most %d",
+					len(text), MaxSpec)
 			}
 			return nil
 		}
 		if len(text) > MaxName {
-			return fmt.Errorf("found %d bytes in %v, expected at most %d", len(text), p.Path[1:], MaxName)
+			return fmt.Errorf("found %d bytes in %v, expected at most %d", len(text),
+				p.Path[1:], MaxName)
 		}
 		return nil
 	})

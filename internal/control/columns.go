@@ -6,16 +6,14 @@ import (
 	"text/tabwriter"
 )
 
-const (
-	gap   = 2 // between columns of a table
-	least = 3 // of a column
-)
+// The width between the columns of a table, and the least width of a column.
+const gap, least = 2, 3
 
-// blanks are those at the ends of lines.
+// blanks matches blanks at the ends of lines.
 var blanks = regexp.MustCompile(`(?m) +$`)
 
-// Columns lays out a text in which the cells of tables end with tabs. If width is above 0, tables fit
-// into so many columns of a terminal, if they can.
+// Columns lays out a text in which each cell of a table ends with a tab. If width is above 0, it
+// shortens cells so that a table fits into that many columns of a terminal, if possible.
 func Columns(text string, width int) string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, gap, ' ', 0)
@@ -36,9 +34,9 @@ func Columns(text string, width int) string {
 	return blanks.ReplaceAllString(b.String(), "")
 }
 
-// shorten shortens the cells of a table to so many characters, and returns how wide it is then. It
-// leaves the first column, which other commands take names from, and cells that begin with a digit.
-// What follows the last tab of a row is no cell.
+// shorten shortens the cells of a table to at most most characters, and returns the width of the
+// table. It keeps the first column, because users copy names from it, and cells that begin with a
+// digit. Text after the last tab of a row is not a cell.
 func shorten(table [][]string, most int) (width int) {
 	var widths []int
 	for _, row := range table {

@@ -30,7 +30,8 @@ func TestColumnsFit(t *testing.T) {
 			t.Errorf("%d columns: found\n%s\nexpected\n%s", width, got, want)
 		}
 	}
-	for line := range strings.Lines(Columns("A\tB\tC\t\na\t"+strings.Repeat("b", 500)+"\t"+strings.Repeat("c", 90)+"\t\n", 20)) {
+	for line := range strings.Lines(Columns("A\tB\tC\t\na\t"+strings.Repeat("b", 500)+"\t"+
+		strings.Repeat("c", 90)+"\t\n", 20)) {
 		if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > 20 {
 			t.Errorf("found %d characters: %s", n, line)
 		}

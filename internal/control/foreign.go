@@ -38,13 +38,15 @@ func Foreign(err error) bool {
 	case noTLS(err) || distrust(err) != nil || slices.Contains(foreignCodes, connect.CodeOf(err)):
 		return true
 	}
-	return slices.ContainsFunc(foreignTexts, func(text string) bool { return strings.Contains(err.Error(), text) })
+	return slices.ContainsFunc(foreignTexts,
+		func(text string) bool { return strings.Contains(err.Error(), text) })
 }
 
 // WantsTLS is the answer of Go's TLS server to a client without TLS.
 const WantsTLS = "Client sent an HTTP request to an HTTPS server."
 
-var errWantsTLS = errors.New("it wants TLS: give --tls-ca, and --tls-cert and --tls-key or --token-file")
+var errWantsTLS = errors.New(
+	"it wants TLS: give --tls-ca, and --tls-cert and --tls-key or --token-file")
 
 // noTLS reports whether a handshake failed because the server does not speak TLS.
 func noTLS(err error) bool {

@@ -71,8 +71,10 @@ const (
 // errToken and errNobody are all that an unknown caller learns.
 var (
 	errToken  = errors.New("a token is missing or wrong: give --token-file the file that the master was started with; without one its own user, with the same HOME and XDG_STATE_HOME, needs none")
-	errNobody = errors.New("a certificate is needed, or the token: give --tls-cert and --tls-key, or --token-file")
-	errWorker = errors.New("a worker needs a certificate with the role worker: give --tls-cert and --tls-key")
+	errNobody = errors.New(
+		"a certificate is needed, or the token: give --tls-cert and --tls-key, or --token-file")
+	errWorker = errors.New(
+		"a worker needs a certificate with the role worker: give --tls-cert and --tls-key")
 )
 
 // Caller returns the caller of a request. The error is the reason if the caller is unknown; it then
@@ -136,7 +138,8 @@ func (g *Gate) Allow(r *http.Request, roles certs.Role) (Caller, error) {
 		if caller.Roles.Has(roles) {
 			return caller, nil
 		}
-		code, err = connect.CodePermissionDenied, certs.Identity{Name: caller.Name, Roles: caller.shown}.Need(roles)
+		code, err = connect.CodePermissionDenied,
+			certs.Identity{Name: caller.Name, Roles: caller.shown}.Need(roles)
 		if caller.Name == callerOfToken && roles == certs.Worker {
 			err = errWorker
 		}
@@ -226,7 +229,8 @@ var errHost = errors.New("the Host must be a name of this machine, such as 127.0
 func (g *Gate) AtHome(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		health := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
-		call := strings.HasPrefix(r.URL.Path, "/superstep.control.v1.") && r.Header.Get("Origin") == ""
+		call := strings.HasPrefix(r.URL.Path, "/superstep.control.v1.") &&
+			r.Header.Get("Origin") == ""
 		if !call && !health && g.Token.Own() && !Local(r.Host) {
 			g.refuse(r.RemoteAddr, errHost)
 			Deny(w, http.StatusForbidden, errHost.Error())
@@ -277,7 +281,8 @@ func (g *Gate) ErrorLog(to *slog.Logger) *log.Logger {
 	return log.New(writerFunc(func(line string) {
 		if text, ok := strings.CutPrefix(line, "http: TLS handshake error from "); ok {
 			from, why, _ := strings.Cut(text, ": ")
-			if why = strings.TrimSpace(why); why != "EOF" && !strings.HasSuffix(why, "connection reset by peer") {
+			if why = strings.TrimSpace(why); why != "EOF" &&
+				!strings.HasSuffix(why, "connection reset by peer") {
 				g.refuse(from, fmt.Errorf("handshake: %s", handshakeText(why)))
 				return
 			}

@@ -91,9 +91,11 @@ func serveGated(t *testing.T, gate *Gate) *gated {
 	mux.Handle(path, gate.Service(h))
 	path, h = NewClusterHandler(UnimplementedClusterHandler{}, HandlerOptions()...)
 	mux.Handle(path, gate.Service(h))
-	mux.Handle("GET "+SessionPath, Sessions(gate, func(_ context.Context, l *Lane) { l.End(errors.New("enough")) }))
+	mux.Handle("GET "+SessionPath,
+		Sessions(gate, func(_ context.Context, l *Lane) { l.End(errors.New("enough")) }))
 	mux.Handle("GET "+ChallengePath, Challenge(gate))
-	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") })
+	page := http.HandlerFunc(
+		func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") })
 	mux.Handle("GET /status", gate.Page(page, Reading, false))
 	mux.Handle("GET /metrics", gate.Page(page, Reading, true))
 	new(Health).Handle(mux)

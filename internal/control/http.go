@@ -45,7 +45,8 @@ func newHTTPServer(h http.Handler, base context.Context, bounds limits) *http.Se
 		ConnContext:       withConn,
 		Protocols:         new(http.Protocols),
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: 250, PingTimeout: pingTimeout, SendPingTimeout: pingAfter, WriteByteTimeout: writeTimeout,
+			MaxConcurrentStreams: 250, PingTimeout: pingTimeout, SendPingTimeout: pingAfter,
+			WriteByteTimeout: writeTimeout,
 		},
 	}
 	s.Protocols.SetHTTP1(true)
@@ -117,7 +118,8 @@ func Connect(address string, who Credentials, dial Dialer) (*Connection, error) 
 	address = strings.TrimPrefix(strings.TrimPrefix(address, "http://"), "https://")
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("found the master's address %q, expected HOST:PORT, such as 127.0.0.1:7700", address)
+		return nil, fmt.Errorf(
+			"found the master's address %q, expected HOST:PORT, such as 127.0.0.1:7700", address)
 	}
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
@@ -150,7 +152,8 @@ func Connect(address string, who Credentials, dial Dialer) (*Connection, error) 
 		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage),
 	}
 	client := &http.Client{Transport: c.base}
-	c.Workers, c.Cluster = NewWorkersClient(client, c.url, options...), NewClusterClient(client, c.url, options...)
+	c.Workers, c.Cluster = NewWorkersClient(client, c.url, options...),
+		NewClusterClient(client, c.url, options...)
 	return c, nil
 }
 

@@ -128,7 +128,7 @@ func (l *Lane) add(flags byte, m proto.Message) error {
 	at := len(l.pending)
 	data, err := proto.MarshalOptions{}.MarshalAppend(append(l.pending, flags, 0, 0, 0, 0), m)
 	if err != nil {
-		return &CodecError{fmt.Errorf("a message that cannot be encoded: %w", cmp.Or(checkTexts(m), err))}
+		return &CodecError{fmt.Errorf("cannot encode a message: %w", cmp.Or(checkTexts(m), err))}
 	}
 	n := len(data) - at - prefixSize
 	if n > MaxMessage {
@@ -336,5 +336,6 @@ func (c *Connection) upgrade(conn net.Conn) (*Lane, error) {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, refusedBy(response)
 	}
-	return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("the answer to a new session was %q", response.Status))
+	return nil, connect.NewError(connect.CodeUnavailable,
+		fmt.Errorf("the answer to a new session was %q", response.Status))
 }

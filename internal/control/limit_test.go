@@ -116,9 +116,10 @@ func TestSlowStrangersPushNobodyOut(t *testing.T) {
 		reading <- true
 		_, _ = io.ReadAll(r.Body)
 	})
-	mux.Handle("GET /page", gate.Page(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "the page")
-	}), Reading, false))
+	mux.Handle("GET /page",
+		gate.Page(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "the page")
+		}), Reading, false))
 	server := newHTTPServer(mux, t.Context(), bounds)
 	var turned atomic.Int32
 	done := make(chan error, 1)
@@ -135,7 +136,8 @@ func TestSlowStrangersPushNobodyOut(t *testing.T) {
 	for range 3 {
 		c := dialled(t, l.Addr().String())
 		_ = c.SetDeadline(time.Now().Add(bounds.body / 2))
-		_, _ = fmt.Fprintf(c, "GET /page HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", token.Secret())
+		_, _ = fmt.Fprintf(c,
+			"GET /page HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", token.Secret())
 		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil || answer.StatusCode != http.StatusOK {
 			t.Fatalf("found %v, %v", answer, err)
@@ -149,7 +151,8 @@ func TestSlowStrangersPushNobodyOut(t *testing.T) {
 // TestLimiterBoundsTheSilent: of connections that never send a request, from any number of hosts,
 // the oldest are closed. Connections that have sent a request stay.
 func TestLimiterBoundsTheSilent(t *testing.T) {
-	l := newLimiter(nil, limits{header: time.Hour, idle: time.Hour, perHost: 3, all: 100, fresh: 5}, nil)
+	l := newLimiter(nil,
+		limits{header: time.Hour, idle: time.Hour, perHost: 3, all: 100, fresh: 5}, nil)
 	var all []*counted
 	for i := range 8 {
 		a, b := net.Pipe()

@@ -30,15 +30,18 @@ func networkTable(w io.Writer, workers []*Worker) {
 				ways[key] = &Way{BytesPerSecond: to.BytesPerSecond, DelaySeconds: to.DelaySeconds, AgeSeconds: to.AgeSeconds, Traffic: to.Traffic}
 				continue
 			}
-			old.BytesPerSecond, old.DelaySeconds = min(old.BytesPerSecond, to.BytesPerSecond), max(old.DelaySeconds, to.DelaySeconds)
-			old.AgeSeconds, old.Traffic = max(old.AgeSeconds, to.AgeSeconds), old.Traffic || to.Traffic
+			old.BytesPerSecond, old.DelaySeconds = min(old.BytesPerSecond, to.BytesPerSecond),
+				max(old.DelaySeconds, to.DelaySeconds)
+			old.AgeSeconds, old.Traffic = max(old.AgeSeconds, to.AgeSeconds),
+				old.Traffic || to.Traffic
 		}
 	}
 	if len(ways) == 0 {
 		return
 	}
 	fmt.Fprintln(w, "\nNETWORK\tBANDWIDTH\tDELAY\tMEASURED\t")
-	for _, key := range slices.SortedFunc(maps.Keys(ways), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(ways),
+		func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		x := ways[key]
 		name, since := key[0]+" - "+key[1], secondsText(x.AgeSeconds)+" ago"
 		if key[0] == key[1] {
@@ -47,7 +50,8 @@ func networkTable(w io.Writer, workers []*Worker) {
 		if x.Traffic {
 			since += ", and by traffic since"
 		}
-		escape.Printf(w, "%s\t%s/s\t%.3g ms\t%s\t\n", name, mem.Text(int64(x.BytesPerSecond)), 1e3*x.DelaySeconds, since)
+		escape.Printf(w, "%s\t%s/s\t%.3g ms\t%s\t\n", name, mem.Text(int64(x.BytesPerSecond)),
+			1e3*x.DelaySeconds, since)
 	}
 }
 
@@ -55,7 +59,8 @@ func networkTable(w io.Writer, workers []*Worker) {
 func placed(workers []*Worker) map[string]string {
 	groups, sites := map[string]string{}, false
 	for _, w := range workers {
-		if w.State == WorkerState_WORKER_STATE_REGISTERED || w.State == WorkerState_WORKER_STATE_LEAVING {
+		if w.State == WorkerState_WORKER_STATE_REGISTERED ||
+			w.State == WorkerState_WORKER_STATE_LEAVING {
 			groups[w.Name], sites = w.Site, sites || w.Site != ""
 		}
 	}

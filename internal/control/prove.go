@@ -240,7 +240,8 @@ func (c *Connection) challenged(ctx context.Context, header string, size int) ([
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, refusedBy(answer)
 	default:
-		return nil, connect.NewError(connect.CodeUnimplemented, fmt.Errorf("the answer to a challenge was %q", answer.Status))
+		return nil, connect.NewError(connect.CodeUnimplemented,
+			fmt.Errorf("the answer to a challenge was %q", answer.Status))
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, int64(2*size+1)))
 	if err != nil {

@@ -23,7 +23,8 @@ func proving(t *testing.T, token Token) (address string, refused *int, seen func
 	gate := &Gate{Credentials: Credentials{Token: token}, Refused: func(string, error) { *refused++ }}
 	mux.Handle(path, gate.Service(h))
 	mux.Handle(ChallengePath, Challenge(gate))
-	mux.Handle("GET "+SessionPath, Sessions(&Gate{Credentials: gate.Credentials}, func(_ context.Context, l *Lane) { l.End(errors.New("enough")) }))
+	mux.Handle("GET "+SessionPath, Sessions(&Gate{Credentials: gate.Credentials},
+		func(_ context.Context, l *Lane) { l.End(errors.New("enough")) }))
 	var mu sync.Mutex
 	var all []string
 	server := httptest.NewUnstartedServer(nil)

@@ -38,7 +38,8 @@ func EncodeRecord(s *record.Superstep) ([]byte, error) {
 // records.
 func DecodeRecord(data []byte) (*record.Superstep, error) {
 	if len(data) == 0 || data[0] != recordVersion {
-		return nil, fmt.Errorf("a superstep's record: found version %x, expected %x", data[:min(len(data), 1)], recordVersion)
+		return nil, fmt.Errorf("a superstep's record: found version %x, expected %x",
+			data[:min(len(data), 1)], recordVersion)
 	}
 	s := new(record.Superstep)
 	err := pack.IntoValue(data[1:], s)

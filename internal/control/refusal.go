@@ -25,8 +25,9 @@ func Refuse(kind Refusal_Kind, format string, args ...any) *RefusedError {
 // codes are the status codes for clients that do not read refusals.
 var codes = map[Refusal_Kind]connect.Code{
 	Refusal_KIND_DUPLICATE: connect.CodeAlreadyExists, Refusal_KIND_HELD: connect.CodeUnavailable,
-	Refusal_KIND_VERSION: connect.CodeFailedPrecondition, Refusal_KIND_PROGRAMS: connect.CodeFailedPrecondition,
-	Refusal_KIND_FENCED: connect.CodeAborted, Refusal_KIND_LAPSED: connect.CodeAborted,
+	Refusal_KIND_VERSION:  connect.CodeFailedPrecondition,
+	Refusal_KIND_PROGRAMS: connect.CodeFailedPrecondition,
+	Refusal_KIND_FENCED:   connect.CodeAborted, Refusal_KIND_LAPSED: connect.CodeAborted,
 	Refusal_KIND_UNKNOWN: connect.CodeNotFound, Refusal_KIND_INVALID: connect.CodeInvalidArgument,
 }
 
@@ -69,7 +70,8 @@ func refusalIn(err error) *Refusal {
 // Final reports whether a refused worker should give up.
 func Final(err error) bool {
 	switch RefusalOf(err) {
-	case Refusal_KIND_DUPLICATE, Refusal_KIND_VERSION, Refusal_KIND_PROGRAMS, Refusal_KIND_FENCED, Refusal_KIND_INVALID:
+	case Refusal_KIND_DUPLICATE, Refusal_KIND_VERSION, Refusal_KIND_PROGRAMS, Refusal_KIND_FENCED,
+		Refusal_KIND_INVALID:
 		return true
 	}
 	code := connect.CodeOf(err)

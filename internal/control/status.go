@@ -17,7 +17,8 @@ import (
 func StatusText(s *StatusResponse) string {
 	var b strings.Builder
 	escape.Printf(&b, "master %s, superstep %s, up %v; %s, %d refused\n", s.Master, s.Version,
-		time.Duration(s.UptimeSeconds*float64(time.Second)).Round(time.Second), count(s.JobsEnded, "job", "jobs")+" ended", s.Refused)
+		time.Duration(s.UptimeSeconds*float64(time.Second)).Round(time.Second),
+		count(s.JobsEnded, "job", "jobs")+" ended", s.Refused)
 	if s.Refusing != "" {
 		escape.Printf(&b, "no job is taken: %s\n", s.Refusing)
 	}
@@ -119,7 +120,8 @@ func jobsTable(t io.Writer, jobs []*Job, now time.Time) {
 		}
 		escape.Printf(t, "%s\t%s\t%s\t%s\t%s\n", supersteps, workers, submitted, took, reason)
 	}
-	row("JOB", "STATE", "PROGRAM", "GRAPH", "OWNER", "PRIORITY", "SUPERSTEPS", "WORKERS", "SUBMITTED", "TOOK", "")
+	row("JOB", "STATE", "PROGRAM", "GRAPH", "OWNER", "PRIORITY", "SUPERSTEPS", "WORKERS",
+		"SUBMITTED", "TOOK", "")
 	for _, j := range jobs {
 		took, until := "-", now
 		if j.Ended != nil {
@@ -169,7 +171,8 @@ func graphsTable(t io.Writer, graphs []*Graph) {
 		if g.State != GraphState_GRAPH_STATE_FAILED {
 			memory = mem.Text(int64(g.Bytes))
 		}
-		escape.Printf(t, "%s\t%s\t%d\t%d\t%dx%d\t%s\t%s\t%s\n", g.Name, state, g.Vertices, g.Edges, g.Rows, g.Columns, memory,
+		escape.Printf(t, "%s\t%s\t%d\t%d\t%dx%d\t%s\t%s\t%s\n", g.Name, state, g.Vertices, g.Edges,
+			g.Rows, g.Columns, memory,
 			g.Source().Origin(), g.Reason)
 	}
 }
@@ -186,7 +189,8 @@ func GraphText(g *Graph) string {
 	if g.State == GraphState_GRAPH_STATE_READY {
 		kind := map[bool]string{true: "directed", false: "undirected"}[g.Directed]
 		weights := map[bool]string{true: "with weights", false: "without weights"}[g.Weighted]
-		escape.Printf(&b, "holds\t%s, %s, %s, %s\n", count(g.Vertices, "vertex", "vertices"), count(g.Edges, "edge", "edges"), kind, weights)
+		escape.Printf(&b, "holds\t%s, %s, %s, %s\n", count(g.Vertices, "vertex", "vertices"),
+			count(g.Edges, "edge", "edges"), kind, weights)
 		escape.Printf(&b, "memory\t%s on all workers\n", mem.Text(int64(g.Bytes)))
 		escape.Printf(&b, "loaded in\t%s\n", secondsText(g.LoadSeconds))
 	}

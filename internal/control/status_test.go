@@ -24,7 +24,8 @@ func TestPrioritiesOfJobs(t *testing.T) {
 		t.Errorf("found\n%s", text)
 	}
 	all := append(usual, queued("j4", low, high), queued("j5", high, high), queued("j6", low, none))
-	lines := strings.Split(Columns(JobsText(&ListJobsResponse{Jobs: all, Now: timestamppb.Now()}, true), 0),
+	lines := strings.Split(
+		Columns(JobsText(&ListJobsResponse{Jobs: all, Now: timestamppb.Now()}, true), 0),
 		"\n")
 	for i, want := range []string{"GRAPH  PRIORITY", "g      normal ", "g      normal ", "g      normal ", "g      low, now high  ", "g      high ", "g      low "} {
 		if !strings.Contains(lines[i], want) {

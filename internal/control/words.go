@@ -74,7 +74,8 @@ func PriorityOf(word string) (p Priority, ok bool) {
 
 // Ended reports whether the state is final.
 func (s JobState) Ended() bool {
-	return s == JobState_JOB_STATE_DONE || s == JobState_JOB_STATE_FAILED || s == JobState_JOB_STATE_CANCELLED
+	return s == JobState_JOB_STATE_DONE || s == JobState_JOB_STATE_FAILED ||
+		s == JobState_JOB_STATE_CANCELLED
 }
 
 // Spec returns the job's description. That of another version is empty; package client rejects it.
@@ -124,7 +125,8 @@ func LocalHost(address string) (string, error) {
 const maxName = 128
 
 // NameRule describes what ValidName accepts.
-var NameRule = fmt.Sprintf("up to %d letters, digits, - _ . and :, of which the first is a letter, a digit or _", maxName)
+var NameRule = fmt.Sprintf(
+	"up to %d letters, digits, - _ . and :, of which the first is a letter, a digit or _", maxName)
 
 // CatalogPrefix distinguishes the name of a graph in the catalog from the name of a file.
 const CatalogPrefix = "catalog:"

@@ -62,7 +62,8 @@ func FuzzFrames(f *testing.F) {
 	f.Add(uint8(Pairs), 1, 1, 0, []byte{9, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0},
 		[]byte{1, 2, 3, 4})
 	f.Fuzz(func(t *testing.T, encoding uint8, count, from, superstep int, presence, raw []byte) {
-		k, err := combiners.Sum[uint32]().Kernel(kernel.Binding{Sources: layout.Slots, Capacity: p.Slots})
+		k, err := combiners.Sum[uint32]().Kernel(
+			kernel.Binding{Sources: layout.Slots, Capacity: p.Slots})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +160,8 @@ func TestPartsOfAColumnComeOnce(t *testing.T) {
 	p := g.Parts[0]
 	senders := p.Layout(pregel.Out).Blocks[0].Pull.Senders
 	for part, want := range map[uint8]string{0: "part 0 of 4", 4: "part 4 of 4"} {
-		k, err := combiners.Sum[uint32]().Kernel(kernel.Binding{Sources: p.Layout(pregel.Out).Slots, Capacity: p.Slots})
+		k, err := combiners.Sum[uint32]().Kernel(
+			kernel.Binding{Sources: p.Layout(pregel.Out).Slots, Capacity: p.Slots})
 		if err != nil {
 			t.Fatal(err)
 		}

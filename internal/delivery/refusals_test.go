@@ -67,7 +67,8 @@ func (tr *traffic[M]) refusals(f transport.Frame) []refusal {
 			refusal{"values of another form", func(f *transport.Frame) { f.Ref, f.Raw = nil, make([]byte, 4*f.Count) }})
 	}
 	if !tr.values {
-		all = append(all, refusal{"values", func(f *transport.Frame) { f.Raw = append(f.Raw, 0, 0, 0, 0) }},
+		all = append(all,
+			refusal{"values", func(f *transport.Frame) { f.Raw = append(f.Raw, 0, 0, 0, 0) }},
 			refusal{"values of a type", func(f *transport.Frame) { f.Ref = []string{"a"} }})
 	}
 	switch {
@@ -238,8 +239,10 @@ func FuzzMutatedFrames(f *testing.F) {
 func mutateAll(t *testing.T, graphs []*graph.Graph, seed uint64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 3))
-	eachExchange(rawKind, graphs, func(name string, tr traffic[uint32]) { tr.mutated(t, name, rng) })
-	eachExchange(refKind, graphs, func(name string, tr traffic[string]) { tr.mutated(t, name, rng) })
+	eachExchange(rawKind, graphs,
+		func(name string, tr traffic[uint32]) { tr.mutated(t, name, rng) })
+	eachExchange(refKind, graphs,
+		func(name string, tr traffic[string]) { tr.mutated(t, name, rng) })
 }
 
 func (tr *traffic[M]) mutated(t *testing.T, name string, rng *rand.Rand) {

@@ -91,7 +91,8 @@ func BenchmarkResolve(b *testing.B) {
 						for b.Loop() {
 							way.f()
 						}
-						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(r.lists)), "ns/edge")
+						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(
+							len(r.lists)), "ns/edge")
 					})
 			}
 		}

@@ -34,7 +34,8 @@ func (w Weights) String() string { return [...]string{"unweighted", "float32", "
 // PackedBytes returns the memory that NewPacked allocates.
 func PackedBytes(vertices uint64, n int, weights Weights) int64 {
 	blocks := (n + BlockSize - 1) / BlockSize
-	return 8*int64(blocks*int(2*bitsOf(vertices))*(BlockSize/64)+1) + [...]int64{0, 4, 8}[weights]*int64(n)
+	return 8*int64(blocks*int(2*bitsOf(vertices))*(BlockSize/64)+1) +
+		[...]int64{0, 4, 8}[weights]*int64(n)
 }
 
 // bitsOf returns the number of bits of an endpoint.

@@ -147,7 +147,8 @@ func newAheadJobs[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 func (a *aheadJobs) run(t *testing.T, d *bsp.Driver) {
 	t.Helper()
 	local, f := transport.NewLocal(len(a.g.Parts)), a.frames
-	f.frames, f.open, f.broken = map[aheadKey][]*transport.Frame{}, map[[2]aheadKey]int{}, local.Close
+	f.frames, f.open, f.broken = map[aheadKey][]*transport.Frame{},
+		map[[2]aheadKey]int{}, local.Close
 	_, err := a.processes.run(t.Context(), d, func(i int) transport.Endpoint {
 		return &aheadEndpoint{Endpoint: local.Endpoint(i), self: i, all: f}
 	}, local.Close)
@@ -354,7 +355,8 @@ func TestOrderOfAnEarlyPull(t *testing.T) {
 				have[int(w)] = true
 			}
 		}
-		if says := early.Ran(n, chunks); len(have) != int(chunks[n]) || !says.All(0, int(chunks[early.Hubs])-1) {
+		if says := early.Ran(n, chunks); len(have) != int(chunks[n]) ||
+			!says.All(0, int(chunks[early.Hubs])-1) {
 			t.Fatalf("chunks %v, order %v: in the end %v", chunks, order, says)
 		}
 	}

@@ -67,7 +67,8 @@ func (r *puller) pullBlocks(ctx context.Context) error {
 				err = r.fold(ctx, b, reversed)
 			}
 		} else {
-			err = r.foldAround(ctx, b, reversed, func() error { return pull(b.ByReceiver.OwnChunks()) })
+			err = r.foldAround(ctx, b, reversed,
+				func() error { return pull(b.ByReceiver.OwnChunks()) })
 		}
 		if err != nil {
 			return err

@@ -14,7 +14,8 @@ type hiding struct{}
 
 type hidden struct{ sum, n float64 }
 
-var average = pregel.NewAggregator("average", nil, func(a, b hidden) hidden { return hidden{a.sum + b.sum, a.n + b.n} })
+var average = pregel.NewAggregator("average", nil,
+	func(a, b hidden) hidden { return hidden{a.sum + b.sum, a.n + b.n} })
 
 func (hiding) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 func (hiding) Traits() pregel.Traits {

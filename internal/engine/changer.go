@@ -35,7 +35,8 @@ func (r *changer) makeChanged(ctx context.Context) (to changedState, err error) 
 		s.Resolve = r.instance.Resolve
 	}
 	all := s.Run(list)
-	all.Remove = slices.DeleteFunc(all.Remove, func(a graph.Arc) bool { return uint64(a.To) >= r.changing.ids })
+	all.Remove = slices.DeleteFunc(all.Remove,
+		func(a graph.Arc) bool { return uint64(a.To) >= r.changing.ids })
 	gone, err := r.outArcs(ctx, all.Gone)
 	if err != nil {
 		return to, fmt.Errorf("changing the graph: %w", err)

@@ -56,9 +56,12 @@ func chaosCases() []chaosCase {
 		number(combiners.Max[uint16](), 0, nil),
 		number(combiners.Max[float32](), edges.Float32, nil),
 		number(combiners.Count[int64](), 0, counting),
-		number(combiners.MinPlus[float64](), edges.Float64, crossing(func(m, w float64) float64 { return m + w })),
-		number(combiners.MaxMin[float32](), edges.Float32, crossing(f32(func(m, w float32) float32 { return min(m, w) }))),
-		number(combiners.SumTimes[float64](), edges.Float64, crossing(func(m, w float64) float64 { return m * w })),
+		number(combiners.MinPlus[float64](), edges.Float64,
+			crossing(func(m, w float64) float64 { return m + w })),
+		number(combiners.MaxMin[float32](), edges.Float32,
+			crossing(f32(func(m, w float32) float32 { return min(m, w) }))),
+		number(combiners.SumTimes[float64](), edges.Float64,
+			crossing(func(m, w float64) float64 { return m * w })),
 		chaosOf("Or", 0, chaos[bool]{combiner: combiners.Or(), to: sometimes, from: flag}, nil),
 		chaosOf("And", 0, chaos[bool]{combiner: combiners.And(), to: sometimes, from: flag}, nil),
 		chaosOf("OrBits", 0, chaos[uint64]{combiner: combiners.OrBits[uint64](), to: same, from: func(x uint64) uint64 { return x }}, nil),
@@ -87,7 +90,8 @@ func chaosCases() []chaosCase {
 			combiner: combiners.MinPlusSender[float64](),
 			to:       func(v who, h uint64) arrival { return arrival{Dist: float64(h % 64), From: v.ID()} },
 			from:     func(a arrival) uint64 { return mix(math.Float64bits(a.Dist), uint64(a.From)) },
-		}, crossing(func(a arrival, w float64) arrival { return arrival{Dist: a.Dist + w, From: a.From} })),
+		}, crossing(
+			func(a arrival, w float64) arrival { return arrival{Dist: a.Dist + w, From: a.From} })),
 		{"Sender, deterministic", leastSender},
 	}
 }

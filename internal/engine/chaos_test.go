@@ -220,7 +220,8 @@ func (p chaos[M]) decide(s sight, seen uint64) (d deeds[M]) {
 }
 
 func (p chaos[M]) decideOne(v *pregel.Vertex[uint64, M], seen uint64) {
-	d := p.decide(sight{v.ID(), v, v.Value(), v.HasMessage(), v.Woken(), v.OutDegree(), v.InDegree()}, seen)
+	d := p.decide(
+		sight{v.ID(), v, v.Value(), v.HasMessage(), v.Woken(), v.OutDegree(), v.InDegree()}, seen)
 	if v.Set(d.value); d.send {
 		v.SendToAllNeighbors(d.message)
 	}

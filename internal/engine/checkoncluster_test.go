@@ -18,7 +18,8 @@ import (
 // TestCheckOnClusterGrid: CheckOnCluster returns the same errors for a grid as a job on a graph in
 // that grid.
 func TestCheckOnClusterGrid(t *testing.T) {
-	program, err := engine.NewProgram(pregel.Erase(algorithms.PageRank{Damping: 0.85, Iterations: 3}))
+	program, err := engine.NewProgram(
+		pregel.Erase(algorithms.PageRank{Damping: 0.85, Iterations: 3}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,12 +22,14 @@ func BenchmarkChoice(b *testing.B) {
 	team := parallel.NewTeam(2, true)
 	defer team.Close()
 	g, roots := benchmarkGraph(b, team, 8, edges.Float64)
-	choices(b, g, team, "bfs", roots, func(s pregel.VertexID) algorithms.BFS { return algorithms.BFS{Source: s} })
+	choices(b, g, team, "bfs", roots,
+		func(s pregel.VertexID) algorithms.BFS { return algorithms.BFS{Source: s} })
 	choices(b, g, team, "pagerank", roots[:1], func(pregel.VertexID) algorithms.PageRank {
 		return algorithms.PageRank{Damping: 0.85, Iterations: 10}
 	})
 	choices(b, g, team, "sssp", roots, func(s pregel.VertexID) algorithms.SSSP[float64] { return algorithms.SSSP[float64]{Source: s} })
-	choices(b, g, team, "wcc", roots[:1], func(pregel.VertexID) algorithms.WCC { return algorithms.WCC{} })
+	choices(b, g, team, "wcc", roots[:1],
+		func(pregel.VertexID) algorithms.WCC { return algorithms.WCC{} })
 }
 
 // benchmarkGraph returns a Kronecker graph of SCALE 20, or 14 in short tests, and roots of

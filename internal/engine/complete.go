@@ -41,7 +41,8 @@ func complete(v reflect.Value, zero []string, all *[]Parameter) (changed bool, e
 	given := func(p Parameter) bool { return slices.Contains(zero, p.Name) || !isZero(v.Field(p.field)) }
 	var fill []Parameter
 	for _, p := range own {
-		if p.completes() && !given(p) && !slices.ContainsFunc(own, func(o Parameter) bool { return o.Name == p.Unless && given(o) }) {
+		if p.completes() && !given(p) && !slices.ContainsFunc(own,
+			func(o Parameter) bool { return o.Name == p.Unless && given(o) }) {
 			fill = append(fill, p)
 		}
 	}

@@ -186,7 +186,8 @@ func (m *methods) Restart(job Bound) error {
 func (m *methods) Codec() (transport.Codec, error) {
 	for _, a := range m.aggregates {
 		if err := pack.Carried(a.Type); err != nil {
-			return nil, fmt.Errorf("%s: aggregator %s: values of type %v cannot be encoded: %w", m.Name(), a.Name, a.Type, err)
+			return nil, fmt.Errorf("%s: aggregator %s: values of type %v cannot be encoded: %w",
+				m.Name(), a.Name, a.Type, err)
 		}
 	}
 	if mem.PointerFreeType(m.program.Message) {

@@ -101,10 +101,12 @@ func FuzzStringLists(f *testing.F) {
 	registered := engine.Register("filled", pregel.Erase[int, int](filled{}))
 	f.Fuzz(func(t *testing.T, text, cut string) {
 		for _, parts := range [][]string{strings.Split(text, cut), engine.SplitNames(text)} {
-			values, _, err := registered.Given(filled{Names: parts}, nil, func(pregel.VertexID) (uint64, bool) { return 0, true })
+			values, _, err := registered.Given(filled{Names: parts}, nil,
+				func(pregel.VertexID) (uint64, bool) { return 0, true })
 			check(t, err)
 			joined, given := values["names"]
-			if read := engine.SplitNames(joined); !slices.Equal(read, parts) || given != (len(parts) > 0) {
+			if read := engine.SplitNames(joined); !slices.Equal(read, parts) ||
+				given != (len(parts) > 0) {
 				t.Errorf("%q are written %q, and read as %q", parts, joined, read)
 			}
 		}

@@ -44,7 +44,8 @@ func TestHubsLeaveOthersTheirPush(t *testing.T) {
 			g := s.loadAs(t, way, edges.Float64)
 			way.o.Sizes.SerialEdges = 512
 			for _, way.threads = range []int{8, 16} {
-				got, _ := run(t, g, algorithms.SSSP[float64]{Source: algorithms.ID(g.IDs[source])}, way)
+				got, _ := run(t, g,
+					algorithms.SSSP[float64]{Source: algorithms.ID(g.IDs[source])}, way)
 				for v, d := range got {
 					want, there := distances[uint64(v)]
 					if !there {

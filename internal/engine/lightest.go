@@ -76,14 +76,16 @@ func (l *lightest) bindLightest(ctx context.Context, pulls []pull) error {
 		o.WholeLists || l.changing.on || len(pulls) != 1 || l.job.direction != pregel.Out {
 		return nil
 	}
-	lists, err := l.part.Lightest(ctx, l.team, func(bytes int64) bool { return !l.job.budget().Tight(bytes) })
+	lists, err := l.part.Lightest(ctx, l.team,
+		func(bytes int64) bool { return !l.job.budget().Tight(bytes) })
 	if lists == nil {
 		return err
 	}
 	pulls[0].Lightest = lists
 	l.bounded, l.pull, l.rows, l.at = bounded, &pulls[0].Pull, len(lists.Starts)-1, -1
 	l.least = make([]float64, l.team.Size())
-	l.shares = l.job.methods.traits.Asynchronous && !o.Deterministic && !o.Synchronous && l.part.Of == 1
+	l.shares = l.job.methods.traits.Asynchronous && !o.Deterministic &&
+		!o.Synchronous && l.part.Of == 1
 	return nil
 }
 

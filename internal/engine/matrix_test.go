@@ -164,7 +164,8 @@ func settings() []setting {
 	// More than four threads push by another method.
 	return append(all,
 		setting{parts: 1, threads: 6, o: engine.Options{
-			Delivery: delivery.ChoosePush, Experiment: delivery.Experiment{Sizes: delivery.Sizes{SerialEdges: 2 << 10}},
+			Delivery:   delivery.ChoosePush,
+			Experiment: delivery.Experiment{Sizes: delivery.Sizes{SerialEdges: 2 << 10}},
 		}},
 		setting{parts: 2, threads: 3, o: engine.Options{Delivery: delivery.ChooseBeamer}})
 }

@@ -234,8 +234,9 @@ func TestOddFloats(t *testing.T) {
 func TestNaNIsNoMessage(t *testing.T) {
 	s := shape{name: "nan-min", n: 5, directed: true, tuples: [][2]uint64{{0, 3}, {1, 3}, {2, 3}, {1, 4}}}
 	p := odd[float64]{
-		combiner: combiners.Min[float64](), message: func(_ pregel.VertexID, x float64) float64 { return x },
-		values: map[uint64][]float64{0: {9}, 1: {math.NaN()}, 2: {2}},
+		combiner: combiners.Min[float64](),
+		message:  func(_ pregel.VertexID, x float64) float64 { return x },
+		values:   map[uint64][]float64{0: {9}, 1: {math.NaN()}, 2: {2}},
 	}
 	graphs := s.partitioned(edges.Unweighted)
 	for _, way := range inGrids() {

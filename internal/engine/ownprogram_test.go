@@ -18,7 +18,8 @@ type learning struct {
 	list  []int
 }
 
-var learnt = pregel.NewAggregator("learnt", func() int { return 0 }, func(a, b int) int { return max(a, b) }).Persistent()
+var learnt = pregel.NewAggregator("learnt", func() int { return 0 },
+	func(a, b int) int { return max(a, b) }).Persistent()
 
 func (*learning) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
 func (*learning) Traits() pregel.Traits {

@@ -91,7 +91,8 @@ func (p phases) Plan() pregel.Plan {
 	}
 	steps := all(p.once)
 	if len(p.twice) > 0 {
-		steps = append(steps, plan.Repeat(func(r *plan.Round) bool { return r.Number == 1 }, all(p.twice)...))
+		steps = append(steps,
+			plan.Repeat(func(r *plan.Round) bool { return r.Number == 1 }, all(p.twice)...))
 	}
 	return plan.Sequence(steps...)
 }
@@ -307,7 +308,8 @@ func TestEdgeColumnsMoveThroughPhases(t *testing.T) {
 			}
 			g.Close()
 		}
-		if len(s.tuples) > 100 && !slices.ContainsFunc(first, func(x uint64) bool { return x>>32 > 0 }) {
+		if len(s.tuples) > 100 &&
+			!slices.ContainsFunc(first, func(x uint64) bool { return x>>32 > 0 }) {
 			t.Errorf("%s: no edge kept its mark", s.name)
 		}
 	}

@@ -136,7 +136,8 @@ func methodsOf(p Erased) (*methods, error) {
 	case t.Mutates && m.Has("Resend"):
 		return nil, fmt.Errorf("%s: a program that changes the graph cannot have Resend: its messages crossed edges that may be gone", name)
 	case !t.Mutates && m.Has("Resolve"):
-		return nil, fmt.Errorf("%s: Resolve is for programs that change the graph: the trait Mutates is missing", name)
+		return nil, fmt.Errorf(
+			"%s: Resolve is for programs that change the graph: the trait Mutates is missing", name)
 	case t.CreateOnMessage && !t.Mutates:
 		return nil, fmt.Errorf("%s: CreateOnMessage is for programs that change the graph: the trait Mutates is missing", name)
 	case t.Asynchronous && !t.Monotone:
@@ -168,7 +169,8 @@ func methodsOf(p Erased) (*methods, error) {
 	}
 	for _, given := range t.Aggregators {
 		a := kernel.Pregel.Aggregate(given)
-		if slices.ContainsFunc(m.aggregates, func(b kernel.Aggregate) bool { return a.Name == b.Name }) {
+		if slices.ContainsFunc(m.aggregates,
+			func(b kernel.Aggregate) bool { return a.Name == b.Name }) {
 			return nil, fmt.Errorf("%s: two aggregators are named %s", name, a.Name)
 		}
 		if a.Name == trace.GroupsName && (m.Group || m.Number) || (a.Name == trace.TopName ||
@@ -181,7 +183,8 @@ func methodsOf(p Erased) (*methods, error) {
 	}
 	for _, given := range t.Columns {
 		c := kernel.Pregel.Property(given)
-		if slices.ContainsFunc(m.properties, func(b kernel.Property) bool { return c.Name == b.Name && c.OfEdges == b.OfEdges }) {
+		if slices.ContainsFunc(m.properties,
+			func(b kernel.Property) bool { return c.Name == b.Name && c.OfEdges == b.OfEdges }) {
 			return nil, fmt.Errorf("%s: two columns are named %s", name, c.Name)
 		}
 		m.properties = append(m.properties, c)
@@ -232,7 +235,8 @@ func (m *methods) validate() error {
 func (m *methods) bound() (int, error) {
 	n := m.traits.MaxSupersteps
 	if n < 0 {
-		return 0, fmt.Errorf("MaxSupersteps is %d, want the largest number of supersteps, or 0 if unknown", n)
+		return 0, fmt.Errorf(
+			"MaxSupersteps is %d, want the largest number of supersteps, or 0 if unknown", n)
 	}
 	return n, nil
 }
@@ -268,7 +272,8 @@ func (m *methods) validateGraph(name string, about pregel.GraphInfo) error {
 	if m.validating == nil {
 		return nil
 	}
-	err := bsp.Contain(m.Name(), &bsp.NoSuperstep, func() error { return m.validating.Validate(&about) })
+	err := bsp.Contain(m.Name(), &bsp.NoSuperstep,
+		func() error { return m.validating.Validate(&about) })
 	if err != nil && !errors.As(err, new(*bsp.ProgramError)) {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -234,7 +234,8 @@ func (r *pusher) cutRanges(senders, edges int) {
 			w = int(hub[len(hub)*i/n] >> 6)
 		} else {
 			share := uint32(uint64(len(in.Adj)) * uint64(i) / uint64(n))
-			w = sort.Search(len(in.Bits), func(w int) bool { _, hi := in.Words(w); return hi > share })
+			w = sort.Search(len(in.Bits),
+				func(w int) bool { _, hi := in.Words(w); return hi > share })
 		}
 		r.borders = append(r.borders, uint32(w<<6))
 	}

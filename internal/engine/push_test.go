@@ -131,9 +131,12 @@ func TestHubsOfAPush(t *testing.T) {
 		o.Team.Close()
 		// The other senders use bins, in a monotone program and in sums, whose order differs, and
 		// claims.
-		pushesHubs(t, g, threads, algorithms.SSSP[float32]{Source: 0}, func(x float32) float64 { return float64(x) })
-		pushesHubs(t, g, threads, algorithms.PageRank{Iterations: 4, Damping: .85}, func(x float64) float64 { return x })
-		pushesHubs(t, g, threads, algorithms.BFSLevels{Source: 0}, func(x int64) float64 { return float64(x) })
+		pushesHubs(t, g, threads, algorithms.SSSP[float32]{Source: 0},
+			func(x float32) float64 { return float64(x) })
+		pushesHubs(t, g, threads, algorithms.PageRank{Iterations: 4, Damping: .85},
+			func(x float64) float64 { return x })
+		pushesHubs(t, g, threads, algorithms.BFSLevels{Source: 0},
+			func(x int64) float64 { return float64(x) })
 	}
 }
 
@@ -156,7 +159,8 @@ func pushesHubs[V, M any](t *testing.T, g *graph.Graph, threads int, p pregel.Pr
 		}
 		if n == 1 {
 			want = got
-		} else if !slices.EqualFunc(got, want, func(a, b float64) bool { return a == b || math.Abs(a-b) < 1e-12 }) {
+		} else if !slices.EqualFunc(got, want,
+			func(a, b float64) bool { return a == b || math.Abs(a-b) < 1e-12 }) {
 			t.Errorf("%T, %d threads: other values than with one", p, n)
 		}
 		job.Close()

@@ -76,7 +76,8 @@ func TestRecordsAccountForTheRun(t *testing.T) {
 		}
 		messages, sent, bytes, ran := 0, 0, 0, 0
 		for _, r := range j.records {
-			if slices.ContainsFunc(r.Partitions, func(p record.Partition) bool { return p.Computed > 0 }) {
+			if slices.ContainsFunc(r.Partitions,
+				func(p record.Partition) bool { return p.Computed > 0 }) {
 				ran++
 			}
 			for _, p := range r.Partitions {

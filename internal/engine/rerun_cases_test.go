@@ -39,7 +39,8 @@ func rerunChaos[M any](t *testing.T, kind edges.Weights, p chaos[M], ring bool) 
 			p.direction == pregel.Either {
 			p.direction = pregel.In // a ComputeBlock sends in one direction
 		}
-		rerun(t, s, seed, kind, func(f *fault) pregel.Program[uint64, M] { return rerunForms(hook(f, p))[form] })
+		rerun(t, s, seed, kind,
+			func(f *fault) pregel.Program[uint64, M] { return rerunForms(hook(f, p))[form] })
 	}
 }
 
@@ -112,8 +113,10 @@ func TestAStoppedRunLeavesNothingToTheNext(t *testing.T) {
 func TestAStoppedRunOfAnAlgorithmLeavesNothingToTheNext(t *testing.T) {
 	for i, s := range rerunWays(true) {
 		seed := uint64(i)
-		rerun(t, s, seed, edges.Float64, func(*fault) pregel.Program[float64, float64] { return algorithms.SSSP[float64]{} })
-		rerun(t, s, seed, 0, func(*fault) pregel.Program[int64, int64] { return algorithms.BFSLevels{} })
+		rerun(t, s, seed, edges.Float64,
+			func(*fault) pregel.Program[float64, float64] { return algorithms.SSSP[float64]{} })
+		rerun(t, s, seed, 0,
+			func(*fault) pregel.Program[int64, int64] { return algorithms.BFSLevels{} })
 		rerun(t, s, seed, 0, func(*fault) pregel.Program[pregel.VertexID, pregel.VertexID] { return algorithms.WCC{} })
 		s.o.Deterministic = s.grid.Rows > 1 && !s.o.Uncombined ||
 			s.o.Delivery == delivery.ChoosePull

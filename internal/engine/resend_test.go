@@ -78,7 +78,8 @@ func TestMessagesAreSentAgain(t *testing.T) {
 				to:   func(_ who, h uint64) int64 { return int64(h % 100) },
 				from: func(x int64) uint64 { return uint64(x) },
 			}}}
-			resumed(t, s, uint64(i), 0, rerunWays(false), func() pregel.Program[uint64, int64] { return pregel.List(p) })
+			resumed(t, s, uint64(i), 0, rerunWays(false),
+				func() pregel.Program[uint64, int64] { return pregel.List(p) })
 		}
 	})
 }
@@ -93,10 +94,14 @@ func TestAlgorithmsSendAgain(t *testing.T) {
 			algorithms.Hop[float64]] {
 			return algorithms.SSSPTree[float64]{}
 		})
-		resumed(t, s, seed, 0, flat, func() pregel.Program[uint64, uint64] { return pregel.List(algorithms.CDLP{}) })
-		resumed(t, s, seed, 0, flat, func() pregel.Program[int64, uint64] { return pregel.List(algorithms.Coloring{}) })
-		resumed(t, s, seed, 0, flat, func() pregel.Program[bool, uint64] { return algorithms.MIS{} })
-		resumed(t, s, seed, 0, flat, func() pregel.Program[int64, int64] { return algorithms.KCore{} })
+		resumed(t, s, seed, 0, flat,
+			func() pregel.Program[uint64, uint64] { return pregel.List(algorithms.CDLP{}) })
+		resumed(t, s, seed, 0, flat,
+			func() pregel.Program[int64, uint64] { return pregel.List(algorithms.Coloring{}) })
+		resumed(t, s, seed, 0, flat,
+			func() pregel.Program[bool, uint64] { return algorithms.MIS{} })
+		resumed(t, s, seed, 0, flat,
+			func() pregel.Program[int64, int64] { return algorithms.KCore{} })
 		resumed(t, s, seed, 0, flat, func() pregel.Program[algorithms.Ball, algorithms.Counter] { return algorithms.HyperBall{} })
 		s.o = engine.Options{Deterministic: true, Experiment: delivery.Experiment{Serial: i%2 == 0}}
 		s.parts = max(s.parts, 2)
@@ -221,7 +226,8 @@ func (p countingAgain) Resend(v *pregel.Vertex[int64, int64]) {
 // from a checkpoint, nor when a test of the program watches the run.
 func TestResendAddsToNoAggregator(t *testing.T) {
 	s := setting{parts: 2, threads: 1}
-	resumed(t, s, 1, 0, []setting{s}, func() pregel.Program[int64, int64] { return countingAgain{} })
+	resumed(t, s, 1, 0, []setting{s},
+		func() pregel.Program[int64, int64] { return countingAgain{} })
 	s.parts = 1
 	g := shapes(1)[18].loadAs(t, s, 0)
 	want, _ := run(t, g, countingAgain{}, s)
@@ -288,7 +294,8 @@ func TestResendThatLies(t *testing.T) {
 		place := &memory{objects: map[string][]byte{}, running: true}
 		kept := s
 		kept.o.Parts = checkpoint.NewWriter(place, "run")
-		kept.o.Checkpoints = checkpoint.NewKeeper(place, checkpoint.Policy{Every: 3, Keep: 10}, 0, func(string) {}, func(checkpoint.Event) {})
+		kept.o.Checkpoints = checkpoint.NewKeeper(place, checkpoint.Policy{Every: 3, Keep: 10}, 0,
+			func(string) {}, func(checkpoint.Event) {})
 		_, _, err = tryRun(t, g, p, kept)
 		verify("with checkpoints", err, invariants.Enabled)
 		kept.o.Parts.Flush()

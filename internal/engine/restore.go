@@ -94,7 +94,8 @@ func (j *Job) readGraph(ctx context.Context, from *checkpoint.Reader) (held []*c
 // may have arcs of a changed graph.
 func (j *Job) wanted(from *checkpoint.Reader) (parts []int) {
 	for i := range from.Parts {
-		if j.changes() && !j.runners[0].part.Grid.Flat() || slices.ContainsFunc(j.runners, func(r *runner) bool { return r.owner().Wants(len(from.Parts), i) }) {
+		if j.changes() && !j.runners[0].part.Grid.Flat() || slices.ContainsFunc(j.runners,
+			func(r *runner) bool { return r.owner().Wants(len(from.Parts), i) }) {
 			parts = append(parts, i)
 		}
 	}

@@ -182,7 +182,8 @@ func (r *restoring) takeRequests(p *checkpoint.Part) error {
 		return fmt.Errorf("%w: requests to change the graph, but the program makes none", state.Err)
 	}
 	values := r.instance.Values().New(nil)
-	list, _, err := r.changing.codec.Decode(data, nil, values, func(id uint64) bool { return id < to.Limit })
+	list, _, err := r.changing.codec.Decode(data, nil, values,
+		func(id uint64) bool { return id < to.Limit })
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,8 @@ func TestJobsReuseMemory(t *testing.T) {
 					case 0:
 						sameOn(t, g, algorithms.BFSLevels{Source: sources[i]}, way, levels[i])
 					case 1:
-						sameOn(t, g, algorithms.SSSP[float64]{Source: sources[i]}, way, distances[i])
+						sameOn(t, g, algorithms.SSSP[float64]{Source: sources[i]},
+							way, distances[i])
 					case 2:
 						way.o = exact.o
 						sameOn(t, g, algorithms.PageRank{Iterations: 3}, way, ranks)
@@ -161,7 +162,8 @@ func TestMemoryOfRunsThatEndIsReused(t *testing.T) {
 	} {
 		at, _, err := run(end)
 		if at != first {
-			t.Errorf("%s: the values are at %s, those of the job before were at %s", name, at, first)
+			t.Errorf(
+				"%s: the values are at %s, those of the job before were at %s", name, at, first)
 		}
 		if (err != nil) != (name != "nothing") {
 			t.Errorf("%s: error %v", name, err)

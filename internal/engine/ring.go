@@ -126,7 +126,8 @@ func (g *ringPull) passParts(ctx context.Context, b *graph.Block, reversed bool)
 			return err
 		}
 		if t.Part >= parts || from != g.along(column, t.Part^1) {
-			return fmt.Errorf("from partition %d: unexpected part %d of partition %d", from, t.Part, t.Owner)
+			return fmt.Errorf("from partition %d: unexpected part %d of partition %d",
+				from, t.Part, t.Owner)
 		}
 		if err := g.searchGhosts(b, &t); err != nil {
 			return err

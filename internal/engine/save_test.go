@@ -31,7 +31,8 @@ func keeping[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 	place := &memory{objects: map[string][]byte{}, running: true}
 	s.o.Parts = checkpoint.NewWriter(place, "run")
 	defer s.o.Parts.Close()
-	k := checkpoint.NewKeeper(place, checkpoint.Policy{Every: 1, Keep: 1000}, 0, func(text string) { t.Error(text) }, func(checkpoint.Event) {})
+	k := checkpoint.NewKeeper(place, checkpoint.Policy{Every: 1, Keep: 1000}, 0,
+		func(text string) { t.Error(text) }, func(checkpoint.Event) {})
 	defer func() { place.running = false }()
 	defer k.Close(false)
 	s.o.Checkpoints = k
@@ -121,7 +122,8 @@ func TestARunGoesOnFromACheckpoint(t *testing.T) {
 			if form == 3 && p.direction == pregel.Either {
 				p.direction = pregel.In
 			}
-			resumed(t, s, uint64(i), 0, ways, func() pregel.Program[uint64, int64] { return rerunForms(p)[form] })
+			resumed(t, s, uint64(i), 0, ways,
+				func() pregel.Program[uint64, int64] { return rerunForms(p)[form] })
 		}
 	})
 	t.Run("Func", func(t *testing.T) {
@@ -148,12 +150,14 @@ func TestARunGoesOnFromACheckpoint(t *testing.T) {
 				to:   func(_ who, h uint64) int64 { return int64(h % 100) },
 				from: func(x int64) uint64 { return uint64(x) },
 			}
-			resumed(t, s, uint64(i), 0, rerunWays(false), func() pregel.Program[uint64, int64] { return pregel.List(chaosList[int64]{p}) })
+			resumed(t, s, uint64(i), 0, rerunWays(false),
+				func() pregel.Program[uint64, int64] { return pregel.List(chaosList[int64]{p}) })
 		}
 	})
 	t.Run("columns", func(t *testing.T) {
 		for i, s := range rerunWays(false) {
-			resumed(t, s, uint64(i), 0, rerunWays(false), func() pregel.Program[string, int64] { return countingUp(pregel.Direction(i % 4)) })
+			resumed(t, s, uint64(i), 0, rerunWays(false),
+				func() pregel.Program[string, int64] { return countingUp(pregel.Direction(i % 4)) })
 		}
 	})
 }
@@ -177,9 +181,12 @@ func TestAnAlgorithmGoesOnFromACheckpoint(t *testing.T) {
 	ways := rerunWays(true)
 	for i, s := range ways {
 		seed := uint64(i)
-		resumed(t, s, seed, edges.Float64, ways, func() pregel.Program[float64, float64] { return algorithms.SSSP[float64]{} })
-		resumed(t, s, seed, 0, ways, func() pregel.Program[int64, int64] { return algorithms.BFSLevels{} })
-		resumed(t, s, seed, 0, ways, func() pregel.Program[pregel.VertexID, pregel.VertexID] { return algorithms.WCC{} })
+		resumed(t, s, seed, edges.Float64, ways,
+			func() pregel.Program[float64, float64] { return algorithms.SSSP[float64]{} })
+		resumed(t, s, seed, 0, ways,
+			func() pregel.Program[int64, int64] { return algorithms.BFSLevels{} })
+		resumed(t, s, seed, 0, ways,
+			func() pregel.Program[pregel.VertexID, pregel.VertexID] { return algorithms.WCC{} })
 		if s.parts > 1 && s.grid.Rows < 2 {
 			s.o = engine.Options{Deterministic: true, Experiment: delivery.Experiment{Serial: i%2 == 0}}
 			resumed(t, s, seed, 0, rerunWays(false), func() pregel.Program[float64, float64] { return algorithms.PageRank{Iterations: 12} })
@@ -241,7 +248,8 @@ func TestLastCheckpointOfARunAtItsLimit(t *testing.T) {
 		g := shapes(1)[8].loadAs(t, setting{parts: 2, threads: 1}, edges.Unweighted)
 		place := &memory{objects: map[string][]byte{}, running: true}
 		w := checkpoint.NewWriter(place, "run")
-		k := checkpoint.NewKeeper(place, checkpoint.Policy{Every: 4, Keep: 10}, 0, func(text string) { t.Error(text) }, func(checkpoint.Event) {})
+		k := checkpoint.NewKeeper(place, checkpoint.Policy{Every: 4, Keep: 10}, 0,
+			func(text string) { t.Error(text) }, func(checkpoint.Event) {})
 		o := engine.Options{Parts: w, Checkpoints: k, MaxSupersteps: 5, Summary: summary, Progress: func(bsp.Progress) { w.Flush() }}
 		j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.PageRank{Iterations: 100}),
 			o)
@@ -265,6 +273,7 @@ func TestLastCheckpointOfARunAtItsLimit(t *testing.T) {
 
 func TestAProgramsOwnStateIsKept(t *testing.T) {
 	for i, s := range rerunWays(true) {
-		resumed(t, s, uint64(i), 0, rerunWays(true), func() pregel.Program[int64, int64] { return new(steering) })
+		resumed(t, s, uint64(i), 0, rerunWays(true),
+			func() pregel.Program[int64, int64] { return new(steering) })
 	}
 }

@@ -113,16 +113,19 @@ func TestPlannedAlgorithmsGoOnFromACheckpoint(t *testing.T) {
 		return s
 	}
 	each("SCC", grids, func(t *testing.T, s setting, seed uint64) {
-		resumed(t, s, seed, 0, grids, func() pregel.Program[pregel.VertexID, pregel.VertexID] { return algorithms.SCC{} })
+		resumed(t, s, seed, 0, grids,
+			func() pregel.Program[pregel.VertexID, pregel.VertexID] { return algorithms.SCC{} })
 	})
 	each("Closeness", grids, func(t *testing.T, s setting, seed uint64) {
 		resumed(t, s, seed, 0, grids, func() pregel.Program[algorithms.Nearness, uint64] { return algorithms.Closeness{Samples: 150} })
 	})
 	each("Betweenness", flat, func(t *testing.T, s setting, seed uint64) {
-		resumed(t, exact(s), seed, 0, flat, func() pregel.Program[float64, float64] { return algorithms.Betweenness{Samples: 3} })
+		resumed(t, exact(s), seed, 0, flat,
+			func() pregel.Program[float64, float64] { return algorithms.Betweenness{Samples: 3} })
 	})
 	each("MSF", flat, func(t *testing.T, s setting, seed uint64) {
-		resumed(t, s, 2*seed+1, edges.Float64, flat, func() pregel.Program[algorithms.Branch, bool] { return algorithms.MSF{} })
+		resumed(t, s, 2*seed+1, edges.Float64, flat,
+			func() pregel.Program[algorithms.Branch, bool] { return algorithms.MSF{} })
 	})
 	// Louvain is omitted: its hundreds of phases take half a minute with a checkpoint each.
 }

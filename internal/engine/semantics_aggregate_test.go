@@ -21,7 +21,8 @@ var (
 	some     = pregel.AnyOf("some")
 	every    = pregel.AllOf("every")
 	unlisted = pregel.SumOf[int64]("unlisted")
-	labels   = pregel.NewAggregator("labels", nil, func(a, b set) set { return set{a[0] | b[0], a[1] | b[1]} })
+	labels   = pregel.NewAggregator("labels", nil,
+		func(a, b set) set { return set{a[0] | b[0], a[1] | b[1]} })
 )
 
 // set is too large for a register.
@@ -122,12 +123,13 @@ func TestAnAggregatorThatIsNotListedFailsTheJobByName(t *testing.T) {
 }
 
 // degreeCounts counts vertices by degree, in a map that its reduce changes in place.
-var degreeCounts = pregel.NewAggregator("degree counts", func() map[int]int { return map[int]int{} }, func(a, b map[int]int) map[int]int {
-	for d, n := range b {
-		a[d] += n
-	}
-	return a
-})
+var degreeCounts = pregel.NewAggregator("degree counts",
+	func() map[int]int { return map[int]int{} }, func(a, b map[int]int) map[int]int {
+		for d, n := range b {
+			a[d] += n
+		}
+		return a
+	})
 
 type degreeCounter struct{ script }
 

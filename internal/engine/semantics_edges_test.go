@@ -274,7 +274,8 @@ func TestAPrefilledColumnIsTheSameAtTheStartOfEveryRun(t *testing.T) {
 
 func TestAColumnThatIsNotListedFailsTheJobByName(t *testing.T) {
 	w := on(t, "0>1")
-	wantError(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { visits.Set(v, 1) }}), 2,
+	wantError(t, w,
+		pregel.Program[string, int64](script{func(v talker, _ int64) { visits.Set(v, 1) }}), 2,
 		"vertex column visits is not listed by the program's Traits")
 	wantError(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) {
 		for e := range v.Edges() {

@@ -177,7 +177,8 @@ func TestFinishWithoutVoteHalts(t *testing.T) {
 func TestTheRunEndsAtTheLimitOfSupersteps(t *testing.T) {
 	w := on(t, "0>1 1>0")
 	limit := func(s *setting) { s.o.MaxSupersteps = 3 }
-	o := w.expectWith(t, script{func(v talker, _ int64) { say(v, "%d", v.Superstep()) }}, limit, "0 1 2", "0 1 2")
+	o := w.expectWith(t, script{func(v talker, _ int64) { say(v, "%d", v.Superstep()) }}, limit,
+		"0 1 2", "0 1 2")
 	if o.Ended != trace.Limit || o.Supersteps != 3 {
 		t.Fatalf("%+v", o)
 	}

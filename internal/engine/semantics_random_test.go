@@ -125,7 +125,8 @@ func TestEdgesInAGridNameTheGridThatHasThem(t *testing.T) {
 	for name, call := range map[string]func(v talker){
 		"Edge": func(v talker) { v.Edge(0) }, "SendAlongEdge": func(v talker) { v.SendAlongEdge(0, 1) }, "Common": func(v talker) { v.Common(nil) }, "CountCommon": func(v talker) { v.CountCommon(nil) },
 	} {
-		_, err := tryOn(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { call(v) }}),
+		_, err := tryOn(t, w,
+			pregel.Program[string, int64](script{func(v talker, _ int64) { call(v) }}),
 			setting{parts: 4, grid: graph.Grid{Rows: 2, Columns: 2}, threads: 1})
 		if !errors.Is(err, pregel.ErrGrid) || !strings.Contains(err.Error(), ": "+name+": ") ||
 			!strings.Contains(err.Error(), "--grid 4x1") {

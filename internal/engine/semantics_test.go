@@ -243,7 +243,8 @@ func TestASourceIsNotWoken(t *testing.T) {
 
 func TestWithoutSourcesNoSuperstepRuns(t *testing.T) {
 	w := on(t, "0>1")
-	o := w.expect(t, start{script{func(v talker, _ int64) { say(v, "ran") }}, nil}, "asleep", "asleep")
+	o := w.expect(t, start{script{func(v talker, _ int64) { say(v, "ran") }}, nil},
+		"asleep", "asleep")
 	w.expectSupersteps(t, o, 0, 0)
 }
 

@@ -102,7 +102,8 @@ func deedsOf(t *testing.T, g *graph.Graph, o engine.Options) [][]string {
 		deeds[i] = []string{""}
 	}
 	all, d := apart(t, g, algorithms.BFS{Source: 0}, o, alone(g))
-	_, err := all.run(t.Context(), d, func(i int) transport.Endpoint { return turns{local.Endpoint(i), &deeds[i]} }, local.Close)
+	_, err := all.run(t.Context(), d,
+		func(i int) transport.Endpoint { return turns{local.Endpoint(i), &deeds[i]} }, local.Close)
 	check(t, err)
 	return deeds
 }

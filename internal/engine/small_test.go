@@ -110,7 +110,8 @@ func TestModelSharesPushesAsTheEngineDoes(t *testing.T) {
 			}
 			predicted := rates.Predict(&load)[delivery.Naive]
 			tasks, edges := work.take(delivery.PushedEdges)
-			if shared := len(tasks) > 1; edges != degree || shared != (degree > delivery.SerialEdges) ||
+			if shared := len(tasks) > 1; edges != degree ||
+				shared != (degree > delivery.SerialEdges) ||
 				shared != (predicted < float64(degree)) {
 				t.Errorf("%T, %d edges: %d tasks of threads, predicted %v edges' time", p.Program,
 					degree, len(tasks), predicted)

@@ -85,7 +85,8 @@ func plainSummary(n int, group func(v int) (uint64, bool), score func(v int) (fl
 	for key, size := range sizes {
 		s.Groups.Largest = append(s.Groups.Largest, trace.Group{Group: key, Size: size})
 	}
-	slices.SortFunc(s.Groups.Largest, func(a, b trace.Group) int { return cmp.Or(b.Size-a.Size, cmp.Compare(a.Group, b.Group)) })
+	slices.SortFunc(s.Groups.Largest,
+		func(a, b trace.Group) int { return cmp.Or(b.Size-a.Size, cmp.Compare(a.Group, b.Group)) })
 	slices.SortFunc(s.Top, func(a, b trace.Scored) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Vertex, b.Vertex))
 	})
@@ -120,7 +121,8 @@ func TestReportsSumUpTheValues(t *testing.T) {
 			}
 			components, leaders, label := summaryOf(t, g,
 				pregel.Program[pregel.VertexID, pregel.VertexID](algorithms.WCC{}), way)
-			want = plainSummary(len(leaders), func(v int) (uint64, bool) { return label(leaders[v]), true },
+			want = plainSummary(len(leaders),
+				func(v int) (uint64, bool) { return label(leaders[v]), true },
 				func(int) (float64, bool) { return 0, false }, nil)
 			if !same(components.Groups, want.Groups) || components.Top != nil ||
 				components.Reached != nil {

@@ -268,7 +268,8 @@ func (t *toy[V, M]) columns() []kernel.Property {
 	all := slices.Clone(t.carried)
 	for _, c := range t.traits.Columns {
 		own := kernel.Pregel.Property(c)
-		all = append(slices.DeleteFunc(all, func(c kernel.Property) bool { return c.Number == own.Number }), own)
+		all = append(slices.DeleteFunc(all,
+			func(c kernel.Property) bool { return c.Number == own.Number }), own)
 	}
 	return all
 }

@@ -159,7 +159,8 @@ func (p *Panel) draw(s *strings.Builder) {
 
 // shown returns the points that the axes can show.
 func (p *Panel) shown(points []Point) []Point {
-	return slices.DeleteFunc(slices.Clone(points), func(at Point) bool { return !p.X.shows(at.X) || !p.Y.shows(at.Y) })
+	return slices.DeleteFunc(slices.Clone(points),
+		func(at Point) bool { return !p.X.shows(at.X) || !p.Y.shows(at.Y) })
 }
 
 func (d *drawn) axes(s *strings.Builder) {

@@ -32,7 +32,8 @@ func TestPointsAreWhereTheAxesSay(t *testing.T) {
 			t.Errorf("%s is not there", text)
 		}
 	}
-	dots := regexp.MustCompile(`translate\(([0-9.]+),([0-9.]+)\)" d="M-4 0a`).FindAllStringSubmatch(s, -1)
+	dots := regexp.MustCompile(
+		`translate\(([0-9.]+),([0-9.]+)\)" d="M-4 0a`).FindAllStringSubmatch(s, -1)
 	width := float64(plotWidth)
 	want := [][2]string{
 		{fmt.Sprintf("%.1f", left+width/4), fmt.Sprintf("%.1f", float64(panelHeight-bottom))},
@@ -85,7 +86,8 @@ func TestTitlesHaveRoom(t *testing.T) {
 func TestTextStaysInside(t *testing.T) {
 	const title = "time of a search over that of the best fixed choice, and of all others, in a grid of 2x2"
 	p := Panel{
-		Title: title, X: Axis{Names: []string{"one"}}, Y: Axis{Base: 10, Text: func(float64) string { return "100 MTEPS" }},
+		Title: title, X: Axis{Names: []string{"one"}},
+		Y:      Axis{Base: 10, Text: func(float64) string { return "100 MTEPS" }},
 		Series: []Series{{Name: "a name that is longer than most", Style: Styles[0], Dots: []Point{{0, 10}}}},
 	}
 	s := drawing(t, Figure{Title: "two", Panels: []Panel{p, p, p}})
@@ -100,7 +102,8 @@ func TestTextStaysInside(t *testing.T) {
 	}
 	for _, panel := range panels {
 		var lines []string
-		for _, m := range regexp.MustCompile(`<text x="([0-9.]+)" y="[-0-9.]+" ([^>]*)>([^<]*)<`).FindAllStringSubmatch(panel, -1) {
+		for _, m := range regexp.MustCompile(
+			`<text x="([0-9.]+)" y="[-0-9.]+" ([^>]*)>([^<]*)<`).FindAllStringSubmatch(panel, -1) {
 			if _, err := fmt.Sscan(m[1], &x); err != nil {
 				t.Fatal(err)
 			}

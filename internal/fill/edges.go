@@ -55,7 +55,8 @@ func (c *Column) put(
 	lo, hi := way.Row(uint32(uint64(at) / uint64(len(c.graph.Parts))))
 	list := way.Adj[lo:hi]
 	first := sort.Search(len(list), func(i int) bool { return way.ID(list[i]) >= uint64(other) })
-	n := sort.Search(len(list)-first, func(i int) bool { return way.ID(list[first+i]) > uint64(other) })
+	n := sort.Search(len(list)-first,
+		func(i int) bool { return way.ID(list[first+i]) > uint64(other) })
 	begin := lo + uint32(first)
 	values, seen := c.values[partition], c.seen[partition]
 	had := sort.Search(n, func(i int) bool { return !bitmap.Get(seen, begin+way.Offset+uint32(i)) })

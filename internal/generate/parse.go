@@ -63,7 +63,8 @@ func Known() []Description {
 // nameOf returns the canonical text of a generator: the name of its family, and all parameters.
 func nameOf(g Generator) string {
 	of := reflect.ValueOf(g)
-	at := slices.IndexFunc(families, func(f family) bool { return reflect.TypeOf(f.kind) == of.Type() })
+	at := slices.IndexFunc(families,
+		func(f family) bool { return reflect.TypeOf(f.kind) == of.Type() })
 	var values []string
 	for i, p := range families[at].parameters() {
 		values = append(values, fmt.Sprintf("%s=%v", p.Name, of.Field(i)))

@@ -77,7 +77,8 @@ func slowly(n int, tuples [][2]uint64, weights []float64, directed bool, o graph
 		t.order[i] = i
 	}
 	if !o.InputOrder {
-		slices.SortStableFunc(t.order, func(a, b int) int { return cmp.Compare(degree(b), degree(a)) })
+		slices.SortStableFunc(t.order,
+			func(a, b int) int { return cmp.Compare(degree(b), degree(a)) })
 	}
 	ids := make([]uint64, n)
 	for id, v := range t.order {

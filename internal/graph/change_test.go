@@ -238,7 +238,8 @@ func compareRuns(p *graph.Partition) error {
 			for q, ghosts := range side.groups {
 				for slot := ghosts.Start; slot < ghosts.Start+ghosts.Count; slot++ {
 					if !met[slot] {
-						return fmt.Errorf("slot %d is a ghost of partition %d and has no arc", slot, q)
+						return fmt.Errorf(
+							"slot %d is a ghost of partition %d and has no arc", slot, q)
 					}
 				}
 			}
@@ -300,7 +301,8 @@ func randomChanges(rng *rand.Rand, t *idTwin, parts int) []graph.Change {
 	for k := range t.arcs {
 		all = append(all, k)
 	}
-	slices.SortFunc(all, func(a, b ends) int { return cmp.Or(cmp.Compare(a.u, b.u), cmp.Compare(a.v, b.v)) })
+	slices.SortFunc(all,
+		func(a, b ends) int { return cmp.Or(cmp.Compare(a.u, b.u), cmp.Compare(a.v, b.v)) })
 	share := []int{1, 1, 8, 8, 100, 1000}[rng.IntN(6)]
 	hub := uint64(rng.IntN(n)) // loses all its arcs in some changes
 	lose := rng.IntN(4) == 0

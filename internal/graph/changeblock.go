@@ -50,7 +50,8 @@ func (a *changer) blocks(ctx context.Context) (*Changed, error) {
 			c.InFrom = blocks[0].places
 		}
 		if next.flatBlocks(along.Senders, last.new.Senders); p.Of > 1 {
-			next.along.Pull.BySender, next.reversed.Pull.BySender = along.BySender, last.new.BySender
+			next.along.Pull.BySender, next.reversed.Pull.BySender = along.BySender,
+				last.new.BySender
 		}
 	case p.graph.Directed:
 		next.reversedPart = last.next

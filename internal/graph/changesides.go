@@ -32,7 +32,8 @@ func (a *changer) shareSides(ctx context.Context, same bool, blocks []*blockChan
 	var sides []changedSide
 	for i, b := range blocks {
 		receivers := changedSide{
-			new: b.new.Receivers, old: b.old.Receivers, part: b.part, sets: make([][]uint64, a.p.Of),
+			new: b.new.Receivers, old: b.old.Receivers, part: b.part,
+			sets:    make([][]uint64, a.p.Of),
 			degrees: a.next.InDegrees, changes: b.degreeChanges(),
 		}
 		if i > 0 {

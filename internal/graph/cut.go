@@ -55,7 +55,8 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 		func() error { return c.sendPieces(ctx, blocks) },
 		func() error { free(); return nil },
 		func() error {
-			return each(func(p *Partition) error { return p.linkBlocks(ctx, a.tmp, blocks[p.Index]) })
+			return each(
+				func(p *Partition) error { return p.linkBlocks(ctx, a.tmp, blocks[p.Index]) })
 		},
 		func() error { return a.share(ctx, c.exchange, receivers, senders) },
 	} {

@@ -60,7 +60,8 @@ func TestDegreesAgainstSlowTwin(t *testing.T) {
 				}
 				if degrees.Edges != edges || degrees.Most != uint64(most) ||
 					degrees.Classes != classes {
-					t.Fatalf("seed %d, direction %v: %d edges, at most %d, classes %v, want %d, %d, %v",
+					t.Fatalf(
+						"seed %d, direction %v: %d edges, at most %d, classes %v, want %d, %d, %v",
 						seed, d, degrees.Edges, degrees.Most, degrees.Classes, edges, most, classes)
 				}
 				for w := range len(of) / 64 {

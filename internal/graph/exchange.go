@@ -68,7 +68,8 @@ func (a *Builder) share(ctx context.Context, exchange Exchange, sides ...func(*P
 				if parts[q] != nil {
 					told[q] = side(parts[q]).Ghosts[p.Index].Bits
 				} else if told[q] = came[place{k, p.Index, q}]; told[q] == nil {
-					return fmt.Errorf("partition %d has no list from %d: %w", p.Index, q, errMessage)
+					return fmt.Errorf("partition %d has no list from %d: %w",
+						p.Index, q, errMessage)
 				}
 			}
 			side(p).Peers = newPeers(a.g.arena, told)

@@ -69,7 +69,8 @@ func FuzzReadCounts(f *testing.F) {
 			return
 		}
 		again := make([]uint32, n)
-		left, err := ReadCounts(append(AppendCounts(nil, counts), rest...), int(n), func(i int, c uint32) { again[i] = c })
+		left, err := ReadCounts(append(AppendCounts(nil, counts), rest...), int(n),
+			func(i int, c uint32) { again[i] = c })
 		if err != nil || !slices.Equal(counts, again) || !slices.Equal(left, rest) {
 			t.Fatalf("%x of %d: %v", data, n, err)
 		}

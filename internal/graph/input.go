@@ -27,7 +27,8 @@ func (g *Graph) inputOfPresent() *edges.Input {
 			labels = append(labels, g.Labels.Of(uint64(v)))
 		}
 	}
-	return g.input(len(labels), edges.NewLabels(labels), func(v uint32) uint32 { return numbers[v] },
+	return g.input(len(labels), edges.NewLabels(labels),
+		func(v uint32) uint32 { return numbers[v] },
 		func(v uint32) bool { return !g.Absent(pregel.VertexID(g.IDs[v])) })
 }
 

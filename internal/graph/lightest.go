@@ -185,7 +185,8 @@ func sortTies[W float32 | float64](keys []uint64, of []W, n int) {
 			end++
 		}
 		if end > i+1 {
-			slices.SortFunc(keys[i:end], func(a, b uint64) int { return cmp.Compare(of[uint32(a)], of[uint32(b)]) })
+			slices.SortFunc(keys[i:end],
+				func(a, b uint64) int { return cmp.Compare(of[uint32(a)], of[uint32(b)]) })
 		}
 		i = end
 	}

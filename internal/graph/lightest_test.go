@@ -80,7 +80,8 @@ func TestLightest(t *testing.T) {
 					if l, err := p.Lightest(ctx, team, func(int64) bool { cancel(); return true }); l != nil || !errors.Is(err, context.Canceled) || g.Bytes() != before {
 						t.Fatalf("lists, the error %v, and %d bytes where there were %d, after the context ended", err, g.Bytes(), before)
 					}
-					light, err := p.Lightest(t.Context(), team, func(bytes int64) bool { before += bytes; return true })
+					light, err := p.Lightest(t.Context(), team,
+						func(bytes int64) bool { before += bytes; return true })
 					asked := before
 					if again, _ := p.Lightest(t.Context(), team, yes); light == nil ||
 						light != again || err != nil {

@@ -122,7 +122,8 @@ func (p *Partition) checkSide(s *Side, valid []uint64) error {
 	for q, group := range s.Groups {
 		if !other[q] {
 			if list := s.Peers.Of(q); group.Count > 0 || list.Count() > 0 {
-				return fmt.Errorf("found vertices shared with partition %d, which is not in the line", q)
+				return fmt.Errorf(
+					"found vertices shared with partition %d, which is not in the line", q)
 			}
 			continue
 		}

@@ -242,7 +242,8 @@ func (s *share) build(ctx context.Context, team *parallel.Team, meter *mem.Budge
 		return g, a, err
 	}
 	mixed := slices.Clone(s.own)
-	rand.New(rand.NewPCG(2, 9)).Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
+	rand.New(rand.NewPCG(2, 9)).Shuffle(len(mixed),
+		func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
 	in.putArcs(mixed, WeightColumn{Single: s.weights(mixed)})
 	if err := in.Finish(ctx); err != nil {
 		return g, a, err

@@ -150,7 +150,8 @@ func (s *Scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 		for i, key := range t.keys {
 			t.arcs[i] = arc{key, t.weights[i]}
 		}
-		slices.SortStableFunc(t.arcs, func(x, y arc) int { return s.compare(x.key, y.key, x.weight, y.weight) })
+		slices.SortStableFunc(t.arcs,
+			func(x, y arc) int { return s.compare(x.key, y.key, x.weight, y.weight) })
 		for _, a := range t.arcs {
 			out.put(a.key, a.weight)
 		}

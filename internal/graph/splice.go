@@ -226,7 +226,8 @@ func (s *splicer) arcs(vertex, neighbor uint32, edits []edit, at, run uint32) {
 func (s *splicer) combine() (changed bool) {
 	a := s.b.a
 	if a.p.graph.Options.Duplicates == KeepDuplicates {
-		slices.SortStableFunc(s.merged, func(x, y mergedArc) int { return cmp.Compare(x.weight, y.weight) })
+		slices.SortStableFunc(s.merged,
+			func(x, y mergedArc) int { return cmp.Compare(x.weight, y.weight) })
 		return true
 	}
 	one := &s.merged[0]
@@ -255,7 +256,8 @@ func (b *blockChange) relist(ctx context.Context, lengths []uint32) error {
 	if a.p.Of > 1 {
 		from := len(b.slotIDs)
 		if n := from + len(b.s.ids); n > maxSlots { // 32-bit numbers do not suffice
-			return fmt.Errorf("%d vertices, ghosts and added edges in one partition: at most %d at a time",
+			return fmt.Errorf(
+				"%d vertices, ghosts and added edges in one partition: at most %d at a time",
 				n, maxSlots)
 		}
 		ids := mem.Make[uint32](a.tmp, from+len(b.s.ids))

@@ -55,7 +55,8 @@ func TestTiles(t *testing.T) {
 			if tiles, err := a.Tiles(ctx, size, team, arena, func(int64) bool { cancel(); return true }); tiles != nil || !errors.Is(err, context.Canceled) {
 				t.Fatalf("tiles are made, or the error %v, after the context ended", err)
 			}
-			tiles, err := a.Tiles(t.Context(), size, team, arena, func(bytes int64) bool { asked = bytes; return true })
+			tiles, err := a.Tiles(t.Context(), size, team, arena,
+				func(bytes int64) bool { asked = bytes; return true })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,7 +36,8 @@ func (t *tupleList) row(p *Partition, l *kernel.Lists, slot uint32) (lo, hi uint
 		return lo, hi
 	}
 	id := p.slots.ID(slot)
-	return lo, lo + uint32(sort.Search(int(hi-lo), func(i int) bool { return p.slots.ID(l.Adj[lo+uint32(i)]) > id }))
+	return lo, lo + uint32(
+		sort.Search(int(hi-lo), func(i int) bool { return p.slots.ID(l.Adj[lo+uint32(i)]) > id }))
 }
 
 // find finds the beginnings of blocks.

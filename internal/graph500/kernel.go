@@ -16,7 +16,8 @@ import (
 func Program(kernel string, bfs engine.New, root pregel.VertexID) (engine.Program, error) {
 	switch {
 	case kernel == "bfs" && bfs != nil:
-		return bfs(map[string]string{"source": "0"}, func(uint64) (pregel.VertexID, bool) { return root, true })
+		return bfs(map[string]string{"source": "0"},
+			func(uint64) (pregel.VertexID, bool) { return root, true })
 	case kernel == "bfs":
 		return engine.NewProgram(pregel.Erase(algorithms.BFS{Source: root}))
 	case kernel == "sssp":
@@ -62,5 +63,6 @@ func FoundBy(job engine.Bound) (Found, error) {
 	case reflect.TypeFor[hop]():
 		return Found{hops: func(partition int) []hop { return kernel.Elements[hop](job.Values(partition)) }}, nil
 	}
-	return Found{}, fmt.Errorf("a program with values of type %v finds no parents of vertices", job.ValueType())
+	return Found{},
+		fmt.Errorf("a program with values of type %v finds no parents of vertices", job.ValueType())
 }

@@ -36,7 +36,8 @@ func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 	c.Owner = make([]int, c.Grid.Partitions())
 	r := &Report{
 		Scale: c.Generator.Scale, EdgeFactor: c.Generator.EdgeFactor,
-		Seeds: [2]uint64{c.Generator.Seed1, c.Generator.Seed2}, Processes: 1, Threads: c.Team.Size(),
+		Seeds: [2]uint64{c.Generator.Seed1, c.Generator.Seed2}, Processes: 1,
+		Threads:    c.Team.Size(),
 		Partitions: c.Grid.Partitions(), Rows: c.Grid.Rows, Columns: c.Grid.Columns,
 	}
 	if c.Tell == nil {

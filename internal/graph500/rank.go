@@ -115,7 +115,8 @@ func (s *Rank) Generate(ctx context.Context) (float64, error) {
 	start := time.Now()
 	in, err := generate.RankInput(ctx, s.Generator, s.rank(), s.ranks(), false, generate.Options{
 		Weights: s.options().Weights, Team: s.Team,
-		Beside:   graph.LeastBytes(s.Generator.Vertices(), s.Generator.Edges(), false, s.options()) / int64(s.ranks()),
+		Beside: graph.LeastBytes(s.Generator.Vertices(), s.Generator.Edges(), false,
+			s.options()) / int64(s.ranks()),
 		Progress: func(done, total int64) { s.Progress("generating", done, total) },
 	})
 	s.in = in
@@ -125,7 +126,8 @@ func (s *Rank) Generate(ctx context.Context) (float64, error) {
 
 func (s *Rank) options() graph.Options {
 	o := graph.Options{
-		Partitions: len(s.Owner), Grid: s.Grid, Duplicates: graph.LeastDuplicate, DropLoops: true, TupleDegrees: true, Team: s.Team, Progress: s.Progress,
+		Partitions: len(s.Owner), Grid: s.Grid, Duplicates: graph.LeastDuplicate, DropLoops: true,
+		TupleDegrees: true, Team: s.Team, Progress: s.Progress,
 	}
 	if s.SSSP {
 		o.Weights = edges.Float32
@@ -197,7 +199,8 @@ func (s *Rank) span() (lo, hi int) {
 
 // parts returns the rank's partitions.
 func (s *Rank) parts() []*graph.Partition {
-	return slices.DeleteFunc(slices.Clone(s.g.Parts), func(p *graph.Partition) bool { return p == nil })
+	return slices.DeleteFunc(slices.Clone(s.g.Parts),
+		func(p *graph.Partition) bool { return p == nil })
 }
 
 // input returns the input number of an own vertex.
@@ -218,7 +221,8 @@ func (s *Rank) roots(ctx context.Context) ([]Root, error) {
 		}
 		for _, part := range s.parts() {
 			for local := range uint32(part.Owned) {
-				if i, asked := place[s.input(part, local)]; asked && s.g.TupleDegree(part, local) > 0 {
+				if i, asked := place[s.input(part, local)]; asked &&
+					s.g.TupleDegree(part, local) > 0 {
 					found[i] = uint64(part.Global(local)) + 1
 				}
 			}
@@ -236,7 +240,8 @@ func (s *Rank) roots(ctx context.Context) ([]Root, error) {
 		return nil, err
 	}
 	if len(vertices) == 0 {
-		return nil, fmt.Errorf("%s: no vertex has an edge to another: there is nothing to search", s.Generator.Name())
+		return nil, fmt.Errorf("%s: no vertex has an edge to another: there is nothing to search",
+			s.Generator.Name())
 	}
 	roots := make([]Root, len(vertices))
 	for i, v := range vertices {

@@ -110,7 +110,8 @@ func (s *searches) all(ctx context.Context, kernel, title string, k *Kernel, val
 		j, err := s.ranks.Judge(ctx, root)
 		seconds += j.Translate
 		if err == nil || errors.As(err, new(*validate.Violation)) {
-			k.Time, k.Translate, k.Nedge = append(k.Time, seconds), append(k.Translate, j.Translate), append(k.Nedge, j.Nedge)
+			k.Time, k.Translate, k.Nedge = append(k.Time, seconds),
+				append(k.Translate, j.Translate), append(k.Nedge, j.Nedge)
 			found := &trace.Search{
 				Job: name, Kernel: kernel, Seconds: seconds, Translate: j.Translate, Edges: j.Nedge,
 			}

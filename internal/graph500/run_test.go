@@ -82,7 +82,8 @@ func (k *kinds) Record(e trace.Event) error {
 	case *record.Superstep:
 		text = "superstep " + e.Job
 	case *trace.Search:
-		text += fmt.Sprintf(" %s %t", e.Kernel, e.TEPS() > 0 && *e.Valid && e.Seconds >= e.Translate)
+		text += fmt.Sprintf(" %s %t", e.Kernel, e.TEPS() > 0 && *e.Valid &&
+			e.Seconds >= e.Translate)
 	}
 	*k = append(*k, text)
 	return nil

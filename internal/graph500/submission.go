@@ -27,7 +27,8 @@ func SubmissionIssues(r Report) []string {
 		say("Search roots: %d; a submission needs %d, unless the graph has fewer vertices with an edge.", n, officialRoots)
 	}
 	if n := len(slices.Compact(slices.Sorted(slices.Values(r.Roots)))); n < len(r.Roots) {
-		say("Only %d of the %d search roots are distinct; a submission needs distinct roots.", n, len(r.Roots))
+		say("Only %d of the %d search roots are distinct; a submission needs distinct roots.", n,
+			len(r.Roots))
 	}
 	switch {
 	case r.Valid == nil:
@@ -36,10 +37,12 @@ func SubmissionIssues(r Report) []string {
 		say("A search did not pass validation.")
 	}
 	if r.Scale < toyScale {
-		say("SCALE %d is below %d, the smallest problem class of the list (toy).", r.Scale, toyScale)
+		say("SCALE %d is below %d, the smallest problem class of the list (toy).",
+			r.Scale, toyScale)
 	}
 	if r.Seeds != [2]uint64{officialSeed1, officialSeed2} {
-		say("The generator's seeds are %d and %d; the reference's are %d and %d.", r.Seeds[0], r.Seeds[1], officialSeed1, officialSeed2)
+		say("The generator's seeds are %d and %d; the reference's are %d and %d.", r.Seeds[0],
+			r.Seeds[1], officialSeed1, officialSeed2)
 	}
 	return issues
 }

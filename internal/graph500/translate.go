@@ -103,7 +103,8 @@ func (s *Rank) translateHere(found Found) {
 	if found.parents != nil {
 		for _, p := range s.g.Parts {
 			parents := found.parents(p.Index)
-			s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) { s.translateParents(p, parents, lo, hi) })
+			s.Team.For(p.Owned, 1<<14,
+				func(_, lo, hi int) { s.translateParents(p, parents, lo, hi) })
 		}
 		return
 	}
@@ -294,7 +295,8 @@ func (s *Rank) ask(ctx context.Context, n *numbers) error {
 			lo, hi := of(i)
 			count := bitmap.Count(n.of[i].Bits[lo:hi])
 			if len(answered[q]) < count {
-				return fmt.Errorf("rank %d answers for %d vertices of %d", q, len(answered[q]), count)
+				return fmt.Errorf("rank %d answers for %d vertices of %d", q,
+					len(answered[q]), count)
 			}
 			n.input[i] = append(n.input[i], answered[q][:count]...)
 			answered[q] = answered[q][count:]
@@ -318,7 +320,8 @@ func (s *Rank) deliver(ctx context.Context, found Found) error {
 		most = max(most, p.Owned)
 	}
 	step := delivered/max(len(parts), 1) + 1 // vertices of each partition per round
-	rounds, err := collective.CombineOne(ctx, s.group, s.small(), collective.MaxUint64, uint64((most+step-1)/step))
+	rounds, err := collective.CombineOne(ctx, s.group, s.small(), collective.MaxUint64,
+		uint64((most+step-1)/step))
 	if err != nil {
 		return err
 	}

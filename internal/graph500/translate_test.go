@@ -23,10 +23,11 @@ func TestTranslationIsThatOfEachVertex(t *testing.T) {
 		{Scale: 11, EdgeFactor: 2, Seed1: 7, Seed2: 1},
 	} {
 		var order []uint32
-		ranks(t, 1, Config{Generator: generator, Owner: []int{0}, Roots: 1}, func(s *Rank, _ []Root) error {
-			order = slices.Clone(s.g.Order)
-			return nil
-		})
+		ranks(t, 1, Config{Generator: generator, Owner: []int{0}, Roots: 1},
+			func(s *Rank, _ []Root) error {
+				order = slices.Clone(s.g.Order)
+				return nil
+			})
 		for _, owner := range [][]int{{0}, {0, 0, 0}, {0, 1}, {1, 0, 1, 0}, {0, 1, 2, 3}, {2, 2, 0, 1, 0}} {
 			c := config(t)
 			c.Generator = generator
@@ -45,7 +46,8 @@ func TestTranslationIsThatOfEachVertex(t *testing.T) {
 							found := search(sssp, root.ID)
 							once.Unlock()
 							if i > 0 {
-								found = strange(found, pregel.VertexID(len(owner)), pregel.VertexID(len(order)))
+								found = strange(found, pregel.VertexID(len(owner)),
+									pregel.VertexID(len(order)))
 							}
 							if _, err := s.Judge(t.Context(), root.Vertex, found); err != nil {
 								return err
@@ -59,7 +61,8 @@ func TestTranslationIsThatOfEachVertex(t *testing.T) {
 				})
 				for rank, err := range errs {
 					if err != nil {
-						t.Errorf("%+v, owners %v, grid %v: rank %d: %v", generator, owner, grid, rank, err)
+						t.Errorf("%+v, owners %v, grid %v: rank %d: %v", generator,
+							owner, grid, rank, err)
 					}
 				}
 			}

@@ -99,7 +99,8 @@ func read(path string) (Graph, error) {
 		}
 	}
 	if len(g.entries) == 0 && others != "" {
-		g.Err = graphio.LineError(path, entries[others].Line, others, "entries graph."+g.Name+"., of the graph that the file is called after")
+		g.Err = graphio.LineError(path, entries[others].Line, others, "entries graph."+g.Name+
+			"., of the graph that the file is called after")
 		return g, nil
 	}
 	if len(g.entries) > 0 { // otherwise the file is about something else
@@ -110,11 +111,13 @@ func read(path string) (Graph, error) {
 
 // understand checks and applies the entries. It returns the first error.
 func (g *Graph) understand() error {
-	keys := slices.SortedFunc(maps.Keys(g.entries), func(a, b string) int { return cmp.Compare(g.entries[a].Line, g.entries[b].Line) })
+	keys := slices.SortedFunc(maps.Keys(g.entries),
+		func(a, b string) int { return cmp.Compare(g.entries[a].Line, g.entries[b].Line) })
 	for _, key := range keys {
 		e := g.entries[key]
 		wrong := func(expected string) error {
-			return graphio.LineError(g.properties, e.Line, fmt.Sprintf("%s = %.80s", key, e.Value), expected)
+			return graphio.LineError(g.properties, e.Line,
+				fmt.Sprintf("%s = %.80s", key, e.Value), expected)
 		}
 		if err := Known(key); err != nil {
 			return fmt.Errorf("%s:%d: %w", g.properties, e.Line, err)
@@ -135,7 +138,8 @@ func (g *Graph) understand() error {
 			}
 		case "algorithms":
 			var all []string
-			for _, a := range strings.FieldsFunc(e.Value, func(c rune) bool { return c == ',' || c == ' ' }) {
+			for _, a := range strings.FieldsFunc(e.Value,
+				func(c rune) bool { return c == ',' || c == ' ' }) {
 				if a = strings.ToLower(a); !slices.Contains(Algorithms, a) {
 					return wrong("some of " + strings.Join(Algorithms, ", "))
 				}
@@ -157,8 +161,10 @@ func (g *Graph) present() error {
 
 // keys are the known entries, without graph.NAME. Except for two, entries of meta are for people.
 var keys = []string{
-	"algorithms", "directed", "edge-file", "vertex-file", "edge-properties.names", "edge-properties.types", "vertex-properties.names", "vertex-properties.types",
-	"bfs.source-vertex", "cdlp.max-iterations", "pr.damping-factor", "pr.num-iterations", "sssp.source-vertex", "sssp.weight-property",
+	"algorithms", "directed", "edge-file", "vertex-file", "edge-properties.names",
+	"edge-properties.types", "vertex-properties.names", "vertex-properties.types",
+	"bfs.source-vertex", "cdlp.max-iterations", "pr.damping-factor", "pr.num-iterations",
+	"sssp.source-vertex", "sssp.weight-property",
 }
 
 // Known returns an error for an unknown entry: otherwise a misspelled parameter would keep its
@@ -188,7 +194,8 @@ func (g *Graph) Loaded(vertices, edges int) error {
 		n         int
 	}{{"meta.vertices", "vertices", vertices}, {"meta.edges", "edges", edges}} {
 		if e, ok := g.entries[m.key]; ok && e.Value != strconv.Itoa(m.n) {
-			return graphio.LineError(g.properties, e.Line, m.key+" = "+e.Value, fmt.Sprintf("the %d %s that the graph has", m.n, m.what))
+			return graphio.LineError(g.properties, e.Line, m.key+" = "+e.Value,
+				fmt.Sprintf("the %d %s that the graph has", m.n, m.what))
 		}
 	}
 	return nil
@@ -223,7 +230,8 @@ func named(dir string) (all []Graph, err error) {
 		g := Graph{Name: name, Path: filepath.Join(dir, name+".e"), Format: "ldbc", Directed: &directed, Algorithms: Algorithms, entries: map[string]graphio.Entry{}}
 		_, noEdges := os.Stat(g.Path)
 		_, noVertices := os.Stat(filepath.Join(dir, name+".v"))
-		if _, none := os.Stat(filepath.Join(dir, name+lists)); none == nil && noEdges != nil && noVertices != nil {
+		if _, none := os.Stat(filepath.Join(dir, name+lists)); none == nil && noEdges != nil &&
+			noVertices != nil {
 			g.Path, g.Format = filepath.Join(dir, name+lists), "adjacency"
 		}
 		g.Err = g.present()
@@ -287,7 +295,8 @@ func (g *Graph) Run(algorithm string) (Run, error) {
 		r.Program, r.Rule = "sssp", Epsilon
 		err = source()
 	default:
-		err = fmt.Errorf("found the algorithm %q, expected one of %s", algorithm, strings.Join(Algorithms, ", "))
+		err = fmt.Errorf("found the algorithm %q, expected one of %s", algorithm,
+			strings.Join(Algorithms, ", "))
 	}
 	reference := filepath.Join(filepath.Dir(g.Path), g.Name+"-"+strings.ToUpper(algorithm))
 	if _, statErr := os.Stat(reference); statErr == nil {
@@ -311,7 +320,8 @@ func leastVertex(path string) (least uint64, err error) {
 		}
 		id, err := strconv.ParseUint(fields[0], 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("%s:%d: found %.80q, expected the id of a vertex", path, n, fields[0])
+			return 0,
+				fmt.Errorf("%s:%d: found %.80q, expected the id of a vertex", path, n, fields[0])
 		}
 		if !found || id < least {
 			least, found = id, true

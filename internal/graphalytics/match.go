@@ -54,10 +54,12 @@ func NewMatch(rule Rule, file string) (*Match, error) {
 			_, err = strconv.ParseFloat(value, 64)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: found %.80q, expected the id of a vertex and its value", file, n, lines.Text())
+			return nil, fmt.Errorf("%s:%d: found %.80q, expected the id of a vertex and its value",
+				file, n, lines.Text())
 		}
 		if _, twice := m.want[id]; twice {
-			return nil, fmt.Errorf("%s:%d: found vertex %d again, expected every vertex once", file, n, id)
+			return nil,
+				fmt.Errorf("%s:%d: found vertex %d again, expected every vertex once", file, n, id)
 		}
 		m.want[id] = value
 	}

@@ -95,8 +95,10 @@ func (r *reader) readLists(ctx context.Context, f *file, what string, columns in
 	}
 	from := t.spans[0].From
 	p := &parsed{
-		f: f, table: t, what: what, directed: directed, weighted: columns == 3, listed: t.vertices(), only: true,
-		undeclared: r.lineOf(f, g, start{}, from, false, "", "one of the vertices that have a line"),
+		f: f, table: t, what: what, directed: directed, weighted: columns == 3,
+		listed: t.vertices(), only: true,
+		undeclared: r.lineOf(f, g, start{}, from, false, "",
+			"one of the vertices that have a line"),
 		repeated:   r.lineOf(f, g, start{}, from, true, " again", "every vertex once"),
 		unbalanced: r.unbalanced(f, g, start{}),
 	}

@@ -134,7 +134,8 @@ func TestAdjacencyExamples(t *testing.T) {
 					g.tuples[i] = [2]uint64{min(e[0], e[1]), max(e[0], e[1])}
 				}
 			}
-			slices.SortFunc(g.tuples, func(a, b [2]uint64) int { return slices.Compare(a[:], b[:]) })
+			slices.SortFunc(g.tuples,
+				func(a, b [2]uint64) int { return slices.Compare(a[:], b[:]) })
 		}
 		order(&got)
 		order(&want)
@@ -152,8 +153,9 @@ func TestFirstUnbalanced(t *testing.T) {
 	}
 	path := put(t, "c.adj", fmt.Sprintf("0 %d\n%d 0\n1 2\n2\n5 6\n6\n", x, x))
 	_, err := read(path, pieceSize, ReadOptions{Directed: new(bool)})
-	wantError(t, err, path, "c.adj:3:3: found 2 among the neighbours of 1, expected 1 among those of 2 as often: "+
-		"an undirected edge in the lines of both its ends (--directed reads lists of one direction)")
+	wantError(t, err, path,
+		"c.adj:3:3: found 2 among the neighbours of 1, expected 1 among those of 2 as often: "+
+			"an undirected edge in the lines of both its ends (--directed reads lists of one direction)")
 }
 
 // TestNULInFirstLine: the error for a file with a NUL byte does not call the file empty.

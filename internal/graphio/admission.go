@@ -28,7 +28,8 @@ func (a *admission) admit(bytes int64, what string) error {
 		return nil
 	}
 	if free := a.free(); free > 0 && bytes+spare > free {
-		return fmt.Errorf("reading %s: %s needs %s of memory and %s to spare, %s are available", a.path, what, mem.Text(bytes), mem.Text(spare), mem.RoomText(free))
+		return fmt.Errorf("reading %s: %s needs %s of memory and %s to spare, %s are available",
+			a.path, what, mem.Text(bytes), mem.Text(spare), mem.RoomText(free))
 	}
 	return nil
 }

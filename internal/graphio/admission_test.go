@@ -94,7 +94,8 @@ func TestPackedBytes(t *testing.T) {
 		for n, kind := range map[int]edges.Weights{0: edges.Float64, 1: edges.Float32, 1024: edges.Unweighted, 5000: edges.Float64} {
 			list := edges.NewPacked(vertices, n, kind)
 			if want := edges.PackedBytes(vertices, n, kind); list.Bytes() != want {
-				t.Errorf("%d vertices, %d tuples, %v: %d bytes, PackedBytes returns %d", vertices, n, kind,
+				t.Errorf("%d vertices, %d tuples, %v: %d bytes, PackedBytes returns %d",
+					vertices, n, kind,
 					list.Bytes(), want)
 			}
 			list.Close()

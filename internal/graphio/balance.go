@@ -65,14 +65,15 @@ func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Con
 		bad := f.fault("edges that are in the line of one end alone", both)
 		return r.reopened(ctx, f, bad, func(f *file) error {
 			pairs := func(do func(line int, text []byte, u, v uint64) bool) error {
-				return r.again(ctx, f, g, from, func(p *parser, _ int64, line int, text []byte) bool {
-					for i := 0; i < len(p.ids); i += 2 {
-						if u, v := p.ids[i], p.ids[i+1]; u != v && !do(line, text, u, v) {
-							return false
+				return r.again(ctx, f, g, from,
+					func(p *parser, _ int64, line int, text []byte) bool {
+						for i := 0; i < len(p.ids); i += 2 {
+							if u, v := p.ids[i], p.ids[i+1]; u != v && !do(line, text, u, v) {
+								return false
+							}
 						}
-					}
-					return ctx.Err() == nil
-				})
+						return ctx.Err() == nil
+					})
 			}
 			if err := firstUnbalanced(bad, both, plain, pairs); err != nil || bad.line > 0 {
 				return cmp.Or(err, error(bad))
@@ -81,7 +82,8 @@ func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Con
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
 			case !plain && f.unchanged() == nil:
-				return f.fault("edges whose weight is another in the list of the other end", "the same weight in the lists of both ends")
+				return f.fault("edges whose weight is another in the list of the other end",
+					"the same weight in the lists of both ends")
 			}
 			return f.changed("lists that agree")
 		})
@@ -107,7 +109,8 @@ func firstUnbalanced(bad *fault, both string, plain bool,
 		},
 		func(_ int, _ []byte, u, v uint64) bool {
 			pair := [2]uint64{min(u, v), max(u, v)}
-			if _, ok := counts[pair]; *part(u, v) != (balance{}) && (ok || len(counts) < candidates) {
+			if _, ok := counts[pair]; *part(u, v) != (balance{}) &&
+				(ok || len(counts) < candidates) {
 				counts[pair] += cmp.Compare(v, u)
 			}
 			return true

@@ -33,7 +33,8 @@ func (c codec) suffix() string { return [...]string{"", ".gz", ".zst", ".bz2", "
 // splitCodec cuts the suffix of a compression off a name.
 func splitCodec(path string) (base string, c codec) {
 	for _, c := range []codec{gzipped, zstandard, bzipped, xzipped} {
-		if cut := len(path) - len(c.suffix()); cut > 0 && strings.EqualFold(path[cut:], c.suffix()) {
+		if cut := len(path) - len(c.suffix()); cut > 0 &&
+			strings.EqualFold(path[cut:], c.suffix()) {
 			return path[:cut], c
 		}
 	}
@@ -53,7 +54,8 @@ func codecOf(head []byte) codec {
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
 		return gzipped
 	case len(head) >= 4 && head[0] == 0x28 && head[1] == 0xb5 && head[2] == 0x2f && head[3] == 0xfd,
-		len(head) >= 4 && head[0]&0xf0 == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18:
+		len(head) >= 4 && head[0]&0xf0 == 0x50 && head[1] == 0x2a &&
+			head[2] == 0x4d && head[3] == 0x18:
 		return zstandard
 	case len(head) >= 4 && string(head[:3]) == "BZh" && head[3] >= '1' && head[3] <= '9':
 		return bzipped
@@ -92,7 +94,8 @@ func expand(f *file) *expander {
 	case zstandard:
 		var z *zstd.Decoder
 		z, err = zstd.NewReader(f.raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(uint64(max(x.limit, maxWindow))))
+			zstd.WithDecoderMaxWindow(maxWindow),
+			zstd.WithDecoderMaxMemory(uint64(max(x.limit, maxWindow))))
 		if err == nil {
 			x.from, x.close = z, z.Close
 		}

@@ -72,7 +72,8 @@ func TestMembers(t *testing.T) {
 	skippable := "\x50\x2a\x4d\x18\x03\x00\x00\x00abc"
 	for _, data := range []string{
 		gz(one) + gz(two), gz(one) + gz("") + gz(two),
-		gz(one) + strings.Repeat(gz(""), 200) + gz(two), zst(one) + zst(two), skippable + zst(one) + skippable + zst(two),
+		gz(one) + strings.Repeat(gz(""), 200) + gz(two), zst(one) + zst(two), skippable + zst(one) +
+			skippable + zst(two),
 	} {
 		for _, piece := range []int{1, 5, pieceSize} {
 			in, err := read(put(t, "a.el", data), piece, ReadOptions{})
@@ -169,7 +170,8 @@ func TestChangedFile(t *testing.T) {
 			"a.el: found another file while it was read, expected the 4,000 bytes it had when it was opened",
 		},
 		{
-			"a.el", gz(text) + gz(text), func(path string) error { return os.Truncate(path, int64(len(gz(text)))) },
+			"a.el", gz(text) + gz(text),
+			func(path string) error { return os.Truncate(path, int64(len(gz(text)))) },
 			fmt.Sprintf("a.el: found %d bytes while it was read, expected the %d bytes it had when it was opened", len(gz(text)), 2*len(gz(text))),
 		},
 	}

@@ -247,7 +247,8 @@ func FuzzColumn(f *testing.F) {
 		}
 		for i, fields := range lines {
 			id, _, bad := slowList(strings.Join(fields[:n], " "), "", n, 0, math.MaxUint64-1, 64)
-			found := strings.FieldsFunc(values[i], func(c rune) bool { return c == ' ' || c == '\t' })
+			found := strings.FieldsFunc(values[i],
+				func(c rune) bool { return c == ' ' || c == '\t' })
 			want := fields[n:]
 			if at > 0 && len(fields) >= at {
 				want = fields[at-1 : at]

@@ -61,19 +61,22 @@ func SplitColumn(text string) (path string, column Column, err error) {
 			return path, Column{Number: n}, nil
 		}
 		if last > 2 || slices.Contains(names, "") {
-			return "", Column{}, fileFault(path, fmt.Sprintf("column %.80s of a table", name), "NAME, ID,NAME of vertices or FROM,TO,NAME of edges")
+			return "", Column{}, fileFault(path, fmt.Sprintf("column %.80s of a table", name),
+				"NAME, ID,NAME of vertices or FROM,TO,NAME of edges")
 		}
 		return path, Column{Name: names[last], IDs: names[:last]}, nil
 	}
 	if strings.Trim(name, "0123456789") == "" {
 		if column.Number, err = strconv.Atoi(name); err != nil || column.Number < 2 {
-			return "", Column{}, fileFault(path, fmt.Sprintf("column %.80s of the file", name), "2 or more: the id is column 1")
+			return "", Column{}, fileFault(path, fmt.Sprintf("column %.80s of the file", name),
+				"2 or more: the id is column 1")
 		}
 		return path, column, nil
 	}
 	base, _ := splitCodec(path)
 	ofEdges := strings.HasSuffix(base, ".e")
-	if !ofEdges && !strings.HasSuffix(base, ".v") || strings.ContainsRune(name, filepath.Separator) {
+	if !ofEdges && !strings.HasSuffix(base, ".v") ||
+		strings.ContainsRune(name, filepath.Separator) {
 		return text, Column{}, nil
 	}
 	column.Number, err = propertyColumn(base[:len(base)-2], name, ofEdges)
@@ -99,11 +102,13 @@ func propertyColumn(base, name string, ofEdges bool) (int, error) {
 		names = p.edges
 	}
 	if names == nil {
-		return 0, fileFault(path, fmt.Sprintf("no entry %s-properties.names", kind), "one that has "+quote([]byte(name)))
+		return 0, fileFault(path, fmt.Sprintf("no entry %s-properties.names", kind),
+			"one that has "+quote([]byte(name)))
 	}
 	at := slices.Index(*names, name)
 	if at < 0 {
-		return 0, fileFault(path, fmt.Sprintf("%s properties %q", kind, strings.Join(*names, ", ")), quote([]byte(name))+" among them")
+		return 0, fileFault(path, fmt.Sprintf("%s properties %q", kind, strings.Join(*names, ", ")),
+			quote([]byte(name))+" among them")
 	}
 	of := Column{OfEdges: ofEdges}
 	return of.ids() + 1 + at, nil

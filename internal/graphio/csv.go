@@ -41,7 +41,8 @@ func ParseDelimiter(s string) (byte, error) {
 		return c, nil
 	}
 	if len(s) != 1 || s[0] >= utf8.RuneSelf || s[0] < ' ' && s[0] != '\t' || s[0] == '"' {
-		return 0, fmt.Errorf("found the delimiter %q, expected one character such as , or ;, or the word tab", s)
+		return 0, fmt.Errorf(
+			"found the delimiter %q, expected one character such as , or ;, or the word tab", s)
 	}
 	return s[0], nil
 }
@@ -101,7 +102,8 @@ func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error)
 // the same type as the first.
 func (c *csvGrammar) kinds(said *string) (directed bool, err error) {
 	at := usual(c.titles, []string{"type"})
-	if !c.header || at < 0 || len(c.rest) == 0 || at >= len(c.rest[0]) || at == c.at[0] || at == c.at[1] || at == c.at[2] {
+	if !c.header || at < 0 || len(c.rest) == 0 || at >= len(c.rest[0]) || at == c.at[0] ||
+		at == c.at[1] || at == c.at[2] {
 		return true, nil
 	}
 	text := c.rest[0][at]
@@ -136,7 +138,8 @@ func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGra
 		return nil, "", from, firstLineFault("1 column: "+quote([]byte(first[0])), fmt.Sprintf("2 or more, with %s between them (--delimiter names another)", delimiterName(c.delimiter)))
 	}
 	if !o.ofVertices && o.Source == "" && o.Target == "" && isMatrix(first, rest) {
-		return nil, "", from, firstLineFault("what looks like a matrix: "+quote([]byte(strings.Join(first, string(c.delimiter)))),
+		return nil, "", from, firstLineFault("what looks like a matrix: "+
+			quote([]byte(strings.Join(first, string(c.delimiter)))),
 			"a line for each edge, with its source and its target (--source-column and --target-column name them)")
 	}
 	header := o.hasHeader(first, rest)
@@ -245,7 +248,8 @@ func (c *csvGrammar) column(given string, header bool) (int, error) {
 	if header {
 		if at := slices.Index(c.titles, given); at >= 0 {
 			if slices.Contains(c.titles[at+1:], given) {
-				return 0, firstLineFault(fmt.Sprintf("two columns with the name %q", given), "a number from 1")
+				return 0, firstLineFault(fmt.Sprintf("two columns with the name %q", given),
+					"a number from 1")
 			}
 			return at, nil
 		}
@@ -254,9 +258,11 @@ func (c *csvGrammar) column(given string, header bool) (int, error) {
 		return n - 1, nil
 	}
 	if !header {
-		return 0, firstLineFault(fmt.Sprintf("no column %q", given), fmt.Sprintf("a number from 1 to %d, or a first line with names of columns", c.columns))
+		return 0, firstLineFault(fmt.Sprintf("no column %q", given),
+			fmt.Sprintf("a number from 1 to %d, or a first line with names of columns", c.columns))
 	}
-	return 0, firstLineFault(fmt.Sprintf("no column %q", given), "one of "+strings.Join(c.titles, ", "))
+	return 0,
+		firstLineFault(fmt.Sprintf("no column %q", given), "one of "+strings.Join(c.titles, ", "))
 }
 
 // say describes the columns that are used.

@@ -10,7 +10,8 @@ type csvStops [256]bool
 // its delimiter may be in a number, or one column is used twice.
 func (c *csvGrammar) stopsOf() *csvStops {
 	d := c.delimiter
-	if c.at[0] == c.at[1] || c.at[2] >= 0 && (c.at[2] == c.at[0] || c.at[2] == c.at[1]) || d >= '0' && d <= '9' || d == '.' || d == '-' || d == '+' {
+	if c.at[0] == c.at[1] || c.at[2] >= 0 && (c.at[2] == c.at[0] || c.at[2] == c.at[1]) ||
+		d >= '0' && d <= '9' || d == '.' || d == '-' || d == '+' {
 		return nil
 	}
 	stops := &csvStops{0: true, '\n': true, '\r': true, '"': true}
@@ -105,5 +106,6 @@ func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok b
 // plain.
 func (p *parser) plainID(data []byte, at int) (id uint64, end int, ok bool) {
 	id, end = digits(data, at)
-	return id, end, uint(end-at-1) < 18 && id >= p.low && id <= p.high && (data[at] != '0' || end == at+1 || p.zeros)
+	return id, end, uint(end-at-1) < 18 && id >= p.low && id <= p.high &&
+		(data[at] != '0' || end == at+1 || p.zeros)
 }

@@ -23,8 +23,10 @@ var (
 	// endNames only show that a line has the names of columns. They do not distinguish the source
 	// from the target.
 	endNames = []string{
-		"follower", "followed", "followee", "customer", "product", "payer", "payee", "name_a", "name_b", "buyer", "seller", "sender", "receiver", "recipient", "person", "friend",
-		"user", "item", "author", "paper", "citing", "cited", "parent", "child", "a_id", "b_id", "id_a", "id_b", "user_id", "item_id", "product_id", "customer_id",
+		"follower", "followed", "followee", "customer", "product", "payer", "payee", "name_a",
+		"name_b", "buyer", "seller", "sender", "receiver", "recipient", "person", "friend",
+		"user", "item", "author", "paper", "citing", "cited", "parent", "child", "a_id", "b_id",
+		"id_a", "id_b", "user_id", "item_id", "product_id", "customer_id",
 	}
 )
 
@@ -39,7 +41,8 @@ func (o *Columns) hasHeader(first []string, rest [][]string) bool {
 	if o.Header != nil {
 		return *o.Header
 	}
-	if o.ofVertices && (len(first) > 1 && countDigits([]byte(first[0])) < len(first[0]) || usual(first, vertexNames) >= 0) {
+	if o.ofVertices && (len(first) > 1 && countDigits([]byte(first[0])) < len(first[0]) ||
+		usual(first, vertexNames) >= 0) {
 		return true
 	}
 	if o.named(first) {
@@ -47,7 +50,8 @@ func (o *Columns) hasHeader(first []string, rest [][]string) bool {
 	}
 	known := 0
 	for _, field := range first {
-		if usual([]string{field}, sourceNames, targetNames, vertexNames, weightNames, factNames, endNames) == 0 {
+		if usual([]string{field}, sourceNames, targetNames, vertexNames, weightNames,
+			factNames, endNames) == 0 {
 			known++
 		}
 	}
@@ -58,7 +62,8 @@ func (o *Columns) hasHeader(first []string, rest [][]string) bool {
 		if isNumber(field) || len(rest) == 0 {
 			continue
 		}
-		if !slices.ContainsFunc(rest, func(row []string) bool { return i >= len(row) || !isNumber(row[i]) }) {
+		if !slices.ContainsFunc(rest,
+			func(row []string) bool { return i >= len(row) || !isNumber(row[i]) }) {
 			return true
 		}
 	}
@@ -75,7 +80,8 @@ func (o *Columns) named(titles []string) bool {
 
 // unclear is the fault of a first line that may be either names of columns or an edge.
 func unclear(first []string, found string) *fault {
-	return firstLineFault(quote([]byte(strings.Join(first, ", ")))+found, "--header yes if these are the names of columns, --header no if they are an edge")
+	return firstLineFault(quote([]byte(strings.Join(first, ", ")))+found,
+		"--header yes if these are the names of columns, --header no if they are an edge")
 }
 
 // headed refuses a table whose first line may be either names of columns or an edge.
@@ -107,14 +113,16 @@ func (o *Columns) headed(c *csvGrammar) error {
 // isMatrix reports whether a table looks like a matrix: its rows have the same names as its
 // columns, or its first column has no name and no column has a usual name.
 func isMatrix(first []string, rest [][]string) bool {
-	if len(first) < 3 || usual(first, sourceNames, targetNames) >= 0 || slices.ContainsFunc(first, isNumber) {
+	if len(first) < 3 || usual(first, sourceNames, targetNames) >= 0 ||
+		slices.ContainsFunc(first, isNumber) {
 		return false
 	}
 	for i, row := range rest {
 		if first[0] == "" || i >= len(first)-1 {
 			break
 		}
-		if row[0] != first[i+1] || slices.ContainsFunc(row[1:], func(cell string) bool { return !isNumber(strings.ReplaceAll(cell, ",", ".")) }) {
+		if row[0] != first[i+1] || slices.ContainsFunc(row[1:],
+			func(cell string) bool { return !isNumber(strings.ReplaceAll(cell, ",", ".")) }) {
 			return false
 		}
 	}
@@ -166,12 +174,15 @@ func (o *Columns) choose(c *csvGrammar, header bool, rows [][]string) error {
 	if err := o.byPlace(c, header, rows); err != nil {
 		return err
 	}
-	if !header && o.Weight == "" && c.columns == 3 && o.Source == "" && o.Target == "" && len(rows) > 0 &&
-		!slices.ContainsFunc(rows, func(row []string) bool { return len(row) < 3 || !isNumber(row[2]) }) {
+	if !header && o.Weight == "" && c.columns == 3 && o.Source == "" &&
+		o.Target == "" && len(rows) > 0 &&
+		!slices.ContainsFunc(rows,
+			func(row []string) bool { return len(row) < 3 || !isNumber(row[2]) }) {
 		c.at[2] = 2
 	}
 	if c.at[0] == c.at[1] || c.at[2] == c.at[0] || c.at[2] == c.at[1] {
-		return firstLineFault("one column for two of source, target and weight", "three different ones: --source-column, --target-column and --weight-column name them")
+		return firstLineFault("one column for two of source, target and weight",
+			"three different ones: --source-column, --target-column and --weight-column name them")
 	}
 	return nil
 }
@@ -190,7 +201,8 @@ func (o *Columns) byPlace(c *csvGrammar, header bool, rows [][]string) error {
 			c.at[i] = 1 - i
 		}
 		given := []string{o.Source, o.Target}[i] != ""
-		unnamed = unnamed || !given && header && usual(c.titles[c.at[i]:c.at[i]+1], weightNames, factNames) == 0
+		unnamed = unnamed ||
+			!given && header && usual(c.titles[c.at[i]:c.at[i]+1], weightNames, factNames) == 0
 	}
 	if !unnamed {
 		return nil
@@ -199,7 +211,8 @@ func (o *Columns) byPlace(c *csvGrammar, header bool, rows [][]string) error {
 	if !header && len(rows) > 0 {
 		titles = rows[0]
 	}
-	return firstLineFault(fmt.Sprintf("%s, whose names do not tell the source and the target: %s", counted(len(titles), "column"), strings.Join(titles, ", ")),
+	return firstLineFault(fmt.Sprintf("%s, whose names do not tell the source and the target: %s",
+		counted(len(titles), "column"), strings.Join(titles, ", ")),
 		cmp.Or(o.naming, "--source-column and --target-column, by name or by number from 1"))
 }
 
@@ -218,7 +231,8 @@ func (o *Columns) idKinds(c *csvGrammar, rows [][]string) (named bool, said stri
 			switch id := row[at]; {
 			case id != "" && countDigits([]byte(id)) == len(id):
 				zeros = zeros || leadingZero([]byte(id))
-			case isNumber(id) && countDigits([]byte(strings.TrimPrefix(id, "-"))) < len(strings.TrimPrefix(id, "-")):
+			case isNumber(id) &&
+				countDigits([]byte(strings.TrimPrefix(id, "-"))) < len(strings.TrimPrefix(id, "-")):
 				fraction = cmp.Or(fraction, id)
 			default:
 				words = true

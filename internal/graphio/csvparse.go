@@ -186,7 +186,8 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 	}
 	n := len(all)
 	if n != c.columns {
-		return wrong(counted(n, "column")+": "+quote(record), fmt.Sprintf("%d as in the first line", c.columns)).inColumn(cut.starts[min(n, c.columns)] + 1)
+		return wrong(counted(n, "column")+": "+quote(record), fmt.Sprintf("%d as in the first line",
+			c.columns)).inColumn(cut.starts[min(n, c.columns)] + 1)
 	}
 	for i, at := range c.at {
 		if at >= 0 {
@@ -203,7 +204,8 @@ func (c *csvGrammar) otherKind(text []byte) *fault {
 		return nil
 	}
 	return wrong(fmt.Sprintf("%s in %q", quote(text), c.titles[c.kind-1]),
-		quote(c.kindText)+" as in the first line (--directed or --undirected takes all edges for that)")
+		quote(c.kindText)+
+			" as in the first line (--directed or --undirected takes all edges for that)")
 }
 
 // validBytes returns the length of the valid UTF-8 at the beginning of a text.

@@ -44,7 +44,8 @@ func (c *csvGrammar) begin(f *file, header bool) (start, error) {
 	}
 	for i, at := range c.at {
 		if at >= 0 && slices.Contains(rows[0], c.titles[at]) && (i == 2 || c.named) {
-			return start{}, firstLineFault(quote([]byte(strings.Join(rows[0], ", "))), "an edge, or the columns of the first file: "+strings.Join(c.titles, ", "))
+			return start{}, firstLineFault(quote([]byte(strings.Join(rows[0], ", "))),
+				"an edge, or the columns of the first file: "+strings.Join(c.titles, ", "))
 		}
 	}
 	return start{}, nil

@@ -21,7 +21,8 @@ type declaration struct {
 var (
 	networkKinds   = []string{"sym", "asym", "bip"}
 	networkWeights = []string{
-		"unweighted", "weighted", "positive", "posweighted", "signed", "multisigned", "multiweighted", "multiposweighted", "dynamic",
+		"unweighted", "weighted", "positive", "posweighted", "signed", "multisigned",
+		"multiweighted", "multiposweighted", "dynamic",
 	}
 )
 
@@ -41,7 +42,8 @@ func declared(head []byte) (d declaration) {
 		}
 		text := strings.TrimSpace(strings.TrimLeft(strings.ToLower(string(line)), listMarks))
 		words := strings.Fields(text)
-		undirected := strings.Contains(text, "undirected") || strings.Contains(text, "unordered pair")
+		undirected := strings.Contains(text, "undirected") ||
+			strings.Contains(text, "unordered pair")
 		switch kind := kindOf(words); {
 		case kind == "directed" && undirected: // as some files of SNAP
 			doubtful = string(line)
@@ -77,7 +79,8 @@ func kindOf(words []string) string {
 	switch {
 	case slices.Contains(networkKinds, first) && slices.Contains(networkWeights, second):
 		return map[string]string{"sym": "undirected", "asym": "directed", "bip": "bip"}[first]
-	case (first == "undirected" || first == "directed") && (second == "" || second == "graph" || second == "network"):
+	case (first == "undirected" || first == "directed") &&
+		(second == "" || second == "graph" || second == "network"):
 		return first
 	}
 	return ""

@@ -34,7 +34,8 @@ func TestDigest(t *testing.T) {
 			changed[at] ^= 1
 			write(other, changed)
 			differs := func(key uint64, all bool) bool {
-				return digestOf(path, len(text), key, all).Differs(digestOf(other, len(text), key, all)) != ""
+				return digestOf(path, len(text), key,
+					all).Differs(digestOf(other, len(text), key, all)) != ""
 			}
 			found := 0
 			const keys = 24

@@ -26,7 +26,8 @@ func (h *countedHeader) check(n int) error {
 			thousands(h.edges)+", as this line says").onLine(h.line, 1)
 	}
 	if most := mostVertices(n); h.vertices > most {
-		return wrong(fmt.Sprintf("%s vertices for %s", thousands(h.vertices), counted(n, h.noun)), fmt.Sprintf("at most %s (1024 each)", thousands(most))).onLine(h.line, 1)
+		return wrong(fmt.Sprintf("%s vertices for %s", thousands(h.vertices), counted(n, h.noun)),
+			fmt.Sprintf("at most %s (1024 each)", thousands(most))).onLine(h.line, 1)
 	}
 	return nil
 }

@@ -88,7 +88,8 @@ func (r *reader) listGrammar(weighted bool, layout string) grammar {
 func (g *grammar) follow(columns int) {
 	if columns > 0 {
 		g.after = columns
-		g.layout = fmt.Sprintf("%d as in the first line: %s, and %s", g.columns+columns, g.layout[len("3: "):], counted(columns, "more", "more"))
+		g.layout = fmt.Sprintf("%d as in the first line: %s, and %s", g.columns+columns,
+			g.layout[len("3: "):], counted(columns, "more", "more"))
 	}
 }
 

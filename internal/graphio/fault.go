@@ -18,7 +18,8 @@ type fault struct {
 func (f *fault) Error() string {
 	switch {
 	case f.line > 0 && f.column > 0:
-		return fmt.Sprintf("%s:%d:%d: found %s, expected %s", f.file, f.line, f.column, f.found, f.expected)
+		return fmt.Sprintf("%s:%d:%d: found %s, expected %s", f.file, f.line, f.column,
+			f.found, f.expected)
 	case f.line > 0:
 		return fmt.Sprintf("%s:%d: found %s, expected %s", f.file, f.line, f.found, f.expected)
 	}

@@ -30,14 +30,16 @@ func Files(ctx context.Context, name string) ([]string, error) {
 	switch {
 	case err == nil && info.IsDir():
 		return filesOf(ctx, name)
-	case err == nil || errors.Is(err, store.ErrOutside) || store.IsS3(name) && !strings.Contains(name, ","):
+	case err == nil || errors.Is(err, store.ErrOutside) ||
+		store.IsS3(name) && !strings.Contains(name, ","):
 		return []string{name}, nil
 	}
 	if parts := Split(ctx, name); len(parts) > 1 {
 		var all []string
 		for _, part := range parts {
 			if part == "" || part == Stdin {
-				return nil, fileFault(name, "an empty name, or -, in a list of files", "names of files with commas between")
+				return nil, fileFault(name, "an empty name, or -, in a list of files",
+					"names of files with commas between")
 			}
 			files, err := Files(ctx, part)
 			if err != nil {
@@ -62,7 +64,8 @@ func Files(ctx context.Context, name string) ([]string, error) {
 	}
 	all, err := filepath.Glob(pattern)
 	if err != nil {
-		return nil, fileFault(name, "a pattern that is none ("+err.Error()+")", "* ? and [a-z] in a name")
+		return nil,
+			fileFault(name, "a pattern that is none ("+err.Error()+")", "* ? and [a-z] in a name")
 	}
 	if base := filepath.Base(name); base[0] != '.' && base[0] != '_' {
 		all = slices.DeleteFunc(all, func(path string) bool { return noData(filepath.Base(path)) })
@@ -126,7 +129,8 @@ func filesOf(ctx context.Context, dir string) ([]string, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fileFault(dir, "a directory without files", "parts of a graph, or a snapshot (snapshot.json)")
+		return nil, fileFault(dir, "a directory without files",
+			"parts of a graph, or a snapshot (snapshot.json)")
 	}
 	slices.Sort(all)
 	return all, nil
@@ -143,12 +147,15 @@ func family(f Format) string {
 // alike refuses files that cannot be parts of one graph because of their formats.
 func (r *reader) alike(paths []string, format Format) error {
 	for _, path := range paths[1:] {
-		if of := formatOfName(path); r.Format == "" && of != "" && format != "" && family(of) != family(format) {
-			return fileFault(path, "a file of format "+string(of), fmt.Sprintf("one of format %s, as %s is (--format says what all are)", format, paths[0]))
+		if of := formatOfName(path); r.Format == "" && of != "" && format != "" &&
+			family(of) != family(format) {
+			return fileFault(path, "a file of format "+string(of), fmt.Sprintf(
+				"one of format %s, as %s is (--format says what all are)", format, paths[0]))
 		}
 	}
 	if family(format) != "edge lists" && format != CSV && format != TSV && format != "" {
-		return fileFault(r.name, counted(len(paths), "file")+" of format "+string(format), "one file: edge lists, CSV and TSV may be in several")
+		return fileFault(r.name, counted(len(paths), "file")+" of format "+string(format),
+			"one file: edge lists, CSV and TSV may be in several")
 	}
 	return nil
 }

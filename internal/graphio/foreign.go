@@ -57,7 +57,8 @@ func (f *file) foreign(head []byte, format Format) error {
 	case len(head) > 262 && string(head[257:262]) == "ustar" && bytes.IndexByte(head[:257], 0) >= 0:
 		return f.fault("a tar archive", "a file of a graph: unpack it with tar xf")
 	case f.mayBePacked(head):
-		return f.fault("binary data that can be packed edges", "text (--format graph500 reads packed edges)")
+		return f.fault("binary data that can be packed edges",
+			"text (--format graph500 reads packed edges)")
 	}
 	if format != "" && !columnar[format] && isBinary(text) {
 		return f.fault("binary data", "text in UTF-8")
@@ -92,7 +93,8 @@ func isBinary(head []byte) bool {
 
 // mayBePacked reports whether a file that is not text may contain packed tuples of ids below 2^32.
 func (f *file) mayBePacked(head []byte) bool {
-	if bytes.IndexByte(head, 0) < 0 || len(head) < packedSize || (f.codec == plain && f.size()%packedSize != 0) {
+	if bytes.IndexByte(head, 0) < 0 || len(head) < packedSize ||
+		(f.codec == plain && f.size()%packedSize != 0) {
 		return false
 	}
 	for ; len(head) >= packedSize; head = head[packedSize:] {
@@ -127,8 +129,10 @@ func foreignLine(line, text []byte, name string) (found, expected string) {
 	switch {
 	case len(line) == 0:
 	case line[0] == '<' && bytes.Contains(text, []byte("<gexf")):
-		return "a graph in GEXF", "a table: Gephi exports that of the edges (Data Laboratory, Export table)"
-	case line[0] == '<' && bytes.Contains(text, []byte("<rdf:RDF")), line[0] == '<' && bytes.HasSuffix(line, []byte(".")), lower == "@prefix", lower == "@base":
+		return "a graph in GEXF",
+			"a table: Gephi exports that of the edges (Data Laboratory, Export table)"
+	case line[0] == '<' && bytes.Contains(text, []byte("<rdf:RDF")), line[0] == '<' &&
+		bytes.HasSuffix(line, []byte(".")), lower == "@prefix", lower == "@base":
 		return "RDF triples: " + quote(line), fmt.Sprintf(`a table: riot --output=ntriples %s | awk '{print $1 "\t" $3}' > FILE.tsv makes one of all triples`, quoteName(name))
 	case line[0] == '<':
 		if bytes.Contains(text, []byte("<graphml")) {
@@ -136,7 +140,8 @@ func foreignLine(line, text []byte, name string) (found, expected string) {
 		}
 		return "HTML or XML: " + quote(line), asText + " (a page in place of a download begins so)"
 	case line[0] == '{' || line[0] == '[':
-		return "JSON: " + quote(line), asText + " (--format jsonl reads an object a line, --format giraph a list a line)"
+		return "JSON: " + quote(line), asText +
+			" (--format jsonl reads an object a line, --format giraph a list a line)"
 	case lower == "*vertices":
 		return "a graph of Pajek", asText
 	case lower == "creator" || lower == "graph" && (len(rest) == 0 || rest[0] == '['):
@@ -171,7 +176,8 @@ func beginsWithNumbers(line []byte) bool {
 	first, rest := cutField(line)
 	second, _ := cutField(rest)
 	digits := func(word []byte) bool {
-		return len(word) > 0 && bytes.IndexFunc(word, func(r rune) bool { return r < '0' || r > '9' }) < 0
+		return len(word) > 0 &&
+			bytes.IndexFunc(word, func(r rune) bool { return r < '0' || r > '9' }) < 0
 	}
 	return digits(first) && digits(second)
 }

@@ -61,7 +61,8 @@ func TestForeign(t *testing.T) {
 // TestSeparated: columns that are not separated by blanks are not read as a list.
 func TestSeparated(t *testing.T) {
 	for content, by := range map[string]string{
-		"1,2,3\n2,3\n3,1,2,4\n4,1\n": "commas (CSV)", "source;target": "semicolons (CSV)", "1|2": "bars",
+		"1,2,3\n2,3\n3,1,2,4\n4,1\n": "commas (CSV)",
+		"source;target":              "semicolons (CSV)", "1|2": "bars",
 	} {
 		path := put(t, "a.txt", content)
 		_, err := read(path, pieceSize, ReadOptions{})

@@ -91,13 +91,15 @@ func TestOtherFormats(t *testing.T) {
 		{"a.graphml", `<graphml><graph edgedefault="directed"><node id="1"/><node id="2"/></graph></graphml>`, "1 2", ReadOptions{}, false},
 		{
 			"a.graphml", twoKeys("<default>5</default>",
-				"<default>2</default>") + `<edge source="1" target="1"/></graph></graphml>`, "1>1(2)",
+				"<default>2</default>") +
+				`<edge source="1" target="1"/></graph></graphml>`, "1>1(2)",
 			ReadOptions{},
 			false,
 		},
 		{
 			"a.graphml", twoKeys("<default>5</default>",
-				"<default>2</default>") + `<edge source="1" target="1"/></graph></graphml>`, "1>1(5)",
+				"<default>2</default>") +
+				`<edge source="1" target="1"/></graph></graphml>`, "1>1(5)",
 			ReadOptions{Columns: Columns{Weight: "cost"}},
 			false,
 		},
@@ -265,7 +267,8 @@ func TestFormatErrors(t *testing.T) {
 			ReadOptions{},
 		},
 		{
-			"a.graphml", head + "<node id=\"b\"><data>\n<node id=\"c\"/></data></node></graph></graphml>",
+			"a.graphml", head +
+				"<node id=\"b\"><data>\n<node id=\"c\"/></data></node></graph></graphml>",
 			"a.graphml:5: found <node> within <node>, expected nodes and edges in <graph>",
 			ReadOptions{},
 		},
@@ -405,7 +408,8 @@ func TestGraphMLParts(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if came := s.Edges.Len(); came == 0 && content[0] == '<' || came == n && ranks > 1 {
+					if came := s.Edges.Len(); came == 0 && content[0] == '<' ||
+						came == n && ranks > 1 {
 						t.Errorf("rank %d of %d has %d edges", rank, ranks, came)
 					}
 					for i := 0; !numbers && i < s.Names.Len(); i++ {

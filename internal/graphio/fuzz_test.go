@@ -163,7 +163,8 @@ func FuzzValues(f *testing.F) {
 		}
 		for i, fields := range lines {
 			id, _, bad := slowList(fields[0], "", 1, 0, math.MaxUint64-1, 64)
-			value := strings.FieldsFunc(values[i], func(c rune) bool { return c == ' ' || c == '\t' })
+			value := strings.FieldsFunc(values[i],
+				func(c rune) bool { return c == ' ' || c == '\t' })
 			if bad != 0 || id[0] != ids[i] || !slices.Equal(value, fields[1:]) {
 				t.Fatalf("line %d: %d %q, want %q", i, ids[i], values[i], fields)
 			}
@@ -181,7 +182,8 @@ func FuzzCompressed(f *testing.F) {
 	f.Add([]byte(bzipLists), byte(3))
 	f.Add([]byte(xzLists), byte(3))
 	team := team(f, 3)
-	z, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxWindow), zstd.WithDecoderMaxWindow(maxWindow))
+	z, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxWindow),
+		zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -47,7 +47,8 @@ const (
 // ParseFormat returns the format with this name.
 func ParseFormat(s string) (Format, error) {
 	if !slices.Contains(Formats, s) {
-		return "", fmt.Errorf("found the graph format %s, expected one of %s", quote([]byte(s)), strings.Join(Formats, ", "))
+		return "", fmt.Errorf("found the graph format %s, expected one of %s", quote([]byte(s)),
+			strings.Join(Formats, ", "))
 	}
 	return Format(s), nil
 }
@@ -179,7 +180,8 @@ func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, e
 		}
 	}
 	if path == Stdin && format == "" {
-		return nil, fileFault(stdinName, "no name that tells a format", "--format: one of "+strings.Join(Formats, ", "))
+		return nil, fileFault(stdinName, "no name that tells a format", "--format: one of "+
+			strings.Join(Formats, ", "))
 	}
 	if format == LDBC || format == Graph500 {
 		if err := r.takesVertices(format); err != nil {

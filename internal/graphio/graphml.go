@@ -61,7 +61,8 @@ type graphml struct {
 // names are nodes. It keeps the edges of its part.
 func (r *reader) readGraphML(ctx context.Context, f *file) (*edges.RankInput, error) {
 	if r.SkipBad > 0 {
-		return nil, f.fault("GraphML with --skip-bad", "a format of lines: elements are not left out")
+		return nil,
+			f.fault("GraphML with --skip-bad", "a format of lines: elements are not left out")
 	}
 	g := &graphml{r: r, f: f, bytes: &tokenReader{Reader: f.content}, names: names.NewTable(), pending: map[uint64]int{}, elsewhere: map[string]string{}, numeric: r.Columns.IDs != "name"}
 	g.d = xml.NewDecoder(g.bytes)
@@ -250,7 +251,8 @@ func (g *graphml) key(attributes []xml.Attr) (ofWeight string, err error) {
 	}
 	id, name := attribute(attributes, "id"), attribute(attributes, "attr.name")
 	if of := attribute(attributes, "for"); of != "edge" && of != "all" && of != "" {
-		if name == g.r.Columns.Weight || g.r.Columns.Weight == "" && usual([]string{name}, weightNames) == 0 {
+		if name == g.r.Columns.Weight ||
+			g.r.Columns.Weight == "" && usual([]string{name}, weightNames) == 0 {
 			g.elsewhere[id] = of
 		}
 		return "", nil
@@ -303,7 +305,8 @@ func (g *graphml) id(name, in string) (uint64, error) {
 	if name == "" {
 		return 0, wrong("no id of a node"+in, "one")
 	}
-	if id, err := strconv.ParseUint(name, 10, 64); err != nil || id > maxID || strconv.FormatUint(id, 10) != name {
+	if id, err := strconv.ParseUint(name, 10, 64); err != nil || id > maxID ||
+		strconv.FormatUint(id, 10) != name {
 		if g.r.Columns.IDs == "number" {
 			return 0, wrong("the id "+quote([]byte(name))+in,
 				"a whole number (--ids name reads ids of any kind)")
@@ -346,8 +349,10 @@ func (g *graphml) addEdge(e xml.StartElement) (err error) {
 	if !g.graph {
 		return wrong("an edge outside of the graph", "edges in <graph>")
 	}
-	if kind := attribute(e.Attr, "directed"); kind != "" && g.r.Directed == nil && (kind == "true") != g.directed {
-		return wrong("directed="+strconv.Quote(kind)+" in a graph whose edges are "+directedAccount(g.directed), "edges of one kind (--directed or --undirected takes all for that)")
+	if kind := attribute(e.Attr, "directed"); kind != "" && g.r.Directed == nil &&
+		(kind == "true") != g.directed {
+		return wrong("directed="+strconv.Quote(kind)+" in a graph whose edges are "+directedAccount(
+			g.directed), "edges of one kind (--directed or --undirected takes all for that)")
 	}
 	var ends [2]uint64
 	for i, name := range []string{"source", "target"} {

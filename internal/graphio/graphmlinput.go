@@ -123,6 +123,7 @@ func (g *graphml) byNumber(ctx context.Context, p *parsed) error {
 	}
 	p.table.seal()
 	wrong := func(context.Context, int, uint64) error { return g.f.changed("other nodes") }
-	p.names, p.listed, p.only, p.undeclared, p.repeated = nil, p.table.vertices(), true, wrong, wrong
+	p.names, p.listed, p.only, p.undeclared, p.repeated = nil, p.table.vertices(),
+		true, wrong, wrong
 	return nil
 }

@@ -88,7 +88,8 @@ func same(t testing.TB, got, want graph) {
 		t.Fatalf("%d tuples %v, want %d %v", len(got.tuples), cut(got.tuples), len(want.tuples),
 			cut(want.tuples))
 	}
-	if !slices.EqualFunc(got.weights, want.weights, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }) {
+	if !slices.EqualFunc(got.weights, want.weights,
+		func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }) {
 		t.Fatalf("weights %v, want %v", cut(got.weights), cut(want.weights))
 	}
 }

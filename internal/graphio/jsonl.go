@@ -41,7 +41,8 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 	}
 	lines, first := headLines(head, all)
 	if len(lines) == 0 && !all {
-		return nil, "", firstLineFault("no whole line in the first 64 KiB", `a shorter first line, such as {"source": 1, "target": 2}`)
+		return nil, "", firstLineFault("no whole line in the first 64 KiB",
+			`a shorter first line, such as {"source": 1, "target": 2}`)
 	}
 	if len(lines) == 0 {
 		return nil, "", noEdges("")
@@ -85,10 +86,11 @@ func headLines(head []byte, all bool) (lines [][]byte, first int) {
 
 // titles returns the names of an object's members.
 func (c *jsonCursor) titles() (titles []string, bad *fault) {
-	bad = c.object(`an object, such as {"source": 1, "target": 2}`, func(name []byte, _ int) *fault {
-		titles = append(titles, string(name))
-		return c.skip(0)
-	})
+	bad = c.object(`an object, such as {"source": 1, "target": 2}`,
+		func(name []byte, _ int) *fault {
+			titles = append(titles, string(name))
+			return c.skip(0)
+		})
 	return titles, bad
 }
 

@@ -38,7 +38,8 @@ func (c *jsonCursor) bad(expected string) *fault {
 func tail(text []byte) []byte { return text[max(len(text)-40, 0):] }
 
 func (c *jsonCursor) space() {
-	for len(c.text) > 0 && (c.text[0] == ' ' || c.text[0] == '\t' || c.text[0] == '\r' || c.text[0] == '\n') {
+	for len(c.text) > 0 &&
+		(c.text[0] == ' ' || c.text[0] == '\t' || c.text[0] == '\r' || c.text[0] == '\n') {
 		c.text = c.text[1:]
 	}
 }

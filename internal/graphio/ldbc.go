@@ -29,7 +29,8 @@ func ldbcFilesOf(path string) (ldbcFiles, error) {
 		missing = append(missing, base+".e")
 	}
 	if len(missing) > 0 {
-		return files, fileFault(path, "no file "+strings.Join(missing, " and none "), "vertices in FILE.v and edges in FILE.e")
+		return files, fileFault(path, "no file "+strings.Join(missing, " and none "),
+			"vertices in FILE.v and edges in FILE.e")
 	}
 	if p := base + ".properties"; exists(p) {
 		files.properties = p
@@ -102,7 +103,8 @@ func (r *reader) ldbcGrammar(g *ldbcGraph) grammar {
 		list.before, list.after = at, len(names)-1-at
 	}
 	if list.before+list.after > 0 {
-		list.layout = fmt.Sprintf(`%d: "u v %s", as %s says`, 2+len(names), strings.Join(names, " "), g.properties)
+		list.layout = fmt.Sprintf(`%d: "u v %s", as %s says`, 2+len(names),
+			strings.Join(names, " "), g.properties)
 	}
 	return list
 }
@@ -171,7 +173,8 @@ func (g *ldbcGraph) account(override *bool) string {
 	case g.p.directed != nil:
 		return fmt.Sprintf("%s: %s", g.properties, directedAccount(*g.p.directed))
 	case g.properties != "":
-		return fmt.Sprintf("%s: does not say whether edges are directed: taken as directed", g.properties)
+		return fmt.Sprintf(
+			"%s: does not say whether edges are directed: taken as directed", g.properties)
 	default:
 		return fmt.Sprintf("%s.properties: no such file: edges taken as directed", g.base)
 	}

@@ -122,27 +122,28 @@ func (r *reader) lineOf(f *file, g grammar, from start, first int64, listed bool
 			bad.found = "a vertex twice"
 		}
 		return r.reopened(ctx, f, bad, func(f *file) error {
-			if err := r.again(ctx, f, g, from, func(p *parser, at int64, line int, text []byte) bool {
-				n := (len(p.ids) + p.names.Len()) / min(g.columns, 2)
-				if listed {
-					n = len(p.listed)
-				}
-				if at < first {
-					return true
-				}
-				switch {
-				case k >= n:
-				case g.csv == nil:
-					bad.line, bad.column = line, columnOf(text, id)
-				default:
-					bad.line, bad.column = placeOf(p.cut.starts[g.csv.at[0]], text, line)
-					if g.named != nil {
-						bad.found = "vertex " + quote(p.cut.all[g.csv.at[0]]) + what
+			if err := r.again(ctx, f, g, from,
+				func(p *parser, at int64, line int, text []byte) bool {
+					n := (len(p.ids) + p.names.Len()) / min(g.columns, 2)
+					if listed {
+						n = len(p.listed)
 					}
-				}
-				k -= n
-				return bad.line == 0
-			}); err != nil {
+					if at < first {
+						return true
+					}
+					switch {
+					case k >= n:
+					case g.csv == nil:
+						bad.line, bad.column = line, columnOf(text, id)
+					default:
+						bad.line, bad.column = placeOf(p.cut.starts[g.csv.at[0]], text, line)
+						if g.named != nil {
+							bad.found = "vertex " + quote(p.cut.all[g.csv.at[0]]) + what
+						}
+					}
+					k -= n
+					return bad.line == 0
+				}); err != nil {
 				return err
 			}
 			if bad.line == 0 {

@@ -45,7 +45,8 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 	}
 	src := &streamSource{f: f, offset: h.from.offset, size: r.piece, first: -1, end: math.MaxInt64, count: metisRows}
 	src.low, src.high = r.part(f.size(), 0, f.size())
-	t, err := r.filled(f, g.columns, func(t *table) error { return r.parseInto(ctx, t, f, src, h.from, g) })
+	t, err := r.filled(f, g.columns,
+		func(t *table) error { return r.parseInto(ctx, t, f, src, h.from, g) })
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,8 @@ func (m metisLists) line(p *parser, line []byte) *fault {
 		var field []byte
 		from := text
 		if field, text = cutField(text); len(field) == 0 {
-			return wrong(fmt.Sprintf("fewer than %s before the neighbours", counted(m.before, "number")), "sizes and weights of the vertex").inColumn(len(line) + 1)
+			return wrong(fmt.Sprintf("fewer than %s before the neighbours", counted(m.before,
+				"number")), "sizes and weights of the vertex").inColumn(len(line) + 1)
 		}
 		if _, bad := weight(field, false); bad != nil {
 			return bad.at(line, from)

@@ -80,7 +80,8 @@ func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInpu
 
 // isMatrixMarket reports whether a text begins with the banner of Matrix Market.
 func isMatrixMarket(head []byte) bool {
-	return len(head) >= len(mtxBanner) && strings.EqualFold(string(head[:len(mtxBanner)]), mtxBanner)
+	return len(head) >= len(mtxBanner) &&
+		strings.EqualFold(string(head[:len(mtxBanner)]), mtxBanner)
 }
 
 // readMTXHeader reads the lines before the data.
@@ -115,7 +116,8 @@ func (h *mtxHeader) banner(line []byte, kind *mtxKind) *fault {
 	}
 	for i, allowed := range kind.banner {
 		if word := words[i+1]; !slices.Contains(allowed, word) {
-			return wrong(quote([]byte(word)), strings.Join(allowed, " or ")).at(line, fieldAt(line, i+1))
+			return wrong(quote([]byte(word)), strings.Join(allowed, " or ")).at(line,
+				fieldAt(line, i+1))
 		}
 	}
 	h.field, h.symmetric = words[3], words[4] == "symmetric"
@@ -124,7 +126,8 @@ func (h *mtxHeader) banner(line []byte, kind *mtxKind) *fault {
 
 // size reads the line of sizes.
 func (h *mtxHeader) size(line []byte, kind *mtxKind) *fault {
-	sizes, bad := wholeNumbers(line, trimLine(line), kind.count, 0, fmt.Sprintf("%s, %d whole numbers", kind.sizes, kind.count))
+	sizes, bad := wholeNumbers(line, trimLine(line), kind.count, 0,
+		fmt.Sprintf("%s, %d whole numbers", kind.sizes, kind.count))
 	switch {
 	case bad != nil:
 		return bad
@@ -134,7 +137,8 @@ func (h *mtxHeader) size(line []byte, kind *mtxKind) *fault {
 		h.vertices, h.edges = sizes[0], sizes[0]
 		return nil
 	case sizes[0] != sizes[1]:
-		return wrong(fmt.Sprintf("%s rows and %s columns", thousands(sizes[0]), thousands(sizes[1])), "as many rows as columns")
+		return wrong(fmt.Sprintf("%s rows and %s columns", thousands(sizes[0]),
+			thousands(sizes[1])), "as many rows as columns")
 	}
 	h.vertices, h.edges = sizes[0], sizes[2]
 	return nil

@@ -39,7 +39,8 @@ func stat(ctx context.Context, path string) (fs.FileInfo, error) {
 // Absolute returns a name with which a process in another directory can open an input file.
 func Absolute(path string) (string, error) {
 	if path == Stdin {
-		return "", fileFault(stdinName, "a graph for processes that run elsewhere", "a file that they can read: standard input is read by one process alone")
+		return "", fileFault(stdinName, "a graph for processes that run elsewhere",
+			"a file that they can read: standard input is read by one process alone")
 	}
 	parts := Split(context.Background(), path)
 	for i, part := range parts {
@@ -68,7 +69,8 @@ func find(ctx context.Context, path string) (store.Store, store.Object, error) {
 		return nil, store.Object{}, err
 	}
 	if !fs.ValidPath(name) || name == "." {
-		return nil, store.Object{}, fileFault(path, "a bucket, or a name that is none", "s3://BUCKET/NAME of a file")
+		return nil, store.Object{},
+			fileFault(path, "a bucket, or a name that is none", "s3://BUCKET/NAME of a file")
 	}
 	o, err := store.Stat(ctx, s, name)
 	return s, o, err

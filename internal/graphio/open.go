@@ -66,7 +66,8 @@ func (r *reader) open(ctx context.Context, path string) (*file, error) {
 	f.codec = codecOf(head)
 	if _, named := splitCodec(path); named != plain && f.codec == plain && len(head) < 4 {
 		_ = f.Close()
-		return nil, fileFault(path, fmt.Sprintf("a file of %s", counted(len(head), "byte")), named.String()+" data")
+		return nil, fileFault(path, fmt.Sprintf("a file of %s", counted(len(head), "byte")),
+			named.String()+" data")
 	}
 	f.decode()
 	// otherwise a truncated compressed file would be reported as a short text
@@ -87,7 +88,8 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
-		err = fileFault(path, "a directory", "a file, or a directory with a snapshot (snapshot.json)")
+		err = fileFault(path, "a directory",
+			"a file, or a directory with a snapshot (snapshot.json)")
 	}
 	if err != nil {
 		_ = f.Close()
@@ -106,7 +108,8 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 	}
 	if r.partial && !in.regular { // check before reading: a pipe may never have a writer
 		_ = in.Close()
-		return nil, fileFault(path, "a pipe or device", "a regular file, which all workers can read")
+		return nil,
+			fileFault(path, "a pipe or device", "a regular file, which all workers can read")
 	}
 	in.unwritten = info.Mode()&fs.ModeNamedPipe != 0
 	in.restart()
@@ -219,7 +222,8 @@ func (f *file) unchanged() error {
 }
 
 func (f *file) changed(found string) error {
-	return f.fault(found+" while it was read", "the "+counted(f.size(), "byte")+" it had when it was opened")
+	return f.fault(found+" while it was read", "the "+counted(f.size(), "byte")+
+		" it had when it was opened")
 }
 
 // random prepares reading by offset alone, for which what is expected must be neither compressed

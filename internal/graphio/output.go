@@ -139,7 +139,8 @@ func reason(err error) error {
 func createBeside(path string, mode fs.FileMode) (*os.File, error) {
 	dir, name := filepath.Split(path)
 	for {
-		f, err := os.OpenFile(fmt.Sprintf("%s.%s.%08x.part", dir, name, rand.Uint32()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		f, err := os.OpenFile(fmt.Sprintf("%s.%s.%08x.part", dir, name, rand.Uint32()),
+			os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, err
 		}

@@ -88,10 +88,13 @@ func largestTuple(path string, last uint64, tuples int) error {
 	const all = "files name all vertices up to the largest"
 	switch most := mostVertices(tuples); {
 	case last >= maxVertices:
-		return fileFault(path, fmt.Sprintf("the vertex %d", last), fmt.Sprintf("at most %d: %s", maxVertices-1, all))
+		return fileFault(path, fmt.Sprintf("the vertex %d", last),
+			fmt.Sprintf("at most %d: %s", maxVertices-1, all))
 	case last >= most:
-		return fileFault(path, fmt.Sprintf("the vertex %d in a file of %s", last, counted(tuples, "edge")),
-			fmt.Sprintf("at most %d: %s, and may name %s (1024 an edge)", most-1, all, thousands(most)))
+		return fileFault(path,
+			fmt.Sprintf("the vertex %d in a file of %s", last, counted(tuples, "edge")),
+			fmt.Sprintf("at most %d: %s, and may name %s (1024 an edge)", most-1, all,
+				thousands(most)))
 	}
 	return nil
 }
@@ -132,9 +135,11 @@ func (r *reader) load(ctx context.Context, f, w *file, part extent, vertices uin
 				}
 			}
 			for j := range min(b.N, len(weights)/singleSize) {
-				b.W[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(weights[j*singleSize:])))
+				b.W[j] = float64(
+					math.Float32frombits(binary.LittleEndian.Uint32(weights[j*singleSize:])))
 				if math.IsNaN(b.W[j]) || math.IsInf(b.W[j], 0) {
-					return w.fault(fmt.Sprintf("the weight %v of tuple %d", b.W[j], at+j), "a finite number")
+					return w.fault(fmt.Sprintf("the weight %v of tuple %d", b.W[j], at+j),
+						"a finite number")
 				}
 			}
 			list.Write((at-part.from)/edges.BlockSize, b)
@@ -163,7 +168,8 @@ func (r *reader) openRecords(ctx context.Context, path string, size, times int64
 		err = f.fault("a name that ends in "+named.suffix(),
 			"that of binary data that are not compressed: they are read from several places at once")
 	} else if err = f.random("binary data"); err == nil && f.size()%size != 0 {
-		err = f.unlessPairs(f.fault(counted(f.size(), "byte"), fmt.Sprintf("a multiple of %d", size)))
+		err = f.unlessPairs(
+			f.fault(counted(f.size(), "byte"), fmt.Sprintf("a multiple of %d", size)))
 	}
 	if err != nil {
 		_ = f.Close()

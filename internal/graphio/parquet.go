@@ -45,7 +45,8 @@ func (r *reader) readParquet(ctx context.Context, f *file) (*edges.RankInput, er
 	if err != nil {
 		return nil, err
 	}
-	return r.edgesOf(ctx, &parsed{f: f, table: t, names: p.names, what: said, weighted: p.weighted, directed: true})
+	return r.edgesOf(ctx,
+		&parsed{f: f, table: t, names: p.names, what: said, weighted: p.weighted, directed: true})
 }
 
 // openParquet reads the footer, and assigns row groups to ranks.
@@ -230,13 +231,16 @@ func (g *rowGroup) fault(column int, err error) error {
 	var bad *fault
 	switch {
 	case errors.As(err, &value):
-		return g.f.fault(fmt.Sprintf("%s in %q, row %d", value.found, name, g.row+int64(value.row)+1), value.expected)
+		return g.f.fault(fmt.Sprintf("%s in %q, row %d", value.found, name, g.row+int64(value.row)+
+			1), value.expected)
 	case errors.As(err, &null):
-		return g.f.fault(fmt.Sprintf("nothing in %q, row %d", name, g.rows[g.number]+null.Row+1), "a value in every row")
+		return g.f.fault(fmt.Sprintf("nothing in %q, row %d", name, g.rows[g.number]+null.Row+1),
+			"a value in every row")
 	case errors.As(err, &read), errors.As(err, &bad), errors.Is(err, context.Canceled):
 		return err
 	default:
-		return g.f.fault(fmt.Sprintf("the column %q of row group %d at fault: %v", name, g.number, err), "a whole file of Parquet")
+		return g.f.fault(fmt.Sprintf("the column %q of row group %d at fault: %v", name, g.number,
+			err), "a whole file of Parquet")
 	}
 }
 

@@ -133,9 +133,11 @@ func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 	case string(ends[:4]) == "PARE" || string(ends[8:]) == "PARE":
 		return nil, fault("encrypted Parquet", "Parquet that is not encrypted")
 	case string(ends[:4]) != parquetMagic || string(ends[8:]) != parquetMagic:
-		return nil, fault("no "+parquetMagic+" at the beginning or the end", "a whole file of Parquet")
+		return nil,
+			fault("no "+parquetMagic+" at the beginning or the end", "a whole file of Parquet")
 	case size > f.size()-12 || size > maxFooter:
-		return nil, fault("a footer of "+counted(size, "byte"), fmt.Sprintf("at most %s", thousands(min(f.size()-12, maxFooter))))
+		return nil, fault("a footer of "+counted(size, "byte"),
+			fmt.Sprintf("at most %s", thousands(min(f.size()-12, maxFooter))))
 	}
 	if err := r.admission(f).admit(footerMemory*size, "its footer"); err != nil {
 		return nil, err
@@ -144,7 +146,8 @@ func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 	if err := f.readAt(footer, end); err != nil {
 		return nil, err
 	}
-	table, err := parquetDriver.Open(footer, end, ParquetSource{ReadAt: f.readAt, Admit: r.admission(f).admit, Progress: f.progress.add})
+	table, err := parquetDriver.Open(footer, end,
+		ParquetSource{ReadAt: f.readAt, Admit: r.admission(f).admit, Progress: f.progress.add})
 	if err != nil {
 		return nil, fault("a footer at fault: "+err.Error(), "a whole file of Parquet")
 	}

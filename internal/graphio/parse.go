@@ -116,7 +116,8 @@ func (p *parser) record(data []byte) (record, rest []byte, bad *fault) {
 
 // read reads a line or a record, or of one at fault nothing.
 func (p *parser) read(record []byte) (bad *fault) {
-	ids, weights, names, listed, balance := len(p.ids), len(p.weights), p.names.Len(), len(p.listed), p.balance
+	ids, weights, names, listed, balance := len(p.ids), len(p.weights), p.names.Len(),
+		len(p.listed), p.balance
 	switch {
 	case p.csv != nil:
 		bad = p.row(record)
@@ -128,7 +129,8 @@ func (p *parser) read(record []byte) (bad *fault) {
 		}
 	}
 	if bad != nil {
-		p.ids, p.weights, p.listed, p.balance = p.ids[:ids], p.weights[:weights], p.listed[:listed], balance
+		p.ids, p.weights, p.listed, p.balance = p.ids[:ids], p.weights[:weights],
+			p.listed[:listed], balance
 		p.names.Cut(names)
 	}
 	return bad
@@ -212,7 +214,8 @@ func (p *parser) fastLines(data []byte) int {
 		if data[i] == '\r' {
 			i++
 		}
-		if data[i] != '\n' || i-at > maxLine || min(u, v) < p.low || max(u, v) > p.high || (p.lower && u < v) {
+		if data[i] != '\n' || i-at > maxLine || min(u, v) < p.low || max(u, v) > p.high ||
+			(p.lower && u < v) {
 			break
 		}
 		ids = append(ids, u, v)

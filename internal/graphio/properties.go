@@ -57,7 +57,8 @@ func readProperties(f *file, name string) (*properties, error) {
 	p := &properties{weight: of["sssp.weight-property"].Value}
 	for kind, names := range map[string]**[]string{"vertex": &p.vertices, "edge": &p.edges} {
 		if entry, ok := of[kind+"-properties.names"]; ok {
-			all := strings.FieldsFunc(entry.Value, func(c rune) bool { return strings.ContainsRune(", \t", c) })
+			all := strings.FieldsFunc(entry.Value,
+				func(c rune) bool { return strings.ContainsRune(", \t", c) })
 			*names = &all
 		}
 	}

@@ -283,7 +283,8 @@ func TestShares(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			piece = pieceSize
 		}
-		t.Run(fmt.Sprintf("seed%d", seed), func(t *testing.T) { wantJoined(t, path, ranks, piece, o) })
+		t.Run(fmt.Sprintf("seed%d", seed),
+			func(t *testing.T) { wantJoined(t, path, ranks, piece, o) })
 	}
 }
 

@@ -168,8 +168,9 @@ func TestRecordErrors(t *testing.T) {
 		"from,to,cost\n\"a\nb\", c ,\" x\"\n": `a.csv:3:8: found the weight " x" in "cost", expected a number`,
 		// the record ends, to distinguish a reader that continues beyond the limit
 		"from,to\na,b\n\"" + strings.Repeat("c\n",
-			1<<20) + "\",d\n": `a.csv:3:1: found a record of more than 1 MiB: "\"` + strings.Repeat(`c\n`,
-			39) + `c"..., expected quotes that end, and shorter ones`,
+			1<<20) + "\",d\n": `a.csv:3:1: found a record of more than 1 MiB: "\"` +
+			strings.Repeat(`c\n`,
+				39) + `c"..., expected quotes that end, and shorter ones`,
 		"from,to\n" + strings.Repeat("a,b\n", 1000) +
 			"a,\xff": `a.csv:1002:3: found bytes that are not UTF-8: "a,\xff", expected names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)`,
 	} {

@@ -69,7 +69,8 @@ func (s *recordSource) sync() (int64, error) {
 		outside := slices.AppendSeq([]int{0}, s.csv.ends(data[first:], 0))
 		from := 0 // a record certainly begins here
 		if base > s.from {
-			if from = s.agreed(outside, data[first:]); from < 0 && s.lo-base > 2*maxLine && bytes.IndexByte(data[:s.lo-base], '"') < 0 {
+			if from = s.agreed(outside, data[first:]); from < 0 && s.lo-base > 2*maxLine &&
+				bytes.IndexByte(data[:s.lo-base], '"') < 0 {
 				from = 0
 			}
 		}

@@ -56,15 +56,16 @@ func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput,
 	part.from, part.to = edges.Part(int(h.m), r.rank, r.ranks)
 	parsers := make([]parser, r.Team.Size())
 	t, err := r.filled(f, columns, func(t *table) error {
-		return r.records(ctx, f, h.neighbors(), int(size), part, func(worker int, p *piece, first int) error {
-			q := &parsers[worker]
-			q.grammar = grammar{columns: columns, twice: !h.directed, single: r.single()}
-			q.reset()
-			if err := h.lists(f, q, int64(first), p.data); err != nil {
-				return err
-			}
-			return t.store(worker, p.index, q)
-		})
+		return r.records(ctx, f, h.neighbors(), int(size), part,
+			func(worker int, p *piece, first int) error {
+				q := &parsers[worker]
+				q.grammar = grammar{columns: columns, twice: !h.directed, single: r.single()}
+				q.reset()
+				if err := h.lists(f, q, int64(first), p.data); err != nil {
+					return err
+				}
+				return t.store(worker, p.index, q)
+			})
 	})
 	if err != nil {
 		return nil, err
@@ -75,7 +76,8 @@ func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput,
 		f: f, table: t, what: "GAPBS serialized graph", directed: h.directed, weighted: weighted,
 		numbering: consecutive(0, int(h.nodes)),
 		unbalanced: func(context.Context) error {
-			return f.fault("an undirected graph with edges in the list of one end alone", "each in the lists of both its ends, with the same weight")
+			return f.fault("an undirected graph with edges in the list of one end alone",
+				"each in the lists of both its ends, with the same weight")
 		},
 	})
 }
@@ -93,20 +95,25 @@ func serializedHeader(f *file, weighted bool) (*serialized, error) {
 		return nil, err
 	}
 	h := &serialized{directed: head[0] == 1, weighted: weighted}
-	h.m, h.nodes = int64(binary.LittleEndian.Uint64(head[1:])), int64(binary.LittleEndian.Uint64(head[9:]))
+	h.m, h.nodes = int64(binary.LittleEndian.Uint64(head[1:])),
+		int64(binary.LittleEndian.Uint64(head[9:]))
 	switch {
 	case head[0] > 1:
-		return nil, f.fault(fmt.Sprintf("the byte %d", head[0]), "0 or 1 (directed), with which a serialized graph begins")
+		return nil, f.fault(fmt.Sprintf("the byte %d", head[0]),
+			"0 or 1 (directed), with which a serialized graph begins")
 	case h.nodes < 0 || h.nodes > math.MaxInt32 || h.m < 0 || h.m > 1<<48:
-		return nil, f.fault(fmt.Sprintf("%d nodes and %d edges", h.nodes, h.m), "numbers that a serialized graph can have")
+		return nil, f.fault(fmt.Sprintf("%d nodes and %d edges", h.nodes, h.m),
+			"numbers that a serialized graph can have")
 	}
 	want := 8*(h.nodes+1) + h.recordSize()*h.m
 	if h.directed {
 		want *= 2
 	}
 	if want += serializedHead; want != f.size() {
-		expected := fmt.Sprintf("%s: those of %s and %s", thousands(want), counted(h.nodes, "node"), counted(h.m, "edge"))
-		if other := (&serialized{weighted: !weighted}).recordSize(); !weighted && want+(other-4)*h.m*int64(1+head[0]) == f.size() {
+		expected := fmt.Sprintf("%s: those of %s and %s", thousands(want), counted(h.nodes, "node"),
+			counted(h.m, "edge"))
+		if other := (&serialized{weighted: !weighted}).recordSize(); !weighted &&
+			want+(other-4)*h.m*int64(1+head[0]) == f.size() {
 			expected += " (--format wsg reads weights)"
 		}
 		return nil, f.fault(counted(f.size(), "byte"), expected)
@@ -133,7 +140,8 @@ func (r *reader) checkOffsets(ctx context.Context, f *file, h *serialized) error
 			node := first + int64(i)/8
 			switch {
 			case node == 0 && at != 0, at < before, node == h.nodes && at != h.m:
-				return f.fault(fmt.Sprintf("the offset %d of node %d after %d", at, node, before), fmt.Sprintf("offsets that rise from 0 to %d", h.m))
+				return f.fault(fmt.Sprintf("the offset %d of node %d after %d", at, node, before),
+					fmt.Sprintf("offsets that rise from 0 to %d", h.m))
 			}
 			before = at
 		}

@@ -32,7 +32,8 @@ func slowLines(data, marks string) (lines [][]string, numbers []int, bad badLine
 		if line == "" || strings.Contains(marks, line[:1]) {
 			continue
 		}
-		lines = append(lines, strings.FieldsFunc(line, func(c rune) bool { return c == ' ' || c == '\t' }))
+		lines = append(lines,
+			strings.FieldsFunc(line, func(c rune) bool { return c == ' ' || c == '\t' }))
 		numbers = append(numbers, i+1)
 	}
 	return lines, numbers, 0

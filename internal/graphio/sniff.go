@@ -66,7 +66,8 @@ func lookOf(head []byte) Format {
 		}
 	case 'c', 'p':
 		for _, problem := range []string{"p sp ", "p edge ", "p col "} {
-			if bytes.HasPrefix(head, []byte(problem)) || bytes.Contains(head, []byte("\n"+problem)) {
+			if bytes.HasPrefix(head, []byte(problem)) ||
+				bytes.Contains(head, []byte("\n"+problem)) {
 				return DIMACS
 			}
 		}

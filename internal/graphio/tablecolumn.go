@@ -63,8 +63,10 @@ func (o *Columns) namedRows(f *file, column int) error {
 	first := rows[0]
 	titled := first[0] == "vertex"
 	if !titled && len(first) > 1 && usual(first[:1], vertexNames) == 0 {
-		return firstLineFault("a first line that may have the names of columns: "+quote([]byte(strings.Join(first, ","))),
-			fmt.Sprintf("%s:%.100s, which names the column", f.path, first[min(max(column, 2), len(first))-1]))
+		return firstLineFault("a first line that may have the names of columns: "+
+			quote([]byte(strings.Join(first, ","))),
+			fmt.Sprintf("%s:%.100s, which names the column", f.path,
+				first[min(max(column, 2), len(first))-1]))
 	}
 	o.Header, o.Delimiter = &titled, ","
 	return nil
@@ -82,7 +84,8 @@ func (c *csvGrammar) valueColumn(name string, header bool) (int, error) {
 			continue
 		}
 		if only >= 0 {
-			return -1, firstLineFault("several columns that may have the values: "+strings.Join(c.titles, ", "), "FILE:COLUMN, which names one")
+			return -1, firstLineFault("several columns that may have the values: "+
+				strings.Join(c.titles, ", "), "FILE:COLUMN, which names one")
 		}
 		only = i
 	}
@@ -123,7 +126,8 @@ func (t *tableValues) record(record []byte, line int) error {
 	}
 	_, v.IDAt = placeOf(cut.starts[c.at[0]], record, line)
 	v.Line, v.At = placeOf(cut.starts[c.at[2]], record, line)
-	if v.Text = fields[2]; !t.named && len(v.Text) > 0 && (v.Text[0] == '"' || bytes.ContainsAny(v.Text, "\r\n")) {
+	if v.Text = fields[2]; !t.named && len(v.Text) > 0 &&
+		(v.Text[0] == '"' || bytes.ContainsAny(v.Text, "\r\n")) {
 		v.Text = strconv.AppendQuote(nil, string(v.Text)) // quoted like texts in files of values
 	}
 	return v.tell(t.each)

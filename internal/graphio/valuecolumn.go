@@ -180,7 +180,8 @@ func (v *Value) parse(line, text []byte, of *Column) *fault {
 	g, rest := grammar{high: maxID}, text
 	if of.rows {
 		if v.Text, rest = cutField(trimLine(text)); len(rest) > 0 {
-			return wrong("more than one number: "+quote(trimLine(text)), "one a line").at(line, rest)
+			return wrong("more than one number: "+quote(trimLine(text)),
+				"one a line").at(line, rest)
 		}
 		return nil
 	}

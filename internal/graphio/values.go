@@ -30,16 +30,17 @@ func WriteValues(ctx context.Context, w io.Writer, n int, team *parallel.Team, l
 
 // writeEach calls format for n items in parallel, and writes the results in order.
 func writeEach(ctx context.Context, w io.Writer, n int, team *parallel.Team, format func(dst []byte, i int) ([]byte, error)) error {
-	return ordered(ctx, team, (n+atOnce-1)/atOnce, func(_ int, dst []byte, piece int) ([]byte, error) {
-		var err error
-		for i := piece * atOnce; i < min((piece+1)*atOnce, n) && err == nil; i++ {
-			dst, err = format(dst, i)
-		}
-		return dst, err
-	}, func(_ int, data []byte) error {
-		_, err := w.Write(data)
-		return err
-	})
+	return ordered(ctx, team, (n+atOnce-1)/atOnce,
+		func(_ int, dst []byte, piece int) ([]byte, error) {
+			var err error
+			for i := piece * atOnce; i < min((piece+1)*atOnce, n) && err == nil; i++ {
+				dst, err = format(dst, i)
+			}
+			return dst, err
+		}, func(_ int, data []byte) error {
+			_, err := w.Write(data)
+			return err
+		})
 }
 
 // CheckLine returns an error if a result line "id value" is too long to be read back, or to be
@@ -49,7 +50,8 @@ func CheckLine(line []byte) error {
 		return nil
 	}
 	id, value, _ := bytes.Cut(line, []byte(" "))
-	return fmt.Errorf("the value of vertex %s takes %d bytes: with its id it may take %d", id, len(value), maxLine-1)
+	return fmt.Errorf("the value of vertex %s takes %d bytes: with its id it may take %d", id,
+		len(value), maxLine-1)
 }
 
 // AppendField appends the text that write appends. It quotes the text like Go if it would not be

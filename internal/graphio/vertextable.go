@@ -20,7 +20,8 @@ func (r *reader) takesVertices(format Format) error {
 	if r.Columns.Vertices == "" || namesIn[format] {
 		return nil
 	}
-	return fileFault(r.Columns.Vertices, "a table of vertices beside edges of format "+string(format), "edges of csv, tsv, jsonl or parquet")
+	return fileFault(r.Columns.Vertices, "a table of vertices beside edges of format "+
+		string(format), "edges of csv, tsv, jsonl or parquet")
 }
 
 // readVertices adds this rank's part of the table of vertices to the parsed edges.
@@ -53,7 +54,8 @@ func (r *reader) vertexRecords(ctx context.Context, f *file, p *parsed) (string,
 	}
 	o := Columns{Source: r.Columns.Vertex, ofVertices: true, IDs: IDKinds[0]}
 	c, said, from, err := o.understand(head, f.headIsAll(), formatOfName(f.path))
-	if err == nil && from.offset > 0 && f.headIsAll() && len(bytes.TrimSpace(head[from.offset:])) == 0 {
+	if err == nil && from.offset > 0 && f.headIsAll() &&
+		len(bytes.TrimSpace(head[from.offset:])) == 0 {
 		err = noVertices(f.path)
 	}
 	if err != nil {
@@ -81,7 +83,8 @@ func (r *reader) parquetVertices(ctx context.Context, f *file, p *parsed) (strin
 		return "", err
 	}
 	p.repeated = func(_ context.Context, k int, _ uint64) error {
-		return f.fault(fmt.Sprintf("the vertex of row %d again", int(rows.rows[rows.lo])+k+1), "every vertex once")
+		return f.fault(fmt.Sprintf("the vertex of row %d again", int(rows.rows[rows.lo])+k+1),
+			"every vertex once")
 	}
 	return said, nil
 }

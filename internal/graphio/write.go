@@ -87,9 +87,11 @@ func FormatToWrite(path, name string) (Format, error) {
 	_, c := splitCodec(path)
 	switch {
 	case format == "":
-		return "", fmt.Errorf("writing %s: the name does not tell the format: give one of %s", path, strings.Join(Written, ", "))
+		return "", fmt.Errorf("writing %s: the name does not tell the format: give one of %s", path,
+			strings.Join(Written, ", "))
 	case !slices.Contains(Written, string(format)):
-		return "", fmt.Errorf("writing %s: format %s is read, not written: give one of %s", path, format, strings.Join(Written, ", "))
+		return "", fmt.Errorf("writing %s: format %s is read, not written: give one of %s", path,
+			format, strings.Join(Written, ", "))
 	case c != plain && slices.Contains(uncompressed, format):
 		return "", fmt.Errorf("writing %s: format %s is not compressed as a whole: give a name without %s", path, format, c.suffix())
 	}
@@ -156,15 +158,16 @@ func (w *writer) pieces(format func(worker int, dst []byte, i int, b *edges.Bloc
 	list := w.in.Edges
 	all := edges.Blocks(list)
 	decoded := make([]edges.Block, w.Team.Size())
-	err := ordered(w.ctx, w.Team, (all+writeBlocks-1)/writeBlocks, func(worker int, dst []byte, piece int) (_ []byte, err error) {
-		b := &decoded[worker]
-		for i := piece * writeBlocks; i < min((piece+1)*writeBlocks, all) && err == nil; i++ {
-			if err = w.decode(i, b); err == nil {
-				dst, err = format(worker, dst, i, b)
+	err := ordered(w.ctx, w.Team, (all+writeBlocks-1)/writeBlocks,
+		func(worker int, dst []byte, piece int) (_ []byte, err error) {
+			b := &decoded[worker]
+			for i := piece * writeBlocks; i < min((piece+1)*writeBlocks, all) && err == nil; i++ {
+				if err = w.decode(i, b); err == nil {
+					dst, err = format(worker, dst, i, b)
+				}
 			}
-		}
-		return dst, err
-	}, write)
+			return dst, err
+		}, write)
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
 	}
@@ -178,7 +181,8 @@ func (w *writer) decode(i int, b *edges.Block) error {
 	}
 	for j, x := range b.W[:b.N] {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("the weight of tuple %d is %v, which no file may hold", i*edges.BlockSize+j, x)
+			return fmt.Errorf("the weight of tuple %d is %v, which no file may hold",
+				i*edges.BlockSize+j, x)
 		}
 	}
 	return nil

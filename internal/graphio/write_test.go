@@ -269,7 +269,8 @@ func TestWriteReplaces(t *testing.T) {
 	dir := t.TempDir()
 	path := putIn(t, dir, "a.el", "old")
 	ctx, cancel := context.WithCancel(t.Context())
-	err := Write(ctx, path, sample(100_000, false, true, edges.Labels{}), WriteOptions{Team: team(t, 2), Progress: func(done, total int64) { cancel() }})
+	err := Write(ctx, path, sample(100_000, false, true, edges.Labels{}),
+		WriteOptions{Team: team(t, 2), Progress: func(done, total int64) { cancel() }})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
@@ -324,15 +325,16 @@ func TestReplacedFilesKeepTheirPermissions(t *testing.T) {
 // readValues reads lines "id value".
 func readValues(r io.Reader, name string) (ids []uint64, values []string, err error) {
 	lines := &lineReader{r: bufio.NewReader(r)}
-	_, err = readLines(context.Background(), lines, &Column{}, func(v *Value) (found, expected string) {
-		value := bytes.Trim(v.Text, " \t")
-		if len(value) == 0 {
-			bad := noValue(v.ID)
-			return bad.found, bad.expected
-		}
-		ids, values = append(ids, v.ID), append(values, string(value))
-		return "", ""
-	})
+	_, err = readLines(context.Background(), lines, &Column{},
+		func(v *Value) (found, expected string) {
+			value := bytes.Trim(v.Text, " \t")
+			if len(value) == 0 {
+				bad := noValue(v.ID)
+				return bad.found, bad.expected
+			}
+			ids, values = append(ids, v.ID), append(values, string(value))
+			return "", ""
+		})
 	return ids, values, inFile(err, name)
 }
 
@@ -408,7 +410,8 @@ func TestValuesErrors(t *testing.T) {
 				t.Error("a panic in a line is lost")
 			}
 		}()
-		_ = WriteValues(t.Context(), &full{}, 2*atOnce, team(t, 3), func(dst []byte, i int) []byte { panic("line") })
+		_ = WriteValues(t.Context(), &full{}, 2*atOnce, team(t, 3),
+			func(dst []byte, i int) []byte { panic("line") })
 	}()
 	for text, want := range map[string]string{
 		"1 2\n3\n":  `v:2:1: found no value in "3", expected "id value"`,

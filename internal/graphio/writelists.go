@@ -107,7 +107,8 @@ func (w *writer) metis() error {
 	header := fmt.Sprintf("%d %d\n", vertices, n)
 	if weighted {
 		header = fmt.Sprintf("%d %d 001\n", vertices, n)
-		if slices.ContainsFunc(l.neighbors, func(x listed) bool { return x.weight != math.Trunc(x.weight) || x.weight < 1 }) {
+		if slices.ContainsFunc(l.neighbors,
+			func(x listed) bool { return x.weight != math.Trunc(x.weight) || x.weight < 1 }) {
 			w.warn("some weights are no whole numbers from 1 on: the program METIS takes no others")
 		}
 	}
@@ -141,7 +142,8 @@ func (w *writer) serialized() error {
 	case !ok || first != 0:
 		return fmt.Errorf("formats sg and wsg need vertices 0 to n-1")
 	case vertices > math.MaxInt32:
-		return fmt.Errorf("formats sg and wsg hold at most %d vertices, the graph has %d", math.MaxInt32, vertices)
+		return fmt.Errorf("formats sg and wsg hold at most %d vertices, the graph has %d",
+			math.MaxInt32, vertices)
 	case weighted && !w.in.Edges.Weighted():
 		return fmt.Errorf("format wsg needs weights, the graph has none: write sg")
 	}

@@ -21,10 +21,12 @@ func (w *writer) warnTable() error {
 		return err
 	}
 	if isolated > 0 {
-		w.warn("%s not written: format %s has only edges", counted(isolated, "isolated vertex is", "isolated vertices are"), w.format)
+		w.warn("%s not written: format %s has only edges",
+			counted(isolated, "isolated vertex is", "isolated vertices are"), w.format)
 	}
 	if !w.in.Directed {
-		w.warn("format %s does not say that the graph is undirected: say so when reading it", w.format)
+		w.warn(
+			"format %s does not say that the graph is undirected: say so when reading it", w.format)
 	}
 	return nil
 }
@@ -67,7 +69,8 @@ func (w *writer) table() error {
 // AppendCSV appends a field. It quotes the field if necessary, also if it begins or ends with
 // blanks, which readers remove.
 func AppendCSV(dst, text []byte, delimiter string) []byte {
-	blank := len(text) > 0 && (text[0] == ' ' || text[0] == '\t' || text[len(text)-1] == ' ' || text[len(text)-1] == '\t')
+	blank := len(text) > 0 &&
+		(text[0] == ' ' || text[0] == '\t' || text[len(text)-1] == ' ' || text[len(text)-1] == '\t')
 	if !blank && !bytes.ContainsAny(text, "\"\r\n"+delimiter) {
 		return append(dst, text...)
 	}
@@ -96,9 +99,11 @@ func (w *writer) dimacs() error {
 	coloring := strings.HasSuffix(strings.ToLower(w.base), ".col") || !directed && !weighted
 	switch {
 	case coloring && directed:
-		return fmt.Errorf("format dimacs for coloring (.col) holds undirected graphs, the graph is directed")
+		return fmt.Errorf(
+			"format dimacs for coloring (.col) holds undirected graphs, the graph is directed")
 	case !coloring && !weighted:
-		return fmt.Errorf("format dimacs for shortest paths (.gr) needs weights, the graph has none")
+		return fmt.Errorf(
+			"format dimacs for shortest paths (.gr) needs weights, the graph has none")
 	case coloring && weighted:
 		w.warn("the weights are not written: graphs of DIMACS for coloring have none")
 	case !coloring && !directed:
@@ -111,8 +116,9 @@ func (w *writer) dimacs() error {
 		n *= 2
 	}
 	return w.lines(w.path, header+" "+strconv.Itoa(vertices)+" "+strconv.Itoa(n)+"\n", lineLayout{
-		before: [3]string{letter, " ", " "}, end: "\n", weighted: !coloring, labels: edges.Consecutive(1),
-		both: !coloring && !directed,
+		before: [3]string{letter, " ", " "}, end: "\n", weighted: !coloring,
+		labels: edges.Consecutive(1),
+		both:   !coloring && !directed,
 	})
 }
 
@@ -124,7 +130,8 @@ func (w *writer) fromOne() (vertices int, err error) {
 	}
 	first, ok := consecutiveLabels(w.in.Labels, vertices)
 	if !ok || first > 1 {
-		return 0, fmt.Errorf("format %s needs vertices 1 to n, or 0 to n-1 to be written one higher", w.format)
+		return 0, fmt.Errorf(
+			"format %s needs vertices 1 to n, or 0 to n-1 to be written one higher", w.format)
 	}
 	if first == 0 && vertices > 0 {
 		w.warn("ids are written one higher: format %s counts from 1", w.format)

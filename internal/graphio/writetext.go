@@ -91,10 +91,12 @@ func (w *writer) matrixMarket() error {
 	if !w.in.Directed {
 		symmetry = "symmetric"
 	}
-	header := fmt.Sprintf("%s matrix coordinate %s %s\n%d %d %d\n", mtxBanner, field, symmetry, vertices, vertices, w.in.Edges.Len())
+	header := fmt.Sprintf("%s matrix coordinate %s %s\n%d %d %d\n", mtxBanner, field, symmetry,
+		vertices, vertices, w.in.Edges.Len())
 	return w.lines(w.path, header, lineLayout{
-		before: [3]string{"", " ", " "}, end: "\n", weighted: field == "real", labels: edges.Consecutive(1),
-		lower: !w.in.Directed, // a symmetric matrix has only its lower triangle
+		before: [3]string{"", " ", " "}, end: "\n", weighted: field == "real",
+		labels: edges.Consecutive(1),
+		lower:  !w.in.Directed, // a symmetric matrix has only its lower triangle
 	})
 }
 
@@ -126,7 +128,8 @@ func (w *writer) ldbc() error {
 		return err
 	}
 	name := filepath.Base(base)
-	text := fmt.Sprintf("graph.%s.meta.vertices = %d\ngraph.%s.meta.edges = %d\ngraph.%s.directed = %t\n",
+	text := fmt.Sprintf(
+		"graph.%s.meta.vertices = %d\ngraph.%s.meta.edges = %d\ngraph.%s.directed = %t\n",
 		escape(name), vertices, escape(name), w.in.Edges.Len(), escape(name), w.in.Directed)
 	if w.in.Edges.Weighted() {
 		text += fmt.Sprintf("graph.%s.edge-properties.names = weight\ngraph.%s.edge-properties.types = real\n", escape(name), escape(name))
@@ -135,11 +138,13 @@ func (w *writer) ldbc() error {
 		return err
 	}
 	return w.lines(base+".e"+w.codec.suffix(), "", lineLayout{
-		before: [3]string{"", " ", " "}, end: "\n", weighted: w.in.Edges.Weighted(), labels: w.in.Labels,
+		before: [3]string{"", " ", " "}, end: "\n", weighted: w.in.Edges.Weighted(),
+		labels: w.in.Labels,
 	})
 }
 
 // escape escapes a key of a properties file.
 func escape(key string) string {
-	return strings.NewReplacer(`\`, `\\`, " ", `\ `, "=", `\=`, ":", `\:`, "\t", `\	`).Replace(key)
+	return strings.NewReplacer(`\`, `\\`, " ", `\ `, "=", `\=`, ":", `\:`, "\t",
+		`\	`).Replace(key)
 }

@@ -103,7 +103,8 @@ func TestPairsCount(t *testing.T) {
 		for p := range 8 {
 			step.Partitions[p].Times = record.Seconds{Compute: 1, Total: 1}
 			for q := range 8 {
-				step.Partitions[p].Peers = append(step.Partitions[p].Peers, record.Peer{Partition: q, Bytes: 7})
+				step.Partitions[p].Peers = append(step.Partitions[p].Peers,
+					record.Peer{Partition: q, Bytes: 7})
 			}
 		}
 		must(t, s.Record(step))

@@ -193,7 +193,8 @@ func TestWholeAndDetail(t *testing.T) {
 	}
 	d, err := s.Detail("1", 1)
 	must(t, err)
-	if len(d.Partitions) != 2 || d.Partitions[1].Partition != 1 || len(d.Partitions[0].Peers) != 1 ||
+	if len(d.Partitions) != 2 || d.Partitions[1].Partition != 1 ||
+		len(d.Partitions[0].Peers) != 1 ||
 		d.Partitions[1].Peers[0].Partition != 0 {
 		t.Errorf("detail %+v", d)
 	}
@@ -225,7 +226,8 @@ func TestSums(t *testing.T) {
 		w.Encoded[0] != (record.Sum{Exchange: "fold", Encoding: "sparse", Columns: 6, Messages: 8, Bytes: 10}) {
 		t.Errorf("encoded %+v", w.Encoded)
 	}
-	if d, err := s.Detail("1", 0); err != nil || len(d.Partitions[1].Sums) != 2 || d.Partitions[0].Bytes != 8 ||
+	if d, err := s.Detail("1", 0); err != nil || len(d.Partitions[1].Sums) != 2 ||
+		d.Partitions[0].Bytes != 8 ||
 		d.Step.Bytes != 16 {
 		t.Errorf("found %+v, %v", d, err)
 	}
@@ -360,8 +362,10 @@ func TestSummary(t *testing.T) {
 	if s.Supersteps != 2 || s.Pushed != (StepTotal{2, 4}) || s.Pulled != (StepTotal{}) {
 		t.Errorf("found %+v", s)
 	}
-	if math.Abs(s.Regret-5.5) > 1e-9 || math.Abs(s.MedianError-2) > .05 || math.Abs(s.Skew-.8) > 1e-9 {
-		t.Errorf("regret %g, error %g, skew %g; expected 5.5, 2, 0.8", s.Regret, s.MedianError, s.Skew)
+	if math.Abs(s.Regret-5.5) > 1e-9 || math.Abs(s.MedianError-2) > .05 ||
+		math.Abs(s.Skew-.8) > 1e-9 {
+		t.Errorf("regret %g, error %g, skew %g; expected 5.5, 2, 0.8", s.Regret,
+			s.MedianError, s.Skew)
 	}
 	want := []string{
 		"time: wait 70 %, traverse 15 %, expand 15 %",
@@ -520,7 +524,8 @@ func TestARunThatGoesOnCountsFromItsBeginning(t *testing.T) {
 		}
 		must(t, s.Record(step(4)))
 		must(t,
-			s.Record(&trace.Job{More: true, Job: "j", Began: time.Now(), Before: first.Account(began)}))
+			s.Record(
+				&trace.Job{More: true, Job: "j", Began: time.Now(), Before: first.Account(began)}))
 		must(t, s.Record(step(5)))
 		got, err := s.Job("j")
 		must(t, err)

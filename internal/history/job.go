@@ -94,7 +94,8 @@ const MaxSteps = 50_000
 // bytes estimates the memory of the run without details. A superstep has a Step with its reason and
 // predictions.
 func (j *job) bytes() int {
-	bytes := cap(j.Steps)*8 + len(j.Steps)<<10 + cap(j.Totals)*220 + cap(j.Matrix.Bytes)*8 + len(j.Report) + 4<<10
+	bytes := cap(j.Steps)*8 + len(j.Steps)<<10 + cap(j.Totals)*220 + cap(
+		j.Matrix.Bytes)*8 + len(j.Report) + 4<<10
 	for name, text := range j.Aggregators {
 		bytes += len(name) + len(text)
 	}
@@ -123,7 +124,8 @@ func (j *job) goesOn() {
 // count sets the figures that are the summary's too.
 func (j *job) count() {
 	s := &j.Summary
-	j.Supersteps, j.Messages, j.Sent, j.Bytes, j.Seconds = s.Supersteps, s.Messages, s.Sent, s.Bytes, s.Times.Total
+	j.Supersteps, j.Messages, j.Sent, j.Bytes, j.Seconds = s.Supersteps, s.Messages, s.Sent,
+		s.Bytes, s.Times.Total
 }
 
 // record adds a superstep. If it ran before, and runs again after a failure, it replaces the

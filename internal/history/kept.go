@@ -43,7 +43,8 @@ func (s *Store) Keep(name string) ([]byte, error) {
 		k.Job = k.worded()
 		if n := len(k.Steps); n > most {
 			k.Steps = k.Steps[n-most:]
-			k.Said = append(k.Said, fmt.Sprintf("supersteps: the newest %d of %d are kept", most, n))
+			k.Said = append(k.Said,
+				fmt.Sprintf("supersteps: the newest %d of %d are kept", most, n))
 		}
 	}
 	data, err := json.Marshal(all) // fails if a figure is NaN or infinite

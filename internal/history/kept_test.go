@@ -25,7 +25,8 @@ func ended(t *testing.T) *Store {
 		step := superstep(0, 1.5, .5)
 		step.Job = name
 		must(t, to.Record(step))
-		must(t, to.Record(&trace.Search{Job: name, Kernel: "bfs", Edges: 100, Seconds: 1, Valid: &valid}))
+		must(t, to.Record(
+			&trace.Search{Job: name, Kernel: "bfs", Edges: 100, Seconds: 1, Valid: &valid}))
 	}
 	must(t, to.Record(&trace.End{
 		Job: "m-1", State: trace.Done, Seconds: 8, Report: "the block",
@@ -58,7 +59,8 @@ func listed(t *testing.T, names ...string) *Store {
 	s := NewNamedStore()
 	for _, name := range names {
 		must(t, s.Record(&trace.Job{Job: name}))
-		must(t, s.Record(&trace.End{Job: name, State: trace.Done, Submitted: finished, Finished: finished}))
+		must(t, s.Record(
+			&trace.End{Job: name, State: trace.Done, Submitted: finished, Finished: finished}))
 	}
 	return s
 }
@@ -92,7 +94,8 @@ func TestRunsOutliveTheirProcess(t *testing.T) {
 	}
 	must(t, restore(after, data))
 	jobs := after.Jobs()
-	if len(jobs) != 4 || jobs[3].ID != "m-2" || jobs[0].Kernels[0].Valid != 2 || after.searches != 2 {
+	if len(jobs) != 4 || jobs[3].ID != "m-2" || jobs[0].Kernels[0].Valid != 2 ||
+		after.searches != 2 {
 		t.Fatalf("found %+v", jobs)
 	}
 	after.remove(3)
@@ -184,7 +187,8 @@ func TestRecordsAreBounded(t *testing.T) {
 		t.Errorf("found %d of %d supersteps", len(found), last.Supersteps)
 	}
 	must(t, s.Record(&trace.Job{Job: "long"}))
-	must(t, s.Record(&trace.End{Job: "long", State: trace.Done, Report: strings.Repeat("x", MaxKept)}))
+	must(t,
+		s.Record(&trace.End{Job: "long", State: trace.Done, Report: strings.Repeat("x", MaxKept)}))
 	if data, err := s.Keep("long"); err == nil {
 		t.Errorf("a record of %d bytes is written", len(data))
 	}
@@ -207,7 +211,8 @@ func TestLongRunsAreCut(t *testing.T) {
 	j, err := after.Job("j")
 	must(t, err)
 	if len(steps) != maxKeptSteps || steps[0].Superstep != n-maxKeptSteps || j.Supersteps != n ||
-		j.Summary.Supersteps != n || j.Said[len(j.Said)-1] != "supersteps: the newest 1000 of 2001 are kept" {
+		j.Summary.Supersteps != n ||
+		j.Said[len(j.Said)-1] != "supersteps: the newest 1000 of 2001 are kept" {
 		t.Errorf("found %d of %d steps, %q", len(steps), j.Supersteps, j.Said)
 	}
 }
@@ -260,7 +265,8 @@ func TestSearchesAreBounded(t *testing.T) {
 		must(t, to.Record(step))
 	}
 	all := s.Jobs()
-	if s.searches != maxSearches || len(all) != 2+maxSearches || all[0].ID != "first" || all[2].ID != "g-bfs-root-3" {
+	if s.searches != maxSearches || len(all) != 2+maxSearches || all[0].ID != "first" ||
+		all[2].ID != "g-bfs-root-3" {
 		t.Fatalf("found %d searches, from %s, %s", s.searches, all[0].ID, all[2].ID)
 	}
 	for i := range maxJobs + 3 {

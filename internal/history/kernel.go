@@ -40,6 +40,7 @@ func AddSearch(all []Kernel, s *trace.Search) []Kernel {
 	} else if s.Valid != nil {
 		k.Invalid++
 	}
-	k.Seconds, k.Translate, k.Validate = k.Seconds+s.Seconds, k.Translate+s.Translate, k.Validate+s.Validate
+	k.Seconds, k.Translate, k.Validate = k.Seconds+s.Seconds, k.Translate+s.Translate,
+		k.Validate+s.Validate
 	return all
 }

@@ -38,7 +38,8 @@ func TestNamedStore(t *testing.T) {
 	if g := s.Stages(); len(g) != 2 || g[0].Job != "a 1" || g[0].Seconds != 2 || g[1].Job != "b" {
 		t.Errorf("stages %+v", g)
 	}
-	must(t, s.Record(&trace.End{Job: "a 1", State: trace.Failed, Again: true, Error: "w1 was lost"}))
+	must(t,
+		s.Record(&trace.End{Job: "a 1", State: trace.Failed, Again: true, Error: "w1 was lost"}))
 	is(trace.Failed, "w1 was lost", 7)
 	// the job starts again, and replaces the earlier attempt
 	s.Queue(&trace.Job{Job: "a 1"}, "a worker was lost")

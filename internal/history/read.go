@@ -56,7 +56,8 @@ func (s *Store) Job(id string) (d Job, err error) {
 // Steps returns at most most supersteps of a run, starting at from. The Steps must not be changed.
 func (s *Store) Steps(id string, from, most int) (steps []*trace.Step, err error) {
 	err = s.see(id, func(j *job) {
-		i, _ := slices.BinarySearchFunc(j.Steps, from, func(step *trace.Step, n int) int { return step.Superstep - n })
+		i, _ := slices.BinarySearchFunc(j.Steps, from,
+			func(step *trace.Step, n int) int { return step.Superstep - n })
 		steps = slices.Clone(j.Steps[i:min(i+most, len(j.Steps))])
 	})
 	return steps, err
@@ -79,7 +80,8 @@ type Whole struct {
 func (s *Store) Whole(id string) (w Whole, err error) {
 	err = s.see(id, func(j *job) {
 		w = j.Whole
-		w.Totals, w.Encoded = append([]record.Partition{}, w.Totals...), append([]record.Sum{}, w.Encoded...)
+		w.Totals, w.Encoded = append([]record.Partition{}, w.Totals...),
+			append([]record.Sum{}, w.Encoded...)
 		w.Matrix.Bytes = append([]int{}, w.Matrix.Bytes...)
 	})
 	return w, err

@@ -82,14 +82,16 @@ func TestSearchesCountForTheirJob(t *testing.T) {
 		t.Errorf("found %+v, %v", one, err)
 	}
 	must(t, s.Record(&trace.Job{Job: "a file: g", Program: "graph500"}))
-	must(t, s.Record(&trace.Search{Job: "a file: g bfs root 7", Kernel: "bfs", Seconds: 1, Edges: 100}))
+	must(t,
+		s.Record(&trace.Search{Job: "a file: g bfs root 7", Kernel: "bfs", Seconds: 1, Edges: 100}))
 	if of, err := s.Job("a-file:-g"); err != nil || len(of.Kernels) != 1 {
 		t.Errorf("a job whose name has blanks has %+v, %v", of.Kernels, err)
 	}
 	must(t, s.Record(&trace.Job{Job: "jj", Program: "graph500"}))
 	must(t, s.Record(&trace.Job{Job: "jj bfs root 7", Program: "bfs"}))
 	yes := true
-	must(t, s.Record(&trace.Search{Job: "j bfs root 7", Kernel: "bfs", Seconds: 1, Edges: 100, Valid: &yes}))
+	must(t, s.Record(
+		&trace.Search{Job: "j bfs root 7", Kernel: "bfs", Seconds: 1, Edges: 100, Valid: &yes}))
 	s.Queue(&trace.Job{Job: "j", Program: "graph500"}, "lost a worker")
 	var left []string
 	for _, one := range s.Jobs() {
@@ -99,7 +101,8 @@ func TestSearchesCountForTheirJob(t *testing.T) {
 		t.Errorf("after another attempt has begun there are %q", left)
 	}
 	must(t, s.Record(&trace.Job{Job: "j", Program: "graph500"}))
-	must(t, s.Record(&trace.Search{Job: "j bfs root 8", Kernel: "bfs", Seconds: .5, Translate: .25, Edges: 150}))
+	must(t, s.Record(
+		&trace.Search{Job: "j bfs root 8", Kernel: "bfs", Seconds: .5, Translate: .25, Edges: 150}))
 	j, err = s.Job("j")
 	must(t, err)
 	want := []Kernel{{Name: "bfs", Searches: 2, Valid: 1, Seconds: 1.5, Translate: .25, TEPS: 150}}

@@ -189,7 +189,8 @@ func (s *Store) add(b *trace.Job, state string) *job {
 			name := old.Job.Job.Job
 			if name == b.Job {
 				j.Kernels, j.Submitted = old.Kernels, old.Submitted
-				j.Lost = append(old.Lost, Attempt{old.Began, old.Supersteps, old.Error, old.Finished})
+				j.Lost = append(old.Lost,
+					Attempt{old.Began, old.Supersteps, old.Error, old.Finished})
 			}
 			of, _, _ := strings.Cut(name, " ")
 			switch {

@@ -180,7 +180,8 @@ func (s *Summary) Lines() []string {
 			of = " of " + s.Worst.Job
 		}
 		lines = append(lines, fmt.Sprintf("skew: waiting for the slowest partition took %s of %s; most in superstep %d%s, where partition %d worked %.1f times the mean",
-			Seconds(s.Skew), Seconds(s.Times.Total), s.Worst.Superstep, of, s.Worst.Partition, s.Worst.Ratio))
+			Seconds(s.Skew), Seconds(s.Times.Total), s.Worst.Superstep, of,
+			s.Worst.Partition, s.Worst.Ratio))
 	}
 	return lines
 }
@@ -205,16 +206,19 @@ func (s *Summary) phases() string {
 }
 
 func (s *Summary) switching() string {
-	text := fmt.Sprintf("%d pushed in %s, %d pulled in %s", s.Pushed.Supersteps, Seconds(s.Pushed.Seconds), s.Pulled.Supersteps, Seconds(s.Pulled.Seconds))
+	text := fmt.Sprintf("%d pushed in %s, %d pulled in %s", s.Pushed.Supersteps,
+		Seconds(s.Pushed.Seconds), s.Pulled.Supersteps, Seconds(s.Pulled.Seconds))
 	if s.Judged > 0 {
 		off := fmt.Sprintf("%.1f", s.factors.quantile(1))
 		if most := fmt.Sprintf("%.1f", s.factors.quantile(3)); most != off {
 			off += " to " + most
 		}
-		text += fmt.Sprintf("; predictions off by a factor of %s (%d above 1 ms, the middle half)", off, s.Judged)
+		text += fmt.Sprintf(
+			"; predictions off by a factor of %s (%d above 1 ms, the middle half)", off, s.Judged)
 	}
 	if s.Regret >= tiny {
-		text += fmt.Sprintf("; by them another choice would have saved %s, %.1f %%", Seconds(s.Regret), 100*s.Regret/s.Delivered)
+		text += fmt.Sprintf("; by them another choice would have saved %s, %.1f %%",
+			Seconds(s.Regret), 100*s.Regret/s.Delivered)
 	}
 	return text
 }

@@ -80,7 +80,8 @@ func Check(v any) (err error) {
 		case ofMap:
 			maps += len(text)
 		case len(text) > MaxText:
-			err = cmp.Or(err, fmt.Errorf("%s: found %d bytes, expected at most %d", key, len(text), MaxText))
+			err = cmp.Or(err,
+				fmt.Errorf("%s: found %d bytes, expected at most %d", key, len(text), MaxText))
 		}
 	})
 	if err == nil && maps > MaxMaps {
@@ -89,7 +90,8 @@ func Check(v any) (err error) {
 	for _, f := range Fields(v) {
 		text, ok := f.Value.Interface().(string)
 		if words := f.Words(); words != nil && ok && text != "" && !slices.Contains(words, text) {
-			err = cmp.Or(err, fmt.Errorf("%s: found %.50q, expected one of %s", f.Key, text, strings.Join(words, ", ")))
+			err = cmp.Or(err, fmt.Errorf("%s: found %.50q, expected one of %s", f.Key, text,
+				strings.Join(words, ", ")))
 		}
 	}
 	return err

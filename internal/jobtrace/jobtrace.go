@@ -57,7 +57,8 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 			t.jobs[id] = j
 		}
 		// the job begins again
-		if body.Job.State == control.JobState_JOB_STATE_QUEUED && j.state > control.JobState_JOB_STATE_QUEUED {
+		if body.Job.State == control.JobState_JOB_STATE_QUEUED &&
+			j.state > control.JobState_JOB_STATE_QUEUED {
 			j.lost(body.Job)
 			*j = job{to: t.New()}
 		}
@@ -87,7 +88,8 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 		case control.JobState_JOB_STATE_LOADING:
 			_ = j.to.Record(&trace.Stage{Job: id, Stage: cmp.Or(j.stage, loading), Part: p.Stage, Done: int64(p.Done), Total: int64(p.Total)})
 		case control.JobState_JOB_STATE_WRITING:
-			_ = j.to.Record(&trace.Stage{Job: id, Stage: writing, Done: int64(p.Done), Total: int64(p.Total)})
+			_ = j.to.Record(
+				&trace.Stage{Job: id, Stage: writing, Done: int64(p.Done), Total: int64(p.Total)})
 		}
 	}
 }
@@ -156,8 +158,9 @@ func begin(now *control.Job) *trace.Job {
 	}
 	b := &trace.Job{
 		Job: now.Id, Program: spec.Program, Parameters: spec.Parameters, Graph: spec.Origin(),
-		Vertices: now.Vertices, Arcs: now.Arcs, Threads: int(now.Threads), Partitions: int(now.Rows * now.Columns),
-		Delivery: spec.Delivery, MaxSupersteps: int(now.MaxSupersteps),
+		Vertices: now.Vertices, Arcs: now.Arcs, Threads: int(now.Threads),
+		Partitions: int(now.Rows * now.Columns),
+		Delivery:   spec.Delivery, MaxSupersteps: int(now.MaxSupersteps),
 		// a job that was cancelled while it waited has not started
 		Began: cmp.Or(timeOf(now.Started), timeOf(now.Submitted), time.Now()),
 	}
@@ -179,7 +182,8 @@ func begin(now *control.Job) *trace.Job {
 
 func end(now *control.Job) *trace.End {
 	e := &trace.End{
-		Job: now.Id, Error: control.Text(now.Reason, control.MaxName), Supersteps: int(now.Supersteps), Seconds: now.RunSeconds,
+		Job: now.Id, Error: control.Text(now.Reason, control.MaxName),
+		Supersteps: int(now.Supersteps), Seconds: now.RunSeconds,
 		Forked: now.Forked, Submitted: timeOf(now.Submitted), Finished: timeOf(now.Ended),
 		Messages: int(now.Messages), Sent: int(now.MessagesSent), Bytes: int(now.BytesSent),
 	}

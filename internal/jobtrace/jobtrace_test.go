@@ -220,7 +220,8 @@ func TestRecordsOfAnotherVersion(t *testing.T) {
 // TestRecordsNameNoOtherJob: a worker's record counts for the job that it runs, and names a search
 // of Graph500 alone.
 func TestRecordsNameNoOtherJob(t *testing.T) {
-	foreign := recorded(t, &record.Superstep{Job: "j2", Scheme: "pull", Partitions: make([]record.Partition, 1)})
+	foreign := recorded(t,
+		&record.Superstep{Job: "j2", Scheme: "pull", Partitions: make([]record.Partition, 1)})
 	for of, about := range map[string]*jobspec.Spec{
 		"j1 ": spec,
 		"j2 ": {Program: trace.Graph500, Graph500: &jobspec.Graph500{Scale: 3}},
@@ -230,7 +231,8 @@ func TestRecordsNameNoOtherJob(t *testing.T) {
 		o.Event("j1",
 			&control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{Id: "j1", State: control.JobState_JOB_STATE_RUNNING, SpecJson: jobspec.Text(about)}}})
 		o.Event("j1", foreign)
-		if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, of+"0/0 pull") }) {
+		if !slices.ContainsFunc(lines,
+			func(line string) bool { return strings.HasPrefix(line, of+"0/0 pull") }) {
 			t.Errorf("%s: found %q, expected a superstep of %q", about.Program, lines, of)
 		}
 	}

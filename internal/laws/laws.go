@@ -28,15 +28,18 @@ func Check[M any](c pregel.Combiner[M], values []M, same func(a, b M) bool) erro
 			before, behind := fmt.Sprintf("%+v %+v", a, b), fmt.Sprint(room(a), room(b))
 			x, y := c.Combine(a, b), c.Combine(b, a)
 			if after := fmt.Sprintf("%+v %+v", a, b); after != before {
-				return fmt.Errorf("combining changes the arguments, which others get too: %s became %s",
+				return fmt.Errorf(
+					"combining changes the arguments, which others get too: %s became %s",
 					before, after)
 			}
 			if fmt.Sprint(room(a), room(b)) != behind {
-				return fmt.Errorf("combining %s writes behind an argument, where others write too: "+
-					"append does, unless to a clone", before)
+				return fmt.Errorf(
+					"combining %s writes behind an argument, where others write too: "+
+						"append does, unless to a clone", before)
 			}
 			if !same(x, y) {
-				return fmt.Errorf("not commutative: Combine(%+v, %+v) is %+v, the other way round %+v",
+				return fmt.Errorf(
+					"not commutative: Combine(%+v, %+v) is %+v, the other way round %+v",
 					a, b, x, y)
 			}
 		}

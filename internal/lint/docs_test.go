@@ -243,7 +243,8 @@ func (r *tree) has(name string) bool {
 		return true
 	}
 	if strings.Contains(name, "*") {
-		return slices.ContainsFunc(r.files, func(f string) bool { ok, _ := path.Match(name, f); return ok })
+		return slices.ContainsFunc(r.files,
+			func(f string) bool { ok, _ := path.Match(name, f); return ok })
 	}
 	pkg, ident, ok := strings.Cut(path.Base(name), ".")
 	return ok && ident != "" && ident[0] >= 'A' && ident[0] <= 'Z' &&

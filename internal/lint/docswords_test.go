@@ -85,7 +85,8 @@ func readReference(t *testing.T, tree *tree) *reference {
 }
 
 var (
-	call      = regexp.MustCompile(`(?:^|[\s$(;|&])(?:\./|\$work/)?superstep ((?:[^|;&#>)\n]|'[^']*')*)`)
+	call = regexp.MustCompile(
+		`(?:^|[\s$(;|&])(?:\./|\$work/)?superstep ((?:[^|;&#>)\n]|'[^']*')*)`)
 	longFlag  = regexp.MustCompile(`(?:^|[\s(\[])--([a-z][a-z0-9-]*)`)
 	labCall   = regexp.MustCompile(`go -C lab run \. ([a-z][a-z0-9-]*)(.*)`)
 	ciCall    = regexp.MustCompile(`\.ci/run((?: [a-z0-9]+)*)`)
@@ -218,7 +219,8 @@ func hasChildren(commands map[string]map[string]bool, name string) bool {
 // histogram's series.
 func (r *reference) counts(name string) bool {
 	if prefix, ok := strings.CutSuffix(name, "*"); ok {
-		return slices.ContainsFunc(keys(r.metrics), func(m string) bool { return strings.HasPrefix(m, prefix) })
+		return slices.ContainsFunc(keys(r.metrics),
+			func(m string) bool { return strings.HasPrefix(m, prefix) })
 	}
 	for _, end := range []string{"", "_bucket", "_sum", "_count"} {
 		if base, ok := strings.CutSuffix(name, end); ok &&

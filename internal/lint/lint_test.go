@@ -96,7 +96,8 @@ func TestForbiddenCalls(t *testing.T) {
 			}
 			if x, ok := s.X.(*ast.Ident); ok {
 				if x.Name+"."+s.Sel.Name == "faults.Set" && !f.test {
-					t.Errorf("%s calls faults.Set: a released program must not inject faults", f.path)
+					t.Errorf(
+						"%s calls faults.Set: a released program must not inject faults", f.path)
 				}
 				if why := forbidden[x.Name+"."+s.Sel.Name]; why != "" {
 					t.Errorf("%s calls %s.%s: %s", f.path, x.Name, s.Sel.Name, why)

@@ -198,7 +198,8 @@ func TestShares(t *testing.T) {
 								defer in.Close()
 								all, opened := ranked(t, ranks, request, o)
 								if to == grid != (opened == ranks) {
-									t.Errorf("%v: %d of %d ranks have opened the stored partitions", to,
+									t.Errorf(
+										"%v: %d of %d ranks have opened the stored partitions", to,
 										opened, ranks)
 								}
 								agree(t, want, all)

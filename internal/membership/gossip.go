@@ -87,7 +87,8 @@ func Gossip(c Config) (Group, error) {
 	if len(c.Key) == 0 {
 		return nil, fmt.Errorf("gossip at %s needs a key, or anyone could join: give --gossip-key-file, or switch it off with --gossip-listen off", c.Listen)
 	}
-	meta, err := json.Marshal(map[string]string{"role": string(c.Self.Role), "control": c.Self.Control})
+	meta, err := json.Marshal(
+		map[string]string{"role": string(c.Self.Role), "control": c.Self.Control})
 	if err != nil || len(meta) > metaLimit {
 		return nil, fmt.Errorf("gossip: the metadata of %s is too large: %w", c.Self.Name, err)
 	}

@@ -61,7 +61,8 @@ func TestGossipSeesADeath(t *testing.T) {
 
 // TestGossipKeys: a member with another key, or without one, is kept out.
 func TestGossipKeys(t *testing.T) {
-	a, err := Gossip(Config{Self: Member{Name: "a"}, Listen: "127.0.0.1:0", Key: bytes.Repeat([]byte{1}, 16)})
+	a, err := Gossip(
+		Config{Self: Member{Name: "a"}, Listen: "127.0.0.1:0", Key: bytes.Repeat([]byte{1}, 16)})
 	if err != nil {
 		t.Fatal(err)
 	}

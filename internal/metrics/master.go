@@ -28,7 +28,8 @@ func clusterDesc(name, help string, labels ...string) *prometheus.Desc {
 
 // Collect collects the state of the cluster.
 func (m master) Collect(to chan<- prometheus.Metric) {
-	s, states, graphs, jobs := m.status(), values{}, values{}, values{trace.Queued: 0, trace.Running: 0}
+	s, states, graphs, jobs := m.status(), values{}, values{},
+		values{trace.Queued: 0, trace.Running: 0}
 	for state := control.WorkerState_WORKER_STATE_REGISTERED; state <= control.WorkerState_WORKER_STATE_LEFT; state++ {
 		states[state.Word()] = 0
 	}
@@ -37,7 +38,8 @@ func (m master) Collect(to chan<- prometheus.Metric) {
 	attached, suspected, cores := 0., 0., 0.
 	for _, w := range s.Workers {
 		states[w.State.Word()]++
-		if w.State != control.WorkerState_WORKER_STATE_REGISTERED && w.State != control.WorkerState_WORKER_STATE_LEAVING {
+		if w.State != control.WorkerState_WORKER_STATE_REGISTERED &&
+			w.State != control.WorkerState_WORKER_STATE_LEAVING {
 			continue
 		}
 		cores += float64(w.Cores)

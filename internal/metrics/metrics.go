@@ -29,7 +29,8 @@ func New(version string) *Set {
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	build.Set(1)
-	s.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	s.MustRegister(build, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return s
 }
 
@@ -41,7 +42,8 @@ const (
 
 // Handler answers scrapes.
 func (s *Set) Handler() http.Handler {
-	return promhttp.HandlerFor(s, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout})
+	return promhttp.HandlerFor(s,
+		promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout})
 }
 
 // exponential returns the bounds of a histogram, each four times the one before.

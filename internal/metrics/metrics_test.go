@@ -172,10 +172,12 @@ func TestSearchesAreOfTheirJob(t *testing.T) {
 		`superstep_supersteps_total{scheme="pull"}`: "3",
 	})
 	yes, no := true, false
-	_ = j.Record(&trace.Search{Job: "bfs root 7", Kernel: "bfs", Seconds: 1, Edges: 100, Valid: &yes})
+	_ = j.Record(
+		&trace.Search{Job: "bfs root 7", Kernel: "bfs", Seconds: 1, Edges: 100, Valid: &yes})
 	_ = j.Record(&trace.End{Job: "j1", State: trace.Failed, Again: true})
 	_ = j.Record(&trace.Job{Job: "j1", Program: "graph500"}) // the values of the searches stay
-	_ = j.Record(&trace.Search{Job: "bfs root 8", Kernel: "bfs", Seconds: .5, Edges: 150, Valid: &no})
+	_ = j.Record(
+		&trace.Search{Job: "bfs root 8", Kernel: "bfs", Seconds: .5, Edges: 150, Valid: &no})
 	_ = j.Record(&trace.End{Job: "j1", State: trace.Done})
 	expect(t, scrape(t, s), map[string]string{
 		"superstep_job_running" + of: "0",

@@ -19,11 +19,15 @@ func (s *Set) NewWork() *Work {
 	phases := s.counters("superstep_phase_seconds_total",
 		"Time that this process's partitions spent in the phases of supersteps, summed over partitions; traverse includes compute where both are one loop.", "phase")
 	w := &Work{
-		vertices:   s.counter("superstep_vertices_computed_total", "Vertices that this process's partitions ran."),
-		edges:      s.counter("superstep_edges_walked_total", "Edges that this process's partitions walked to deliver messages."),
-		partitions: s.counter("superstep_partition_supersteps_total", "Supersteps of this process's partitions, each partition counted."),
-		values:     s.counter("superstep_sent_values_total", "Combined messages that this process's partitions sent to other partitions."),
-		bytes:      s.counter("superstep_sent_bytes_total", "Bytes of presence and values that this process's partitions sent to other partitions."),
+		vertices: s.counter("superstep_vertices_computed_total",
+			"Vertices that this process's partitions ran."),
+		edges: s.counter("superstep_edges_walked_total",
+			"Edges that this process's partitions walked to deliver messages."),
+		partitions: s.counter("superstep_partition_supersteps_total",
+			"Supersteps of this process's partitions, each partition counted."),
+		values: s.counter("superstep_sent_values_total",
+			"Combined messages that this process's partitions sent to other partitions."),
+		bytes: s.counter("superstep_sent_bytes_total", "Bytes of presence and values that this process's partitions sent to other partitions."),
 	}
 	for i, phase := range record.Phases {
 		w.phases[i] = phases.WithLabelValues(phase)

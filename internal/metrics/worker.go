@@ -26,12 +26,15 @@ var commands = []string{"load", "locate", "run", "values", "drop"}
 // NewWorker adds the metrics of a worker to the set, and those of its partitions.
 func (s *Set) NewWorker() *Worker {
 	w := &Worker{
-		session:  s.gauge("superstep_worker_attached", "1 while the worker has a session."),
-		leaving:  s.gauge("superstep_worker_leaving", "1 while the worker finishes its work before it ends."),
-		sessions: s.counter("superstep_worker_sessions_total", "Sessions begun with the master: more than one means that some broke."),
+		session: s.gauge("superstep_worker_attached", "1 while the worker has a session."),
+		leaving: s.gauge("superstep_worker_leaving",
+			"1 while the worker finishes its work before it ends."),
+		sessions: s.counter("superstep_worker_sessions_total",
+			"Sessions begun with the master: more than one means that some broke."),
 		commands: s.counters("superstep_worker_commands_total", "Commands of the master that ended, by how: done, failed, cancelled.", "command", "result"),
-		took:     s.histograms("superstep_worker_command_duration_seconds", "How long commands took.", exponential(1e-4, 13), "command"),
-		work:     s.NewWork(),
+		took: s.histograms("superstep_worker_command_duration_seconds",
+			"How long commands took.", exponential(1e-4, 13), "command"),
+		work: s.NewWork(),
 	}
 	for _, c := range commands {
 		w.took.WithLabelValues(c)

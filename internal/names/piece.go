@@ -137,7 +137,8 @@ func NewReader(data []byte) (*Reader, error) {
 func (r *Reader) Next() (bool, error) {
 	if r.at == r.n {
 		if len(r.rest) > 0 || r.size > 0 {
-			return false, fmt.Errorf("%w: %d bytes after the last name, %d bytes of names missing", ErrPiece, len(r.rest), r.size)
+			return false, fmt.Errorf("%w: %d bytes after the last name, %d bytes of names missing",
+				ErrPiece, len(r.rest), r.size)
 		}
 		return false, nil
 	}
@@ -145,12 +146,14 @@ func (r *Reader) Next() (bool, error) {
 	if r.at%blockNames > 0 {
 		var i int
 		if shared, i = binary.Uvarint(r.rest); i <= 0 || shared > uint64(len(r.name)) {
-			return false, fmt.Errorf("%w: name %d shares %d bytes with one of %d", ErrPiece, r.at, shared, len(r.name))
+			return false, fmt.Errorf("%w: name %d shares %d bytes with one of %d", ErrPiece, r.at,
+				shared, len(r.name))
 		}
 		r.rest = r.rest[i:]
 	}
 	size, i := binary.Uvarint(r.rest)
-	if i <= 0 || size > uint64(len(r.rest)-i) || shared+size == 0 || shared+size > min(maxName, r.size) {
+	if i <= 0 || size > uint64(len(r.rest)-i) || shared+size == 0 ||
+		shared+size > min(maxName, r.size) {
 		return false, fmt.Errorf("%w: name %d has %d bytes", ErrPiece, r.at, size)
 	}
 	text := r.rest[i : i+int(size)]

@@ -100,12 +100,14 @@ func (t *Table) deal(team *parallel.Team, n int) *dealt {
 	for i := range t.shards {
 		s := &t.shards[i]
 		for from := 0; from < len(s.refs); from += step {
-			all = append(all, &share{shard: s, number: uint64(i), from: from, to: min(from+step, len(s.refs))})
+			all = append(all,
+				&share{shard: s, number: uint64(i), from: from, to: min(from+step, len(s.refs))})
 		}
 	}
 	team.For(len(all), 1, func(_, lo, hi int) {
 		for _, w := range all[lo:hi] {
-			w.of, w.entries, w.bytes = make([]uint16, w.to-w.from), make([]int, ranges), make([]uint64, ranges)
+			w.of, w.entries, w.bytes = make([]uint16, w.to-w.from), make([]int, ranges),
+				make([]uint64, ranges)
 			for i, r := range w.shard.refs[w.from:w.to] {
 				to := rangeOf(cuts, w.shard.name(r))
 				w.of[i] = uint16(to)

@@ -250,7 +250,8 @@ func (s *shard) grow() {
 // keep copies a name into the shard's memory.
 func (s *shard) keep(from *blocks, name []byte) ref {
 	last := len(s.chunks) - 1
-	if last < 0 || len(s.chunks[last])+len(name) > cap(s.chunks[last]) || len(s.chunks[last]) >= chunkSize {
+	if last < 0 || len(s.chunks[last])+len(name) > cap(s.chunks[last]) ||
+		len(s.chunks[last]) >= chunkSize {
 		size := 1 << 10
 		if last >= 0 {
 			size = min(2*cap(s.chunks[last]), chunkSize)

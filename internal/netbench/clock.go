@@ -84,7 +84,8 @@ func (c *clock) start(ctx context.Context) (float64, error) {
 	if err := c.g.Barrier(ctx, collective.Call{Tag: c.tag}); err != nil {
 		return 0, err
 	}
-	data, err := c.g.Broadcast(ctx, collective.Call{Tag: c.tag, Algorithm: collective.Binomial}, 0, encode(c.now()+c.lead))
+	data, err := c.g.Broadcast(ctx, collective.Call{Tag: c.tag, Algorithm: collective.Binomial}, 0,
+		encode(c.now()+c.lead))
 	if err != nil {
 		return 0, err
 	}

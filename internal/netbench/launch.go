@@ -25,7 +25,8 @@ func Measure(ctx context.Context, link collective.Link, sites []int, o Options, 
 		stage = func(string, int, int) {}
 	}
 	stage(Calibrating, 0, 0)
-	model, err := collective.Calibrate(ctx, link, collective.Calibration{Tag: measureTag, Sites: sites})
+	model, err := collective.Calibrate(ctx, link,
+		collective.Calibration{Tag: measureTag, Sites: sites})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +82,8 @@ func join(ctx context.Context, workers int) (sessions []*mesh.Session, end func(
 	}
 	layout, token := mesh.Layout{}, rand.Text()
 	for i := range workers {
-		m, err := mesh.New(mesh.Options{Name: fmt.Sprintf("rank %d", i), Incarnation: 1, Token: token})
+		m, err := mesh.New(
+			mesh.Options{Name: fmt.Sprintf("rank %d", i), Incarnation: 1, Token: token})
 		if err != nil {
 			return nil, end, err
 		}

@@ -59,7 +59,8 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if len(o.Collectives) == 0 {
 		o.Collectives = []collective.Collective{
-			PointToPoint, Stream, collective.Broadcast, collective.Allgather, collective.Allreduce, collective.Alltoall,
+			PointToPoint, Stream, collective.Broadcast, collective.Allgather, collective.Allreduce,
+			collective.Alltoall,
 		}
 	}
 	if len(o.Sizes) == 0 {
@@ -89,17 +90,20 @@ func (o Options) Validate() error {
 	var errs []error
 	for _, c := range o.Collectives {
 		if Algorithms(c) == nil {
-			errs = append(errs, fmt.Errorf("%w, %s, %s", collective.Check(c, collective.Auto), PointToPoint, Stream))
+			errs = append(errs, fmt.Errorf("%w, %s, %s", collective.Check(c, collective.Auto),
+				PointToPoint, Stream))
 		}
 	}
-	if o.Algorithm != collective.Auto && !slices.ContainsFunc(o.Collectives, func(c collective.Collective) bool {
-		return slices.Contains(Algorithms(c), o.Algorithm)
-	}) {
+	if o.Algorithm != collective.Auto &&
+		!slices.ContainsFunc(o.Collectives, func(c collective.Collective) bool {
+			return slices.Contains(Algorithms(c), o.Algorithm)
+		}) {
 		errs = append(errs, fmt.Errorf("no algorithm %q of %v", o.Algorithm, o.Collectives))
 	}
 	for i, n := range o.Sizes {
 		if n < 0 || n > MaxSize || i > 0 && n <= o.Sizes[i-1] {
-			errs = append(errs, fmt.Errorf("sizes must rise from 0 or more, to %d at most: %v", MaxSize, o.Sizes))
+			errs = append(errs,
+				fmt.Errorf("sizes must rise from 0 or more, to %d at most: %v", MaxSize, o.Sizes))
 			break
 		}
 	}
@@ -144,7 +148,8 @@ func Run(ctx context.Context, link collective.Link, model *collective.Model, o O
 	for _, list := range tasks {
 		points, err := b.points(ctx, list)
 		if err != nil {
-			return nil, fmt.Errorf("netbench: %s of %d bytes: %w", list[0].collective, list[0].bytes, err)
+			return nil,
+				fmt.Errorf("netbench: %s of %d bytes: %w", list[0].collective, list[0].bytes, err)
 		}
 		r.Points = append(r.Points, points...)
 		if done++; o.Progress != nil {

@@ -92,7 +92,8 @@ func (b *bench) listen(ctx context.Context) (why string, err error) {
 
 // firstReason returns the first reason of any rank, by rank.
 func (b *bench) firstReason(ctx context.Context, why string) (string, error) {
-	all, err := b.g.Allgather(ctx, collective.Call{Tag: b.Tag, Algorithm: collective.Bruck}, []byte(why))
+	all, err := b.g.Allgather(ctx,
+		collective.Call{Tag: b.Tag, Algorithm: collective.Bruck}, []byte(why))
 	if err != nil {
 		return "", err
 	}

@@ -80,8 +80,10 @@ func (r *Report) Validate() error {
 	switch {
 	case m == nil || r.Ranks < 1 || m.Ranks != r.Ranks || len(m.Pairs) != r.Ranks*r.Ranks:
 		return fmt.Errorf("a report of %d ranks without a model of them", r.Ranks)
-	case m.Sites != nil && len(m.Sites) != r.Ranks || len(r.Workers) != r.Ranks || r.Sites != nil && len(r.Sites) != r.Ranks:
-		return fmt.Errorf("a report of %d ranks with the names of %d and the sites of %d", r.Ranks, len(r.Workers), max(len(m.Sites), len(r.Sites)))
+	case m.Sites != nil && len(m.Sites) != r.Ranks || len(r.Workers) != r.Ranks ||
+		r.Sites != nil && len(r.Sites) != r.Ranks:
+		return fmt.Errorf("a report of %d ranks with the names of %d and the sites of %d", r.Ranks,
+			len(r.Workers), max(len(m.Sites), len(r.Sites)))
 	}
 	return nil
 }
@@ -153,7 +155,8 @@ func (r *Report) share(c collective.Collective) {
 
 // point returns a point, or nil.
 func (r *Report) point(c collective.Collective, a collective.Algorithm, n int) *Point {
-	i := slices.IndexFunc(r.Points, func(p Point) bool { return p.Collective == c && p.Algorithm == a && p.Bytes == n })
+	i := slices.IndexFunc(r.Points,
+		func(p Point) bool { return p.Collective == c && p.Algorithm == a && p.Bytes == n })
 	if i < 0 {
 		return nil
 	}
@@ -183,11 +186,13 @@ func (r *Report) choice(c collective.Collective, n int) Choice {
 
 // Collectives returns the measured collectives, in order.
 func (r *Report) Collectives() []collective.Collective {
-	return distinct(r.Points, func(p Point) (collective.Collective, bool) { return p.Collective, true })
+	return distinct(r.Points,
+		func(p Point) (collective.Collective, bool) { return p.Collective, true })
 }
 
 func (r *Report) algorithms(c collective.Collective) []collective.Algorithm {
-	return distinct(r.Points, func(p Point) (collective.Algorithm, bool) { return p.Algorithm, p.Collective == c })
+	return distinct(r.Points,
+		func(p Point) (collective.Algorithm, bool) { return p.Algorithm, p.Collective == c })
 }
 
 func (r *Report) sizes(c collective.Collective) []int {
@@ -225,7 +230,8 @@ func (r *Report) Text(w io.Writer) error {
 	t := tabwriter.NewWriter(&s, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "from\tto\t1/alpha\tbeta\tgap\t")
 	for _, p := range r.pairs() {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t\n", p.from, p.to, rate(1/p.Alpha), duration(p.Beta), duration(p.Gap))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t\n", p.from, p.to, rate(1/p.Alpha),
+			duration(p.Beta), duration(p.Gap))
 	}
 	t.Flush()
 	if r.Model.Trunk > 0 {
@@ -285,11 +291,12 @@ func (r *Report) pairs() []pairRow {
 			return collective.Median(values)
 		}
 		if len(groups[level]) > 0 {
-			rows = append(rows, pairRow{fmt.Sprintf("%d pairs", len(groups[level])), name, collective.Pair{
-				Alpha: median(func(p collective.Pair) float64 { return p.Alpha }),
-				Beta:  median(func(p collective.Pair) float64 { return p.Beta }),
-				Gap:   median(func(p collective.Pair) float64 { return p.Gap }),
-			}})
+			rows = append(rows,
+				pairRow{fmt.Sprintf("%d pairs", len(groups[level])), name, collective.Pair{
+					Alpha: median(func(p collective.Pair) float64 { return p.Alpha }),
+					Beta:  median(func(p collective.Pair) float64 { return p.Beta }),
+					Gap:   median(func(p collective.Pair) float64 { return p.Gap }),
+				}})
 		}
 	}
 	return rows
@@ -315,10 +322,12 @@ func (r *Report) table(s *strings.Builder, c collective.Collective) {
 				continue
 			}
 			star := ""
-			if slices.ContainsFunc(r.Choices, func(h Choice) bool { return h.Collective == c && h.Bytes == n && h.Chosen == a }) {
+			if slices.ContainsFunc(r.Choices,
+				func(h Choice) bool { return h.Collective == c && h.Bytes == n && h.Chosen == a }) {
 				star = "*"
 			}
-			fmt.Fprintf(t, "%s%s\t%s\t%s\t", star, duration(p.Seconds), rate(p.Bandwidth), deviation(p))
+			fmt.Fprintf(t, "%s%s\t%s\t%s\t", star, duration(p.Seconds),
+				rate(p.Bandwidth), deviation(p))
 		}
 		fmt.Fprintln(t)
 	}

@@ -90,9 +90,11 @@ func (s *remote) Put(ctx context.Context, name string, data io.ReaderAt, size in
 	for off := int64(0); ; {
 		p := buffer[:min(size-off, piece)]
 		if n, err := data.ReadAt(p, off); n < len(p) {
-			return fmt.Errorf("write %s%s: found %d bytes, expected %d: %w", Scheme, s.name+name, off+int64(n), size, err)
+			return fmt.Errorf("write %s%s: found %d bytes, expected %d: %w", Scheme, s.name+name,
+				off+int64(n), size, err)
 		}
-		err := s.put(ctx, name, &control.PutObjectRequest{Upload: upload, Size: size, Offset: off, Data: p})
+		err := s.put(ctx, name,
+			&control.PutObjectRequest{Upload: upload, Size: size, Offset: off, Data: p})
 		if off += int64(len(p)); err != nil || off == size {
 			return err
 		}
@@ -102,9 +104,11 @@ func (s *remote) Put(ctx context.Context, name string, data io.ReaderAt, size in
 // PutIfAbsent implements Store.PutIfAbsent.
 func (s *remote) PutIfAbsent(ctx context.Context, name string, data []byte) error {
 	if len(data) > piece {
-		return fmt.Errorf("write %s%s: found %d bytes to be stored at once, expected at most %d", Scheme, s.name+name, len(data), piece)
+		return fmt.Errorf("write %s%s: found %d bytes to be stored at once, expected at most %d",
+			Scheme, s.name+name, len(data), piece)
 	}
-	return s.put(ctx, name, &control.PutObjectRequest{Size: int64(len(data)), Data: data, Absent: true})
+	return s.put(ctx, name,
+		&control.PutObjectRequest{Size: int64(len(data)), Data: data, Absent: true})
 }
 
 func (s *remote) put(ctx context.Context, name string, q *control.PutObjectRequest) error {
@@ -123,7 +127,8 @@ func (s *remote) GetRange(ctx context.Context, o store.Object, off int64, p []by
 			return err
 		}
 		if len(a.Data) != n {
-			return fmt.Errorf("read %s%s: found %d bytes, expected %d", Scheme, s.name+o.Name, len(a.Data), n)
+			return fmt.Errorf("read %s%s: found %d bytes, expected %d", Scheme, s.name+
+				o.Name, len(a.Data), n)
 		}
 		copy(p, a.Data)
 		p, off = p[n:], off+int64(n)
@@ -144,7 +149,8 @@ func (s *remote) List(ctx context.Context, prefix string) iter.Seq2[store.Object
 			for _, o := range a.Objects {
 				name, ok := strings.CutPrefix(o.Name, s.name)
 				if !ok || o.Name <= q.After && q.After != "" {
-					yield(store.Object{}, fmt.Errorf("list %s%s: found %q after %q", Scheme, s.name+prefix, o.Name, q.After))
+					yield(store.Object{}, fmt.Errorf("list %s%s: found %q after %q", Scheme, s.name+
+						prefix, o.Name, q.After))
 					return
 				}
 				q.After = o.Name
@@ -161,6 +167,7 @@ func (s *remote) List(ctx context.Context, prefix string) iter.Seq2[store.Object
 
 // Delete implements Store.Delete.
 func (s *remote) Delete(ctx context.Context, name string) error {
-	_, err := call(ctx, s, "delete", name, control.WorkersClient.DeleteObject, &control.DeleteObjectRequest{Name: s.name + name})
+	_, err := call(ctx, s, "delete", name, control.WorkersClient.DeleteObject,
+		&control.DeleteObjectRequest{Name: s.name + name})
 	return err
 }

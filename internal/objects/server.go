@@ -63,7 +63,8 @@ func NewServer(dir *store.Dir) *Server {
 	return &Server{dir: dir, room: room, uploads: map[string]*upload{}}
 }
 
-var errNone = connect.NewError(connect.CodeFailedPrecondition, errors.New("this master keeps no objects: it was started without --data"))
+var errNone = connect.NewError(connect.CodeFailedPrecondition,
+	errors.New("this master keeps no objects: it was started without --data"))
 
 // Close drops incomplete uploads.
 func (s *Server) Close() {
@@ -112,7 +113,8 @@ func (s *Server) put(ctx context.Context, m *control.PutObjectRequest) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.name != m.Name || u.size != m.Size || u.have.Load() != m.Offset {
-		return invalid("bytes from %d on of %s, after %d of %s", m.Offset, m.Name, u.have.Load(), u.name)
+		return invalid("bytes from %d on of %s, after %d of %s", m.Offset, m.Name,
+			u.have.Load(), u.name)
 	}
 	u.idle.Reset(idle)
 	if _, err := u.to.Write(m.Data); err != nil {
@@ -154,7 +156,8 @@ func (s *Server) atOnce(ctx context.Context, m *control.PutObjectRequest) error 
 }
 
 func noRoom(m *control.PutObjectRequest) error {
-	return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%s: the disk has no room for %d bytes", m.Name, m.Size))
+	return connect.NewError(connect.CodeResourceExhausted,
+		fmt.Errorf("%s: the disk has no room for %d bytes", m.Name, m.Size))
 }
 
 // fits reports whether an object leaves the reserve free, in addition to objects being received.
@@ -179,9 +182,11 @@ func (s *Server) upload(m *control.PutObjectRequest) (*upload, error) {
 	case u != nil:
 		return u, nil
 	case m.Offset != 0:
-		return nil, connect.NewError(connect.CodeAborted, errors.New("the upload is lost: the master was restarted, or waited for too long"))
+		return nil, connect.NewError(connect.CodeAborted,
+			errors.New("the upload is lost: the master was restarted, or waited for too long"))
 	case len(s.uploads) >= most:
-		return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("%d objects are being uploaded already", most))
+		return nil, connect.NewError(connect.CodeUnavailable,
+			fmt.Errorf("%d objects are being uploaded already", most))
 	case !s.fits(m.Size):
 		return nil, noRoom(m)
 	}
@@ -217,7 +222,8 @@ func (s *Server) GetObject(ctx context.Context, m *control.GetObjectRequest) (*c
 			return invalid("%d bytes from %d on, expected at most %d", m.Length, m.Offset, piece)
 		}
 		answer.Data = make([]byte, m.Length)
-		return s.dir.GetRange(ctx, store.Object{Name: m.Name, Version: m.Version}, m.Offset, answer.Data)
+		return s.dir.GetRange(ctx, store.Object{Name: m.Name, Version: m.Version},
+			m.Offset, answer.Data)
 	})
 }
 
@@ -245,7 +251,8 @@ func (s *Server) ListObjects(ctx context.Context, r *control.ListObjectsRequest)
 
 // DeleteObject implements the method of control.Workers.
 func (s *Server) DeleteObject(ctx context.Context, r *control.DeleteObjectRequest) (*control.DeleteObjectResponse, error) {
-	return answered(s, &control.DeleteObjectResponse{}, func() error { return s.dir.Delete(ctx, r.Name) })
+	return answered(s, &control.DeleteObjectResponse{},
+		func() error { return s.dir.Delete(ctx, r.Name) })
 }
 
 func invalid(format string, args ...any) error {

@@ -47,7 +47,8 @@ func New(ctx context.Context, o trace.ExportOptions) (trace.Exporter, error) {
 		return nil, err
 	}
 	about, err := resource.New(ctx,
-		resource.WithAttributes(attribute.String("service.name", o.Service), attribute.String("service.version", o.Version)),
+		resource.WithAttributes(attribute.String("service.name", o.Service),
+			attribute.String("service.version", o.Version)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv()) // later ones take precedence
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
@@ -59,7 +60,8 @@ func New(ctx context.Context, o trace.ExportOptions) (trace.Exporter, error) {
 	}
 	e.provider = sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(
 		exporter, sdktrace.WithMaxQueueSize(maxQueue), sdktrace.WithBatchTimeout(batchDelay)))
-	e.tracer = e.provider.Tracer("github.com/superstep-go/superstep", oteltrace.WithInstrumentationVersion(o.Version))
+	e.tracer = e.provider.Tracer("github.com/superstep-go/superstep",
+		oteltrace.WithInstrumentationVersion(o.Version))
 	e.parent = context.Background()
 	if o.Root != "" {
 		e.parent = propagation.TraceContext{}.Extract(e.parent, propagation.MapCarrier{

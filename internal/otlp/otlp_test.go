@@ -342,7 +342,8 @@ func TestCollectorInTrouble(t *testing.T) {
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	for _, code := range []int{302, 307} {
 		var posts, reached atomic.Int32
-		other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+		other := httptest.NewServer(
+			http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 		defer other.Close()
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			posts.Add(1)
@@ -357,7 +358,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		e.Close()
 		if posts.Load() != 1 || reached.Load() != 0 ||
 			!strings.Contains(log.String(), fmt.Sprint(s.URL, "/v1/traces: ", code)) {
-			t.Errorf("%d: %d posts, %d to the other host, log %q", code, posts.Load(), reached.Load(), &log)
+			t.Errorf("%d: %d posts, %d to the other host, log %q", code, posts.Load(),
+				reached.Load(), &log)
 		}
 	}
 }
@@ -367,7 +369,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 func TestCertificates(t *testing.T) {
 	var posts atomic.Int32
 	ended := make(chan struct{}, 1)
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { posts.Add(1) }))
+	s := httptest.NewUnstartedServer(
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { posts.Add(1) }))
 	s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateClosed {
@@ -471,7 +474,8 @@ func TestEnvironment(t *testing.T) {
 // TestRunDoesNotWait: a hanging collector delays only the end of a run, for a limited time.
 func TestRunDoesNotWait(t *testing.T) {
 	release := make(chan struct{})
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	s := httptest.NewServer(
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer s.Close()
 	defer close(release)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", s.URL)

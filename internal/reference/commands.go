@@ -135,7 +135,8 @@ func configuration(to *text, _ string) error {
 	to.paragraphs("`superstep master` and `superstep worker` take flags from a file, `--config FILE`, in YAML. A key is the name of a " +
 		"flag without hyphens before it. A flag that may be given several times takes a list. An unknown key is an error with its line.")
 	to.line("```yaml\nlisten: 10.0.0.1:7700\nlease: 5s\ndata: /var/lib/superstep\n```")
-	to.paragraphs("The command line comes first, then the environment, then the file, then the default.")
+	to.paragraphs(
+		"The command line comes first, then the environment, then the file, then the default.")
 	walk(cli.Commands(), func(c *cobra.Command) {
 		if c.Flags().Lookup("config") == nil {
 			return

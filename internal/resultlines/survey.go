@@ -91,7 +91,8 @@ func NewSurvey(form Form, read func(each func(data []byte) error) error) (*Surve
 }
 
 // errFields is the error for a line with a wrong number of fields.
-var errFields = errors.New("a line of the result has another number of fields than its program's values")
+var errFields = errors.New(
+	"a line of the result has another number of fields than its program's values")
 
 // eachValue calls f with each line and its fields.
 func eachValue(form Form, read func(each func(data []byte) error) error, f func(line []byte,

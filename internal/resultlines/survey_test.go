@@ -71,7 +71,8 @@ func TestSurveyIsThatOfASort(t *testing.T) {
 			}
 		}
 		checkBins(t, name+", bins", f.Bins, sorted)
-		checkBins(t, name+", bins by ratio", f.LogBins, slices.DeleteFunc(slices.Clone(sorted), func(x float64) bool { return x <= 0 }))
+		checkBins(t, name+", bins by ratio", f.LogBins,
+			slices.DeleteFunc(slices.Clone(sorted), func(x float64) bool { return x <= 0 }))
 	}
 }
 

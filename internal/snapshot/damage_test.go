@@ -191,7 +191,8 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := openStore(t, t.TempDir())
 	stop := errors.New("stop")
-	_, err := snapshot.Save(ctx, s, g, snapshot.Options{Progress: func(int64, int64) { cancel(stop) }})
+	_, err := snapshot.Save(ctx, s, g,
+		snapshot.Options{Progress: func(int64, int64) { cancel(stop) }})
 	if !errors.Is(err, stop) {
 		t.Errorf("found %v", err)
 	}

@@ -107,7 +107,8 @@ func (m *image) Float64s(name string, s *[]float64) { put(m, name, "float64", *s
 func (m *image) finish() error {
 	for from := int64(0); from < m.end; from += blockSize {
 		sum := uint32(0)
-		m.each(from, min(from+blockSize, m.end), func(some []byte) { sum = crc32.Update(sum, castagnoli, some) })
+		m.each(from, min(from+blockSize, m.end),
+			func(some []byte) { sum = crc32.Update(sum, castagnoli, some) })
 		m.header.Blocks = append(m.header.Blocks, sum)
 	}
 	text, err := json.Marshal(&m.header)

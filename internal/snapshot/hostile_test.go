@@ -224,7 +224,8 @@ func FuzzPart(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		data, file, err := snapshot.Forge(data, func(_ string, array []byte) []byte { return array })
+		data, file, err := snapshot.Forge(data,
+			func(_ string, array []byte) []byte { return array })
 		if err != nil {
 			return
 		}

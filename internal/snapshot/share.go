@@ -41,7 +41,8 @@ func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, ra
 	for i, p := range g.Parts {
 		if p != nil {
 			shape := p.Shape()
-			save(&m.Parts[i], header{Kind: partitionKind, Partition: &shape}, func(m *image) { p.Arrays(m) })
+			save(&m.Parts[i], header{Kind: partitionKind, Partition: &shape},
+				func(m *image) { p.Arrays(m) })
 		}
 	}
 	if err := store.Together(ctx, max(o.Team.Size(), 2), jobs); err != nil {

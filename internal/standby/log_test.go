@@ -76,7 +76,8 @@ func TestOneLeadsAfterTheOther(t *testing.T) {
 				leaders) {
 				t.Errorf("term %d, leaders %q", b.Term(), leaders)
 			}
-			if !maps.EqualFunc(a.State(), b.State(), func(x, y []byte) bool { return string(x) == string(y) }) {
+			if !maps.EqualFunc(a.State(), b.State(),
+				func(x, y []byte) bool { return string(x) == string(y) }) {
 				t.Errorf("left %q, found %q", a.State(), b.State())
 			}
 			if err := a.put(ctx, "x", "y"); !errors.Is(err, ErrLost) {
@@ -192,7 +193,8 @@ func TestLeaseFromTheFirstTry(t *testing.T) {
 		}
 		must(t, a.put(ctx, "x", "1"))
 		if until := a.until.Sub(wrote); until > lease {
-			t.Errorf("it assumes the lease for %v after its first write, the lease is %v", until, lease)
+			t.Errorf(
+				"it assumes the lease for %v after its first write, the lease is %v", until, lease)
 		}
 		must(t, b.Lead(ctx, nobody))
 		if a.Held() {
@@ -282,7 +284,8 @@ func TestDiskThatHangsAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
 		v := &storetest.View{Memory: &storetest.Memory{}}
-		a := Open(Options{Store: v, Alone: true, Lease: time.Minute, SnapshotEvery: 2, Now: time.Now})
+		a := Open(
+			Options{Store: v, Alone: true, Lease: time.Minute, SnapshotEvery: 2, Now: time.Now})
 		must(t, a.Lead(t.Context(), nil))
 		v.Trouble = func(_ context.Context, _, name string, done bool) error {
 			if strings.HasPrefix(name, snapshotPrefix) && !done {

@@ -130,7 +130,8 @@ func (l *Log) complete() error {
 			err))
 		return os.Remove(l.Newest)
 	case newest > l.number:
-		return fmt.Errorf("%s: the newest record is %d, expected %d: remove the file %s to use the log as it is",
+		return fmt.Errorf(
+			"%s: the newest record is %d, expected %d: remove the file %s to use the log as it is",
 			l.Store, l.number, newest, l.Newest)
 	}
 	return nil

@@ -33,7 +33,8 @@ func (l *Log) shorten() {
 	l.last = l.number
 	l.pruning.Go(func() {
 		defer l.busy.Unlock()
-		err := l.within(l.ctx, 10*l.Lease, func(ctx context.Context) error { return l.prune(ctx, &e) })
+		err := l.within(l.ctx, 10*l.Lease,
+			func(ctx context.Context) error { return l.prune(ctx, &e) })
 		if err != nil && !l.long {
 			l.Trouble(fmt.Errorf("the log in %s grows because it cannot be compacted; the next attempt is after %d more records: %w",
 				l.Store, l.SnapshotEvery, err))

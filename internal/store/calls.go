@@ -18,7 +18,8 @@ func (c *Calls) String() string { return c.Place }
 
 // Put is Store.Put.
 func (c *Calls) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
-	return c.Do(ctx, size, func(ctx context.Context, s Store) error { return s.Put(ctx, name, data, size) })
+	return c.Do(ctx, size,
+		func(ctx context.Context, s Store) error { return s.Put(ctx, name, data, size) })
 }
 
 // PutIfAbsent is Store.PutIfAbsent.

@@ -141,7 +141,8 @@ func (r *Roots) hides(full string, above bool) bool {
 	// Files have other names by hard links, and directories by mounts.
 	for at := full; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
-		if err == nil && slices.ContainsFunc(infos, func(h fs.FileInfo) bool { return os.SameFile(info, h) }) {
+		if err == nil &&
+			slices.ContainsFunc(infos, func(h fs.FileInfo) bool { return os.SameFile(info, h) }) {
 			return true
 		}
 		if at == filepath.Dir(at) {

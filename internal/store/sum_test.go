@@ -38,7 +38,8 @@ func TestSeal(t *testing.T) {
 	}
 	other := store.Seal([]byte(`{"what":"cancel"}`))
 	at := bytes.LastIndexByte(sealed, ':')
-	want := fmt.Sprintf("found CRC-32C %s, expected %s: it is damaged", other[at+2:at+10], sealed[at+1:at+11])
+	want := fmt.Sprintf("found CRC-32C %s, expected %s: it is damaged", other[at+2:at+10],
+		sealed[at+1:at+11])
 	err := store.Unseal(bytes.Replace(sealed, []byte("submit"), []byte("cancel"), 1))
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("found %v, expected %s", err, want)

@@ -63,7 +63,8 @@ func TestTwoWorkersAreCutFromEachOther(t *testing.T) {
 		t.Errorf("a job on a graph of both: %s: %s", j.State.Word(), j.Reason)
 	}
 	c.Part("w0", "w1", false)
-	c.Until("nobody to be excluded", func() bool { names, _ := c.excluded(); return len(names) == 0 })
+	c.Until("nobody to be excluded",
+		func() bool { names, _ := c.excluded(); return len(names) == 0 })
 	c.works(t, 3)
 	if j, _ := c.watch(t, c.submitSpec(t, on).Id, nil); j.State != control.JobState_JOB_STATE_DONE {
 		t.Errorf("a job on the graph: %s: %s", j.State.Word(), j.Reason)

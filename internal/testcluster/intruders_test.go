@@ -179,7 +179,8 @@ func TestNoise(t *testing.T) {
 		t.Errorf("a connection was kept for %v", slowest)
 	}
 	if most := int64(60 + n/20); said.n.Load() > most {
-		t.Errorf("%d lines in the log for %d connections, expected at most %d", said.n.Load(), n, most)
+		t.Errorf("%d lines in the log for %d connections, expected at most %d",
+			said.n.Load(), n, most)
 	}
 	if w := c.Workers(); len(w) != 1 || strings.Contains(w[0].Name, "intruder") {
 		t.Errorf("there are %d workers", len(w))

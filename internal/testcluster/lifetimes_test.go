@@ -289,8 +289,10 @@ func endlessCompute(t *testing.T, superstep time.Duration, state control.JobStat
 	}
 	close(p.gates[value].open)
 	c.StartWorker("w1")
-	c.Until("the new worker is there", func() bool { w := c.WorkerNamed("w1"); return w != nil && w.Attached })
-	c.Until("the old worker is gone", func() bool { w := c.WorkerNamed("w0"); return w == nil || !w.Attached })
+	c.Until("the new worker is there",
+		func() bool { w := c.WorkerNamed("w1"); return w != nil && w.Attached })
+	c.Until("the old worker is gone",
+		func() bool { w := c.WorkerNamed("w0"); return w == nil || !w.Attached })
 	if j, _ = c.watch(t, c.submitSpec(t, p.spec(9, 1, "")).Id,
 		nil); j.State != control.JobState_JOB_STATE_DONE {
 		t.Errorf("the next job: %s: %s", j.State.Word(), j.Reason)

@@ -75,6 +75,7 @@ func TestLostData(t *testing.T) {
 	}
 	c.StopMaster()
 	if _, err := os.Stat(data); err == nil {
-		t.Error("the master has created the directory again, so its lost contents cannot be restored")
+		t.Error(
+			"the master has created the directory again, so its lost contents cannot be restored")
 	}
 }

@@ -170,7 +170,8 @@ func TestPageOfAMaster(t *testing.T) {
 	}
 
 	// Two nearly endless jobs: one runs and shows its remaining time, the other waits.
-	runs := s.submit(`{"program": "forever", "graph": "star:vertices=9", "max_supersteps": 4000000000}`)
+	runs := s.submit(
+		`{"program": "forever", "graph": "star:vertices=9", "max_supersteps": 4000000000}`)
 	c.Until("it says how long it takes", func() bool {
 		j := s.job(runs.ID)
 		return j.State == trace.Running && j.MaxSupersteps == 4000000000 && j.Left > 0
@@ -218,7 +219,8 @@ func TestPageOfGraph500(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := r.Id
-	c.Until("the job's end", func() bool { j := s.job(id); return j.State != trace.Running && j.State != trace.Queued })
+	c.Until("the job's end",
+		func() bool { j := s.job(id); return j.State != trace.Running && j.State != trace.Queued })
 	var jobs struct{ Items []history.Job }
 	s.call("GET", "jobs", "", 200, &jobs)
 	if len(jobs.Items) != 5 { // the job, a warm-up, three searches
@@ -231,19 +233,22 @@ func TestPageOfGraph500(t *testing.T) {
 		}
 	}
 	for _, j := range jobs.Items[2:] {
-		if j.Search == nil || !*j.Search.Valid || j.Search.TEPS() <= 0 || j.Search.Seconds < j.Search.Translate {
+		if j.Search == nil || !*j.Search.Valid || j.Search.TEPS() <= 0 ||
+			j.Search.Seconds < j.Search.Translate {
 			t.Errorf("%s came to %+v", j.ID, j.Search)
 		}
 	}
 	job := s.job(id)
-	if k := job.Kernels; len(k) != 1 || k[0].Name != "bfs" || k[0].Searches != 3 || k[0].Valid != 3 || k[0].TEPS <= 0 {
+	if k := job.Kernels; len(k) != 1 || k[0].Name != "bfs" || k[0].Searches != 3 ||
+		k[0].Valid != 3 || k[0].TEPS <= 0 {
 		t.Errorf("found the kernels %+v", k)
 	}
 	// The numbers in the text block are those of the page.
 	var block struct{ Text string }
 	s.call("GET", "jobs/"+id+"/report", "", 200, &block)
 	want := fmt.Sprintf("!  %.6g\n", job.Kernels[0].TEPS)
-	if !strings.Contains(block.Text, "NBFS:                           3\n") || !strings.Contains(block.Text, want) {
+	if !strings.Contains(block.Text, "NBFS:                           3\n") ||
+		!strings.Contains(block.Text, want) {
 		t.Errorf("found the report\n%s\nexpected in it %s", block.Text, want)
 	}
 	var stages struct{ Items []trace.Stage }

@@ -84,7 +84,8 @@ func (recomposed) Traits() pregel.Traits {
 func (recomposed) Plan() pregel.Plan {
 	return plan.Sequence(
 		plan.Phase(counting{}), plan.Phase(reshaping{}),
-		plan.Repeat(func(r *plan.Round) bool { return r.Number == 1 }, plan.Phase(counting{}), plan.Phase(reshaping{})),
+		plan.Repeat(func(r *plan.Round) bool { return r.Number == 1 }, plan.Phase(counting{}),
+			plan.Phase(reshaping{})),
 		plan.Phase(counting{}),
 	)
 }
@@ -201,7 +202,8 @@ func (paths) Compute(v *pregel.Vertex[string, path], messages []path) {
 			v.SendToAllNeighbors(path{[]uint64{v.Label()}, "p"})
 		}
 	} else if v.Value() == "" && len(messages) > 0 {
-		best := slices.MinFunc(messages, func(a, b path) int { return slices.Compare(a.Through, b.Through) })
+		best := slices.MinFunc(messages,
+			func(a, b path) int { return slices.Compare(a.Through, b.Through) })
 		v.Set(fmt.Sprint(best.Name, best.Through))
 		if v.Superstep() < 4 {
 			v.SendToAllNeighbors(path{append(slices.Clone(best.Through),

@@ -70,7 +70,8 @@ func TestJobsNameFilesBelowTheRoots(t *testing.T) {
 		"url": "file:///etc/passwd", "proc": "/proc/self/environ",
 	} {
 		if why := c.loads(t, name, input); !strings.Contains(why,
-			"outside of what jobs may read and write here: only files below "+filepath.Join(base, "graphs")+
+			"outside of what jobs may read and write here: only files below "+
+				filepath.Join(base, "graphs")+
 				" are allowed (--data-root)") {
 			t.Errorf("%s: %q", input, why)
 		}

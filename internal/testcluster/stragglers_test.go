@@ -77,7 +77,8 @@ func TestStragglerIsLeft(t *testing.T) {
 		engine.Register("short", pregel.Erase(laboring{20, false, three})),
 	}
 	checkpoints := master.Options{Lease: patient, Checkpoints: filepath.Join(dir, "kept")}
-	c := Start(t, 3, master.Config{Options: checkpoints, Master: daemon.Master{SlowFor: 500 * time.Millisecond}},
+	c := Start(t, 3,
+		master.Config{Options: checkpoints, Master: daemon.Master{SlowFor: 500 * time.Millisecond}},
 		programs...)
 	run := func(program, input string) (*control.Job, map[uint64]string, string) {
 		t.Helper()

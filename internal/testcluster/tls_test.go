@@ -105,7 +105,8 @@ func TestCertificatesChangeUnderARunningJob(t *testing.T) {
 	files := first.issue("all", everything, 5)
 	const value = 1 << 40
 	p := gated{first: 1, gates: map[uint64]*gate{value: newGate()}}
-	c := Start(t, 2, master.Config{Master: daemon.Master{Process: daemon.Process{TLS: first.load(files)}}},
+	c := Start(t, 2,
+		master.Config{Master: daemon.Master{Process: daemon.Process{TLS: first.load(files)}}},
 		engine.Register("gated", pregel.Erase(p)))
 	running := c.submitSpec(t, p.spec(0, value, ""))
 	p.gates[value].await(t)

@@ -68,7 +68,8 @@ func (c *Cluster) status(t *testing.T) string {
 func TestRefusals(t *testing.T) {
 	token, _ := control.NewToken("0123456789abcdef", "test")
 	other, _ := control.NewToken("0123456789abcdeX", "test")
-	c := Start(t, 0, master.Config{Master: daemon.Master{Process: daemon.Process{Token: token}}}, engine.Register("idle", pregel.Erase(idle{})))
+	c := Start(t, 0, master.Config{Master: daemon.Master{Process: daemon.Process{Token: token}}},
+		engine.Register("idle", pregel.Erase(idle{})))
 	c.StartWorker("first")
 	c.Await(1)
 	refused := func(name, text string) {
@@ -158,7 +159,8 @@ func TestSilentWorkerIsLost(t *testing.T) {
 	c := Start(t, 2, master.Config{Options: master.Options{Lease: 6 * time.Second}})
 	began := time.Now()
 	c.Freeze("w1")
-	c.Until("w1 to be lost", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
+	c.Until("w1 to be lost",
+		func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
 	if took := time.Since(began); took > prompt {
 		t.Errorf("a silent worker was lost after %v", took)
 	}
@@ -182,7 +184,8 @@ func TestWorkerLeaves(t *testing.T) {
 	if err := c.Process("w0").Wait(t); err != nil {
 		t.Error(err)
 	}
-	c.Until("w0 to have left", func() bool { return c.WorkerNamed("w0").State == control.WorkerState_WORKER_STATE_LEFT })
+	c.Until("w0 to have left",
+		func() bool { return c.WorkerNamed("w0").State == control.WorkerState_WORKER_STATE_LEFT })
 	c.StartWorker("w0") // the name is free at once
 	c.Await(2)
 }
@@ -217,7 +220,8 @@ func TestGossipHints(t *testing.T) {
 	mesh.Kill("w1")
 	mesh.Kill("w0") // gossip wrongly considers it dead
 	began := time.Now()
-	c.Until("w1 to be lost", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
+	c.Until("w1 to be lost",
+		func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
 	if took := time.Since(began); took > 17*time.Second { // 10 s; without the hint at least 20 s
 		t.Errorf("the hint was of no use: %v", took)
 	}

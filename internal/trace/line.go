@@ -66,7 +66,8 @@ func within[T int | int64 | float64](most T, all ...T) bool {
 
 // texts reports whether all texts are short UTF-8.
 func texts(all ...string) bool {
-	return !slices.ContainsFunc(all, func(s string) bool { return len(s) > maxText || !utf8.ValidString(s) })
+	return !slices.ContainsFunc(all,
+		func(s string) bool { return len(s) > maxText || !utf8.ValidString(s) })
 }
 
 // possible reports whether a run may have recorded a partition.

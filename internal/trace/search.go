@@ -19,7 +19,8 @@ func (s *Search) TEPS() float64 { return float64(s.Edges) / s.Seconds }
 // Check returns an error for an impossible search. NaN and infinite numbers would spoil sums and
 // JSON.
 func (s *Search) Check() error {
-	sane := s.Seconds > 1e-12 && within(maxSeconds, s.Seconds, s.Translate, s.Validate) && s.Edges >= 0
+	sane := s.Seconds > 1e-12 &&
+		within(maxSeconds, s.Seconds, s.Translate, s.Validate) && s.Edges >= 0
 	if !sane || s.Job == "" || len(s.Job) > maxSearch || s.Kernel != "bfs" && s.Kernel != "sssp" {
 		return fmt.Errorf("found search %s by %s of %d edges in %g seconds",
 			excerpt(s.Job), excerpt(s.Kernel), s.Edges, s.Seconds)

@@ -93,7 +93,8 @@ func (s *Step) Sum(from *record.Superstep) {
 		s.GCPause = max(s.GCPause, p.GCPause)
 		s.times(i, p)
 		// Partitions of one process are mostly consecutive, or there are few processes.
-		at, known := slices.BinarySearchFunc(processes, p.Worker, func(q process, name string) int { return cmp.Compare(q.name, name) })
+		at, known := slices.BinarySearchFunc(processes, p.Worker,
+			func(q process, name string) int { return cmp.Compare(q.name, name) })
 		if !known {
 			processes = slices.Insert(processes, at, process{name: p.Worker})
 		}

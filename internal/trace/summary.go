@@ -64,7 +64,8 @@ const firstFew = 10
 // Add adds a group. Each group must be added only once.
 func (g *Groups) Add(one Group) {
 	g.Count++
-	g.Largest = insert(g.Largest, one, func(a, b Group) int { return cmp.Or(b.Size-a.Size, cmp.Compare(a.Group, b.Group)) })
+	g.Largest = insert(g.Largest, one,
+		func(a, b Group) int { return cmp.Or(b.Size-a.Size, cmp.Compare(a.Group, b.Group)) })
 }
 
 // Wants reports whether a vertex with a score may be among the first. Scores that are not finite

@@ -47,11 +47,13 @@ func (s *Site) steps(r *http.Request) (any, error) {
 func (s *Site) detail(r *http.Request) (any, error) {
 	superstep, err := strconv.Atoi(r.PathValue("superstep"))
 	if err != nil || superstep < 0 {
-		return nil, refuse(http.StatusBadRequest, "found superstep %.20q, expected a whole number", r.PathValue("superstep"))
+		return nil, refuse(http.StatusBadRequest, "found superstep %.20q, expected a whole number",
+			r.PathValue("superstep"))
 	}
 	d, err := s.store.Detail(r.PathValue("job"), superstep)
 	if err == nil && d == nil {
-		err = refuse(http.StatusNotFound, "the details of superstep %d are not kept: a trace (--trace FILE) has all", superstep)
+		err = refuse(http.StatusNotFound,
+			"the details of superstep %d are not kept: a trace (--trace FILE) has all", superstep)
 	}
 	return d, err
 }
@@ -76,7 +78,8 @@ func (q *query) number(name string, usual, least, most int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		q.err = cmp.Or(q.err, refuse(http.StatusBadRequest, "%s: found %.20q, expected a number from %d to %d", name, text, least, most))
+		q.err = cmp.Or(q.err, refuse(http.StatusBadRequest,
+			"%s: found %.20q, expected a number from %d to %d", name, text, least, most))
 		return 0
 	}
 	return n
@@ -114,7 +117,8 @@ func send(w http.ResponseWriter, r *http.Request, status int, data []byte) {
 
 func takesGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		if name, q, _ := strings.Cut(strings.TrimSpace(part), ";"); name == "gzip" && strings.ReplaceAll(q, " ", "") != "q=0" {
+		if name, q, _ := strings.Cut(strings.TrimSpace(part), ";"); name == "gzip" &&
+			strings.ReplaceAll(q, " ", "") != "q=0" {
 			return true
 		}
 	}

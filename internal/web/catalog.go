@@ -46,7 +46,8 @@ func (c *Cluster) DropGraph(ctx context.Context, name string) error {
 
 func (s *Site) loadGraph(w http.ResponseWriter, r *http.Request) {
 	var asked Loading
-	err := body(w, r, maxBody, &asked, `a graph, such as {"name": "k14", "graph": "kronecker:scale=14"}`)
+	err := body(w, r, maxBody, &asked,
+		`a graph, such as {"name": "k14", "graph": "kronecker:scale=14"}`)
 	if err == nil {
 		err = s.options.Control.LoadGraph(r.Context(), &asked)
 	}

@@ -18,7 +18,8 @@ func TestGraphsAreLoadedAndDropped(t *testing.T) {
 	yes := true
 	want := &control.LoadGraphRequest{
 		Name: "web", Rows: 2, Columns: 1,
-		SourceJson: job.Text(&job.Source{Input: "/web.el", Directed: &yes, SelfLoops: "drop", Duplicates: "min"}),
+		SourceJson: job.Text(
+			&job.Source{Input: "/web.el", Directed: &yes, SelfLoops: "drop", Duplicates: "min"}),
 	}
 	for _, m.endless = range []bool{false, true} {
 		m.loads = nil

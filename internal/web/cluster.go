@@ -53,8 +53,10 @@ func (c *Cluster) Graphs() []Graph {
 	var all []Graph
 	for _, g := range c.status().GetGraphs() {
 		shown := Graph{
-			Name: g.Name, State: g.State.Word(), Reason: g.Reason, Vertices: g.Vertices, Arcs: g.Arcs, Directed: g.Directed, Bytes: int64(g.Bytes),
-			Partitions: int(g.Rows * g.Columns), Grid: fmt.Sprintf("%dx%d", g.Rows, g.Columns), Seconds: g.LoadSeconds, Origin: g.Source().Origin(),
+			Name: g.Name, State: g.State.Word(), Reason: g.Reason, Vertices: g.Vertices,
+			Arcs: g.Arcs, Directed: g.Directed, Bytes: int64(g.Bytes),
+			Partitions: int(g.Rows * g.Columns), Grid: fmt.Sprintf("%dx%d", g.Rows, g.Columns),
+			Seconds: g.LoadSeconds, Origin: g.Source().Origin(),
 		}
 		if p := g.Progress; p != nil {
 			shown.Stage, shown.Done, shown.Total = p.Stage, int64(p.Done), int64(p.Total)
@@ -69,7 +71,8 @@ func (c *Cluster) Workers() []Worker {
 	var all []Worker
 	for _, w := range c.status().GetWorkers() {
 		all = append(all, Worker{
-			Name: w.Name, State: w.StateText(), Reason: w.Reason, Site: w.Site, Address: w.DataAddress, Threads: int(w.Cores),
+			Name: w.Name, State: w.StateText(), Reason: w.Reason, Site: w.Site,
+			Address: w.DataAddress, Threads: int(w.Cores),
 			Memory: int64(w.Limit()), Used: int64(w.MemoryUsed), Heard: w.HeardSeconds,
 		})
 	}

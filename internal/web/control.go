@@ -20,7 +20,8 @@ import (
 // body decodes the JSON of a request. Like the check of a request's origin, the required
 // Content-Type rejects HTML forms of other sites.
 func body(w http.ResponseWriter, r *http.Request, most int64, to any, like string) error {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+		kind != "application/json" {
 		return &refusal{http.StatusUnsupportedMediaType, "expected Content-Type: application/json"}
 	}
 	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
@@ -124,6 +125,8 @@ func (s *Site) result(w http.ResponseWriter, r *http.Request) {
 var statuses = map[connect.Code]int{
 	connect.CodeInvalidArgument: http.StatusBadRequest, connect.CodeNotFound: http.StatusNotFound,
 	connect.CodeAlreadyExists: http.StatusConflict, connect.CodeFailedPrecondition: http.StatusConflict, connect.CodeAborted: http.StatusConflict,
-	connect.CodeResourceExhausted: http.StatusTooManyRequests, connect.CodeUnimplemented: http.StatusNotImplemented,
-	connect.CodeUnavailable: http.StatusServiceUnavailable, connect.CodePermissionDenied: http.StatusForbidden,
+	connect.CodeResourceExhausted: http.StatusTooManyRequests,
+	connect.CodeUnimplemented:     http.StatusNotImplemented,
+	connect.CodeUnavailable:       http.StatusServiceUnavailable,
+	connect.CodePermissionDenied:  http.StatusForbidden,
 }

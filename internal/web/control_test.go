@@ -220,7 +220,8 @@ func TestRequestsThatChangeSomething(t *testing.T) {
 			m.dropped)
 	}
 	// Requests of the same origin, in a session without the token itself.
-	w := ask(s, "POST", "/api/v1/session", post(`{"token": "`+secret+`"}`, func(r *http.Request) { r.Header.Del("Authorization") }))
+	w := ask(s, "POST", "/api/v1/session",
+		post(`{"token": "`+secret+`"}`, func(r *http.Request) { r.Header.Del("Authorization") }))
 	own := func(r *http.Request) {
 		r.Header.Del("Authorization")
 		r.AddCookie(w.Result().Cookies()[0])
@@ -281,7 +282,8 @@ func TestAnswersOfAMaster(t *testing.T) {
 	m, s := led(t)
 	m.store.Queue(&trace.Job{Job: "m-1"}, "waits")
 	check(t,
-		m.store.Record(&trace.Stage{Job: "m-1", Stage: "loading", Part: "reading", Done: 1, Total: 2}))
+		m.store.Record(
+			&trace.Stage{Job: "m-1", Stage: "loading", Part: "reading", Done: 1, Total: 2}))
 	check(t, m.store.Record(&trace.Log{Level: "info", Text: "x", Job: "m-1", Worker: "w0"}))
 	var doc map[string]any
 	check(t, json.Unmarshal(openapi, &doc))

@@ -88,9 +88,11 @@ func (s *streams) begin(r *http.Request) (done func(), err error) {
 	defer s.mu.Unlock()
 	switch {
 	case s.all >= maxStreams:
-		return nil, refuse(http.StatusServiceUnavailable, "%d others read events already", maxStreams)
+		return nil,
+			refuse(http.StatusServiceUnavailable, "%d others read events already", maxStreams)
 	case s.of[who] >= maxOwnStreams:
-		return nil, refuse(http.StatusTooManyRequests, "the same caller reads events %d times already", maxOwnStreams)
+		return nil, refuse(http.StatusTooManyRequests,
+			"the same caller reads events %d times already", maxOwnStreams)
 	}
 	s.all++
 	s.of[who]++

@@ -56,7 +56,8 @@ func (c *Cluster) Forms() Forms {
 	}
 	f := Forms{
 		Programs: []Program{}, Generators: generate.Known(), Formats: graphio.Formats,
-		Duplicates: words["duplicates"], SelfLoops: words["self_loops"], Weights: words["weights"], IDs: words["ids"][1:],
+		Duplicates: words["duplicates"], SelfLoops: words["self_loops"], Weights: words["weights"],
+		IDs:        words["ids"][1:],
 		Deliveries: words["delivery"], Priorities: words["priority"],
 	}
 	job.Complete(&f.Graph500)
@@ -64,7 +65,8 @@ func (c *Cluster) Forms() Forms {
 		shown := Program{Name: p.Name, Help: p.Help, Parameters: []Parameter{}}
 		for _, x := range p.Parameters {
 			shown.Parameters = append(shown.Parameters, Parameter{
-				Name: x.Name, Help: x.Help, Default: x.Default, Value: x.ValueName(), Kind: kindOf(x), List: x.List, Words: x.Words, Required: x.Required,
+				Name: x.Name, Help: x.Help, Default: x.Default, Value: x.ValueName(),
+				Kind: kindOf(x), List: x.List, Words: x.Words, Required: x.Required,
 			})
 		}
 		f.Programs = append(f.Programs, shown)

@@ -81,7 +81,8 @@ func (s *Site) rolesFor(r *http.Request) certs.Role {
 
 // ofResult reports whether a path is about the result of a job.
 func ofResult(path string) bool {
-	return slices.ContainsFunc([]string{"/result", "/values", "/value"}, func(end string) bool { return strings.HasSuffix(path, end) })
+	return slices.ContainsFunc([]string{"/result", "/values", "/value"},
+		func(end string) bool { return strings.HasSuffix(path, end) })
 }
 
 // refused counts a rejected request, and returns the reason.

@@ -220,7 +220,8 @@ func TestAPageOutlivesItsMaster(t *testing.T) {
 	first, next := New(source(t), Options{Gate: gate(t)}), New(source(t), Options{Gate: gate(t)})
 	other, err := control.NewToken(secret+"x", "test")
 	check(t, err)
-	changed := New(source(t), Options{Gate: &control.Gate{Credentials: control.Credentials{Token: other}}})
+	changed := New(source(t),
+		Options{Gate: &control.Gate{Credentials: control.Credentials{Token: other}}})
 	given := ask(first, "GET", "/?token="+secret, nil).Result().Cookies()
 	if len(given) != 1 || strings.Contains(given[0].Value, secret) {
 		t.Fatalf("cookies %v", given)
@@ -228,7 +229,8 @@ func TestAPageOutlivesItsMaster(t *testing.T) {
 	end, mac, _ := strings.Cut(given[0].Value, "-")
 	seconds, err := strconv.ParseInt(end, 10, 64)
 	check(t, err)
-	if left := time.Until(time.Unix(seconds, 0)); left > sessionTime || left < sessionTime-time.Minute {
+	if left := time.Until(time.Unix(seconds, 0)); left > sessionTime ||
+		left < sessionTime-time.Minute {
 		t.Errorf("it holds for %v", left)
 	}
 	for _, c := range []struct {

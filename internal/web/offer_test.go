@@ -92,7 +92,8 @@ func TestAWithdrawnResultIsLetGo(t *testing.T) {
 func TestAnErrorOfTheValuesIsTold(t *testing.T) {
 	l := source(t)
 	s := New(l, Options{Gate: gate(t)})
-	defer l.Offer("bfs", ofOneField, func(context.Context, io.Writer) error { return errors.New("the value of 3 panics") })()
+	defer l.Offer("bfs", ofOneField,
+		func(context.Context, io.Writer) error { return errors.New("the value of 3 panics") })()
 	for _, path := range []string{"values", "value?vertex=1", "result"} {
 		if w := asked(s, "GET", "/api/v1/jobs/1/"+path,
 			nil); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(),

@@ -39,7 +39,8 @@ func WriteReport(w io.Writer, l *Local) error {
 		return fmt.Errorf("report: %w", err)
 	}
 	script, style, icon := files()["/app.js"], files()["/app.css"], files()["/icon.svg"]
-	if bytes.Contains(bytes.ToLower(script.plain), []byte("</script")) || bytes.Contains(bytes.ToLower(style.plain), []byte("</style")) ||
+	if bytes.Contains(bytes.ToLower(script.plain), []byte("</script")) ||
+		bytes.Contains(bytes.ToLower(style.plain), []byte("</style")) ||
 		bytes.Contains(script.plain, []byte("<!--")) {
 		return errors.New("report: the page's own script or style would end its element")
 	}

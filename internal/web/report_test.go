@@ -47,7 +47,8 @@ func TestReportHasTheAnswersOfTheAPI(t *testing.T) {
 		strings.Contains(text, "http-equiv=\"refresh") {
 		t.Error("found a comment, a source or a redirection")
 	}
-	block := regexp.MustCompile(`(?s)<script id="saved" type="application/json">(.*?)</script>`).FindStringSubmatch(text)
+	block := regexp.MustCompile(
+		`(?s)<script id="saved" type="application/json">(.*?)</script>`).FindStringSubmatch(text)
 	if block == nil {
 		t.Fatal("there is no data")
 	}

@@ -43,7 +43,8 @@ func (c *Cluster) Submit(ctx context.Context, s *Submission) (id string, found b
 	if err := s.complete(); err != nil {
 		return "", false, err
 	}
-	j, found, err := c.master.Submit(ctx, &control.SubmitJobRequest{SpecJson: job.Text(s.Spec), Key: s.Key})
+	j, found, err := c.master.Submit(ctx,
+		&control.SubmitJobRequest{SpecJson: job.Text(s.Spec), Key: s.Key})
 	return j.GetId(), found, err
 }
 
@@ -59,7 +60,8 @@ func (s *Submission) complete() (err error) {
 	}
 	switch name, catalog := strings.CutPrefix(s.Source.Origin(), control.CatalogPrefix); {
 	case s.Graph500 != nil:
-		if s.Program != "" || len(s.Parameters) > 0 || s.Source != nil && *s.Source != (job.Source{}) || s.KeepResult || s.MaxSupersteps > 0 || s.Seed > 0 {
+		if s.Program != "" || len(s.Parameters) > 0 || s.Source != nil &&
+			*s.Source != (job.Source{}) || s.KeepResult || s.MaxSupersteps > 0 || s.Seed > 0 {
 			return invalid("graph500: it makes its own graph; leave out all but grid, partitions, delivery, deterministic, superstep_timeout and key")
 		}
 		// a request may have empty keys of a source

@@ -54,10 +54,13 @@ type resultReader = func(ctx context.Context, each func(data []byte) error) erro
 var errRead = errors.New("no more of the result is wanted")
 
 var (
-	errClosing    = &refusal{http.StatusServiceUnavailable, "the server ends"}
-	errBusy       = refuse(http.StatusServiceUnavailable, "%d results are being read already: try again", maxSurveys)
-	errFindsBusy  = refuse(http.StatusServiceUnavailable, "%d vertices are being looked for already: try again", maxFinds)
-	errFindsLong  = refuse(http.StatusServiceUnavailable, "it takes longer than %v to find: download the result", findTime)
+	errClosing = &refusal{http.StatusServiceUnavailable, "the server ends"}
+	errBusy    = refuse(http.StatusServiceUnavailable,
+		"%d results are being read already: try again", maxSurveys)
+	errFindsBusy = refuse(http.StatusServiceUnavailable,
+		"%d vertices are being looked for already: try again", maxFinds)
+	errFindsLong = refuse(http.StatusServiceUnavailable,
+		"it takes longer than %v to find: download the result", findTime)
 	errNoVertex   = &refusal{http.StatusBadRequest, "expected ?vertex=, an id or a name"}
 	errLongVertex = refuse(http.StatusBadRequest, "expected a vertex of at most %d bytes", maxBody)
 )

@@ -151,7 +151,8 @@ func (s *Site) routes() {
 	get("jobs/{job}", func(r *http.Request) (any, error) { return s.store.Job(r.PathValue("job")) })
 	get("jobs/{job}/steps", s.steps)
 	get("jobs/{job}/steps/{superstep}", s.detail)
-	get("jobs/{job}/partitions", func(r *http.Request) (any, error) { return s.store.Whole(r.PathValue("job")) })
+	get("jobs/{job}/partitions",
+		func(r *http.Request) (any, error) { return s.store.Whole(r.PathValue("job")) })
 	get("jobs/{job}/lanes", s.lanes)
 	get("jobs/{job}/report", func(r *http.Request) (any, error) {
 		text, err := s.store.Report(r.PathValue("job"))
@@ -176,7 +177,8 @@ func (s *Site) elsewhere(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	fail(w, refuse(http.StatusMethodNotAllowed, "found method %.20s, expected %s", r.Method, strings.Join(allowed, " or ")))
+	fail(w, refuse(http.StatusMethodNotAllowed, "found method %.20s, expected %s", r.Method,
+		strings.Join(allowed, " or ")))
 }
 
 // ServeHTTP answers a request, if check permits it.
@@ -210,7 +212,7 @@ func refuse(status int, format string, args ...any) error {
 	return &refusal{status, fmt.Sprintf(format, args...)}
 }
 
-var errNoPath = &refusal{http.StatusNotFound, "the API has no such path: /api/v1/openapi.json lists them"}
+var errNoPath = &refusal{http.StatusNotFound, "the API has no such path: see /api/v1/openapi.json"}
 
 func statusOf(err error) int {
 	var r *refusal

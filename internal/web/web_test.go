@@ -274,7 +274,8 @@ func TestErrorsAreJSON(t *testing.T) {
 		{"GET", "/../../etc/passwd", 404, "there is no such file"},
 		{"GET", "/dist/app.js", 404, "there is no such file"},
 	} {
-		w := asked(s, c.method, c.path, func(r *http.Request) { r.URL.Path = strings.ReplaceAll(r.URL.Path, "//", "/") })
+		w := asked(s, c.method, c.path,
+			func(r *http.Request) { r.URL.Path = strings.ReplaceAll(r.URL.Path, "//", "/") })
 		var p problem
 		err := json.Unmarshal(w.Body.Bytes(), &p)
 		// the mux redirects paths with ..
@@ -301,7 +302,8 @@ func TestThePageIsSmallAndWhole(t *testing.T) {
 	total := 0
 	for name, f := range files() {
 		total += len(f.packed)
-		w := ask(New(source(t), Options{Gate: gate(t)}), "GET", name, func(r *http.Request) { r.Header.Set("Accept-Encoding", "br, gzip;q=1") })
+		w := ask(New(source(t), Options{Gate: gate(t)}), "GET", name,
+			func(r *http.Request) { r.Header.Set("Accept-Encoding", "br, gzip;q=1") })
 		z, err := gzip.NewReader(w.Body)
 		check(t, err)
 		plain, err := io.ReadAll(z)
@@ -310,7 +312,8 @@ func TestThePageIsSmallAndWhole(t *testing.T) {
 			w.Header().Get("Content-Type") != f.kind {
 			t.Errorf("%s: %d bytes of type %q", name, len(plain), f.kind)
 		}
-		tagged := ask(New(source(t), Options{Gate: gate(t)}), "GET", name, func(r *http.Request) { r.Header.Set("If-None-Match", w.Header().Get("ETag")) })
+		tagged := ask(New(source(t), Options{Gate: gate(t)}), "GET", name,
+			func(r *http.Request) { r.Header.Set("If-None-Match", w.Header().Get("ETag")) })
 		if tagged.Code != http.StatusNotModified || tagged.Body.Len() != 0 {
 			t.Errorf("%s again: status %d", name, tagged.Code)
 		}
@@ -334,8 +337,10 @@ func TestThePageIsSmallAndWhole(t *testing.T) {
 func TestAnswersAreCompressedIfWanted(t *testing.T) {
 	s := New(source(t), Options{Gate: gate(t)})
 	plain := asked(s, "GET", "/api/v1/openapi.json", nil)
-	packed := asked(s, "GET", "/api/v1/openapi.json", func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })
-	refused := asked(s, "GET", "/api/v1/openapi.json", func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip; q=0") })
+	packed := asked(s, "GET", "/api/v1/openapi.json",
+		func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })
+	refused := asked(s, "GET", "/api/v1/openapi.json",
+		func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip; q=0") })
 	z, err := gzip.NewReader(packed.Body)
 	check(t, err)
 	data, err := io.ReadAll(z)

@@ -53,7 +53,8 @@ type bench struct {
 
 // Run loads the graph and measures the ways on a cluster.
 func (o Options) Run(ctx context.Context, address string, token control.Token) (*Report, error) {
-	c, err := client.New(client.Options{Address: address, Credentials: control.Credentials{Token: token}})
+	c, err := client.New(
+		client.Options{Address: address, Credentials: control.Credentials{Token: token}})
 	if err != nil {
 		return nil, err
 	}

@@ -111,7 +111,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, argument string, pr
 	config, at := worker.Config{Options: worker.Options{
 		Master: a.Master, Name: a.Name, TokenFile: a.TokenFile, InsecureToken: a.TokenFile != "",
 		Site: a.Label, Threads: a.Threads, Programs: programs,
-		Grace: time.Second, Compress: a.Compress, Ready: func(address string) { fmt.Fprintln(out, address) },
+		Grace: time.Second, Compress: a.Compress,
+		Ready: func(address string) { fmt.Fprintln(out, address) },
 	}}, host(a.Site)
 	if a.Files != "" {
 		config.DataRoots = []string{a.Files}

@@ -92,7 +92,8 @@ func (b *bench) starts(ctx context.Context, s *source, t *Table, grid graph.Grid
 	}
 	plain, packed := lists(g.Parts[0])
 	shuffled := present(packed)
-	rand.New(rand.NewPCG(1, 2)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(shuffled),
+		func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	for _, w := range []struct {
 		name        string
 		plain, bcsr func() uint64

@@ -51,7 +51,8 @@ func overlap(ctx context.Context, b *bench) error {
 	defer s.close()
 	panel := figure.Panel{
 		Title: "time of a search without overlap, over that with it",
-		X:     figure.Axis{}, Y: figure.Axis{Base: 2, Text: func(v float64) string { return fmt.Sprintf("%.3g", v) }},
+		X:     figure.Axis{},
+		Y:     figure.Axis{Base: 2, Text: func(v float64) string { return fmt.Sprintf("%.3g", v) }},
 	}
 	for i, c := range cables {
 		panel.Series = append(panel.Series, figure.Series{Name: c.name, Style: figure.Styles[i]})

@@ -34,7 +34,8 @@ func (b *bench) generated(ctx context.Context, text string) (*edges.Input, gener
 		return nil, nil, err
 	}
 	in, err := generate.Input(ctx, g, generate.Options{
-		Team: b.Team, Progress: func(done, total int64) { b.Progress("generating "+text, done, total) },
+		Team:     b.Team,
+		Progress: func(done, total int64) { b.Progress("generating "+text, done, total) },
 	})
 	return in, g, err
 }

@@ -80,7 +80,8 @@ func windows(ctx context.Context, b *bench) error {
 		messages := min(max((8<<20)/size, 8), 64)
 		var ways []way
 		for _, p := range pairs {
-			ways = append(ways, func(ctx context.Context) (sample, error) { return p.stream(ctx, size, messages) })
+			ways = append(ways,
+				func(ctx context.Context) (sample, error) { return p.stream(ctx, size, messages) })
 		}
 		times, err := b.alternate(ctx, fmt.Sprintf("sending messages of %d bytes", size), ways)
 		if err != nil {

@@ -120,7 +120,8 @@ func TestTrafficIsAsMeasured(t *testing.T) {
 // to 4,096 (lab/results.md).
 func TestTrafficOfManyPartitions(t *testing.T) {
 	for _, side := range []int{4, 8, 16} {
-		c, err := Check(t.Context(), 12, 16, Grid{side, side}, 32/side, func(string, int64, int64) {})
+		c, err := Check(t.Context(), 12, 16, Grid{side, side}, 32/side,
+			func(string, int64, int64) {})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -180,7 +180,8 @@ func Compare(ctx context.Context, class Class, at Place, repeat int) (*Compariso
 		}
 		trials := report.([]*trial)
 		for _, benchmark := range []string{"CG", "IS"} {
-			of := slices.DeleteFunc(slices.Clone(trials), func(t *trial) bool { return t.Benchmark != benchmark })
+			of := slices.DeleteFunc(slices.Clone(trials),
+				func(t *trial) bool { return t.Benchmark != benchmark })
 			aware := of[len(of)-1].Seconds[1:]
 			for _, t := range of {
 				seconds := t.Seconds[1:]

@@ -68,7 +68,8 @@ func (p Place) run(ctx context.Context, t task) (any, error) {
 			wires[site] = netem.NewWire(p.Bandwidth)
 		}
 	}
-	w, err := netem.Join(ctx, p.Ranks, mesh.Options{}, func(c net.Conn, from, to int) net.Conn { return t.slow(c, p.Sites, from, to, wires) })
+	w, err := netem.Join(ctx, p.Ranks, mesh.Options{},
+		func(c net.Conn, from, to int) net.Conn { return t.slow(c, p.Sites, from, to, wires) })
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,8 @@ func TestMatrixFindsTenMistakes(t *testing.T) {
 				v.VoteToHalt()
 			}})
 		})
-	run("a field changed by Coordinate", "Coordinate changed the program's field taken", func(tb testing.TB) { Matrix(tb, g, &stepping{}) })
+	run("a field changed by Coordinate", "Coordinate changed the program's field taken",
+		func(tb testing.TB) { Matrix(tb, g, &stepping{}) })
 	adding := combiners.Func(nil, func(a, b []byte) []byte {
 		if len(a) == 0 {
 			return b
@@ -164,5 +165,6 @@ func TestCheckCombinerSame(t *testing.T) {
 	})
 	values := [][]int{nil, {}, {1}, {2, 5}, {1, 2}}
 	CheckCombinerSame(t, union, slices.Equal[[]int], values...)
-	wantFailure(t, "Combine([], []) is []", func(t testing.TB) { CheckCombiner(t, union, values...) })
+	wantFailure(t, "Combine([], []) is []",
+		func(t testing.TB) { CheckCombiner(t, union, values...) })
 }

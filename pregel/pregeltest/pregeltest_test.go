@@ -187,14 +187,18 @@ func (broken) ComputeBlock(b *pregel.Block[int, int])    { b.Halt |= b.Run }
 
 func TestMatrixFindsWhatDependsOnHowItRuns(t *testing.T) {
 	g := Graph(t, "0>3 1>3 2>3 4>3 5>3 3>3")
-	wantFailure(t, "pregeltest.parted: the value of vertex ", func(t testing.TB) { Matrix(t, g, parted{}) })
+	wantFailure(t, "pregeltest.parted: the value of vertex ",
+		func(t testing.TB) { Matrix(t, g, parted{}) })
 	wantFailure(t, "0 with 1 partitions, Options{Threads: 1, Delivery: auto}, and\n1 with 2 partitions", func(t testing.TB) { Matrix(t, g, parted{}) })
 	wantFailure(t, "pregeltest.hasty: the value of vertex 3 is", func(tb testing.TB) {
 		Matrix(tb, Graph(t, "0>3 1>3 2>3 4>3 5>3"), pregel.List(hasty{}))
 	})
-	wantFailure(t, "pregeltest.restless: there are 2 supersteps with 1 partitions", func(t testing.TB) { Matrix(t, g, restless{}) })
-	wantFailure(t, "pregeltest.chatty: there are 0 messages with 1 partitions", func(t testing.TB) { Matrix(t, g, chatty{}) })
-	wantFailure(t, "Deterministic: true}: program broken, vertex ", func(t testing.TB) { Matrix(t, g, broken{}) })
+	wantFailure(t, "pregeltest.restless: there are 2 supersteps with 1 partitions",
+		func(t testing.TB) { Matrix(t, g, restless{}) })
+	wantFailure(t, "pregeltest.chatty: there are 0 messages with 1 partitions",
+		func(t testing.TB) { Matrix(t, g, chatty{}) })
+	wantFailure(t, "Deterministic: true}: program broken, vertex ",
+		func(t testing.TB) { Matrix(t, g, broken{}) })
 	if text := failure(t, func(t testing.TB) {
 		Matrix(t, g, parted{}, func(a, b int) bool { return true })
 	}); !strings.Contains(text, "Deterministic: true}, and\n") {
@@ -246,11 +250,14 @@ func TestCheckCombinerTakesTheRight(t *testing.T) {
 func TestCheckCombinerRefusesTheWrong(t *testing.T) {
 	numbers := []int{1, 2, 3, 10, -4}
 	for text, c := range map[string]pregel.Combiner[int]{
-		"Func[int]: not commutative: Combine(":             combiners.Func(0, func(a, b int) int { return cmp.Or(a, b) }),
-		"not associative: ":                                combiners.Func(0, func(a, b int) int { return a + b + a*b*(a-b)*(a-b) }),
-		"the identity is not neutral: Combine(-4, 0) is 0": combiners.Func(0, func(a, b int) int { return max(a, b) }),
-		"by its loops, and to":                             wrongLoops{combiners.Min[int]()},
-		"of no kernel: ":                                   noLoops{combiners.Min[int]()},
+		"Func[int]: not commutative: Combine(": combiners.Func(0,
+			func(a, b int) int { return cmp.Or(a, b) }),
+		"not associative: ": combiners.Func(0,
+			func(a, b int) int { return a + b + a*b*(a-b)*(a-b) }),
+		"the identity is not neutral: Combine(-4, 0) is 0": combiners.Func(0,
+			func(a, b int) int { return max(a, b) }),
+		"by its loops, and to": wrongLoops{combiners.Min[int]()},
+		"of no kernel: ":       noLoops{combiners.Min[int]()},
 	} {
 		wantFailure(t, text, func(t testing.TB) { CheckCombiner(t, c, numbers...) })
 	}
@@ -284,7 +291,8 @@ func TestCheckCombinerRefusesTheWrong(t *testing.T) {
 				return a
 			}), 1, 2, 3)
 		})
-	wantFailure(t, "2 values; give three or more", func(t testing.TB) { CheckCombiner(t, combiners.Sum[int](), 1, 2) })
+	wantFailure(t, "2 values; give three or more",
+		func(t testing.TB) { CheckCombiner(t, combiners.Sum[int](), 1, 2) })
 }
 
 // wrongLoops has a kernel of another combiner.

@@ -15,7 +15,8 @@ type numbers = pregel.Vertex[[]int, []int]
 type keeping struct{ single, careful bool }
 
 func (keeping) Combiner() pregel.Combiner[[]int] {
-	return combiners.Func(nil, func(a, b []int) []int { return slices.Sorted(slices.Values(slices.Concat(a, b))) })
+	return combiners.Func(nil,
+		func(a, b []int) []int { return slices.Sorted(slices.Values(slices.Concat(a, b))) })
 }
 
 func (p keeping) Compute(v *numbers, msg []int) {
@@ -56,7 +57,8 @@ func TestMatrixFindsMessagesThatChange(t *testing.T) {
 	path := "0-1 1-2 2-0 2-3"
 	list := func(p writing) pregel.Program[int, map[string]int] { return pregel.List(p) }
 	for _, single := range []bool{false, true} {
-		wantFailure(t, "was changed in superstep", func(t testing.TB) { Matrix(t, Graph(t, path), keeping{single: single}) })
+		wantFailure(t, "was changed in superstep",
+			func(t testing.TB) { Matrix(t, Graph(t, path), keeping{single: single}) })
 		if text := failure(t, func(t testing.TB) { Matrix(t, Graph(t, path), keeping{single: single, careful: true}) }); text != "" {
 			t.Errorf("a program that copies: %s", text)
 		}
@@ -96,7 +98,8 @@ func (p sendingOn) Resend(v *pregel.Vertex[int64, int64]) {
 // TestMatrixFindsAResendThatLies: Resend sends other messages than Compute did.
 func TestMatrixFindsAResendThatLies(t *testing.T) {
 	path := "0-1 1-2 2-0 2-3"
-	wantFailure(t, "Resend, after superstep 3, sends other messages than were sent", func(t testing.TB) { Matrix(t, Graph(t, path), sendingOn{lies: true}) })
+	wantFailure(t, "Resend, after superstep 3, sends other messages than were sent",
+		func(t testing.TB) { Matrix(t, Graph(t, path), sendingOn{lies: true}) })
 	if text := failure(t, func(t testing.TB) { Matrix(t, Graph(t, path), sendingOn{}) }); text != "" {
 		t.Errorf("a program that sends the same again: %s", text)
 	}

@@ -41,9 +41,11 @@ func TestAxe(t *testing.T) {
 	}
 	must(t, l.Record(&trace.Job{Job: "f-1", Program: "bfs", Partitions: 2, Began: now}))
 	must(t, l.Record(&trace.End{Job: "f-1", State: trace.Failed, Error: "no such file"}))
-	must(t, l.Record(&trace.Job{Job: "r-1", Program: "bfs", Partitions: 2, Began: now, MaxSupersteps: 100}))
+	must(t, l.Record(
+		&trace.Job{Job: "r-1", Program: "bfs", Partitions: 2, Began: now, MaxSupersteps: 100}))
 	steps(l, "r-1", 0, 40, 2)
-	must(t, l.Record(&trace.Log{Time: now, Level: "warn", Job: "r-1", Worker: "w1", Text: "a remark"}))
+	must(t,
+		l.Record(&trace.Log{Time: now, Level: "warn", Job: "r-1", Worker: "w1", Text: "a remark"}))
 	url := serve(t, l, control.Token{})
 	for _, width := range []int{390, 1000, 1600} {
 		for _, place := range []struct{ hash, there string }{
@@ -57,7 +59,8 @@ func TestAxe(t *testing.T) {
 		} {
 			b := open(t, url+place.hash, width, 900)
 			b.until(t, place.hash, place.there)
-			b.do(t, chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`, nil),
+			b.do(t, chromedp.Evaluate(
+				`document.querySelectorAll("details").forEach(d => d.open = true)`, nil),
 				chromedp.Evaluate(library+";0", nil))
 			for _, is := range []bool{false, true} {
 				var found string

@@ -31,7 +31,8 @@ func TestTheTimeLeft(t *testing.T) {
 	b.until(t, "how far it is",
 		`/^12 of at most 20 supersteps, at most about 1[123] min \d+ s left$/.test(document.querySelector(".bound")?.innerText)`)
 	must(t,
-		l.Record(&trace.End{Job: "bounded", State: trace.Done, Ended: trace.Converged, Supersteps: 12}))
+		l.Record(
+			&trace.End{Job: "bounded", State: trace.Done, Ended: trace.Converged, Supersteps: 12}))
 	b.until(t, "the end",
 		`document.querySelector(".state.done") && !document.querySelector(".bound")`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/job/2"`, nil))

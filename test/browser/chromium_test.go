@@ -150,7 +150,8 @@ func (b *tab) clean(t *testing.T, expected ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, fault := range b.faults {
-		if !slices.ContainsFunc(expected, func(word string) bool { return strings.Contains(fault, word) }) {
+		if !slices.ContainsFunc(expected,
+			func(word string) bool { return strings.Contains(fault, word) }) {
 			t.Errorf("a fault in the page: %s", fault)
 		}
 	}

@@ -25,14 +25,16 @@ func attempts(t *testing.T, l *web.Local, now time.Time) {
 	must(t, l.Record(job()))
 	must(t, l.Record(&trace.Stage{Job: "a-1", Stage: "loading", Seconds: 40}))
 	steps(byWorkers{l}, "a-1", 0, 5, 4)
-	must(t, l.Record(&trace.End{Job: "a-1", State: trace.Failed, Again: true, Error: "worker w2 was lost"}))
+	must(t, l.Record(
+		&trace.End{Job: "a-1", State: trace.Failed, Again: true, Error: "worker w2 was lost"}))
 	l.Queue(waits, "begins again")
 	must(t, l.Record(job()))
 	must(t, l.Record(&trace.Stage{Job: "a-1", Stage: "loading", Seconds: 1e-3}))
 	steps(byWorkers{l}, "a-1", 0, 1500, 4)
 	must(t, l.Record(&trace.Stage{Job: "a-1", Stage: "writing", Seconds: 1e-3}))
 	must(t, l.Record(&trace.Log{Time: time.Now(), Level: "info", Job: "a-1", Text: "goes on"}))
-	must(t, l.Record(&trace.End{Job: "a-1", State: trace.Done, Ended: trace.Iterations, Supersteps: 1500}))
+	must(t, l.Record(
+		&trace.End{Job: "a-1", State: trace.Done, Ended: trace.Iterations, Supersteps: 1500}))
 }
 
 // byWorkers gives partitions 0 and 1 to worker w1, the others to w2.

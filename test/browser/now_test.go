@@ -51,8 +51,10 @@ func TestTheFirstPage(t *testing.T) {
 			`(q => q?.innerText.startsWith("Queue: 60 jobs wait") && /^1\s+m-999 wcc\s.*waits for its turn$/s.test(q.querySelector("tbody tr").innerText))(document.querySelector("[aria-label^=Queue]"))`)
 		b.until(t, "failures",
 			`(f => f?.querySelectorAll("tbody tr").length === 10 && f.innerText.includes("reason 900"))(document.querySelector("[aria-label='Failed in the last day: 10 jobs']"))`)
-		b.until(t, "the workers", `document.querySelector(".now").innerText.includes("Workers: 1 ")`)
-		const rows, first = `document.querySelectorAll("[aria-label='List of jobs'] tbody tr")`, `document.querySelector("[aria-label='List of jobs'] tbody tr").innerText`
+		b.until(t, "the workers",
+			`document.querySelector(".now").innerText.includes("Workers: 1 ")`)
+		const rows, first = `document.querySelectorAll("[aria-label='List of jobs'] tbody tr")`,
+			`document.querySelector("[aria-label='List of jobs'] tbody tr").innerText`
 		b.until(t, "the newest fifty", rows+`.length === 50 && `+first+`.startsWith("m-999")`)
 		var bytes int
 		b.do(t, chromedp.Evaluate(`performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation")).reduce((n, e) => n + e.transferSize, 0)`, &bytes))
@@ -73,11 +75,13 @@ func TestTheFirstPage(t *testing.T) {
 			t.Errorf("at %d pixels the page is wider than the window", width)
 		}
 		// with the keyboard
-		b.do(t, chromedp.Evaluate(`[...document.querySelectorAll(".pages button")].at(-1).focus()`, nil), chromedp.KeyEvent(kb.Enter))
+		b.do(t, chromedp.Evaluate(`[...document.querySelectorAll(".pages button")].at(-1).focus()`,
+			nil), chromedp.KeyEvent(kb.Enter))
 		b.until(t, "the next page", first+`.startsWith("m-949") && document.querySelector(".pages").innerText.includes("51 to 100 of 1,000")`)
 		b.do(t, chromedp.SendKeys("[role=search] select", "f"))
 		b.until(t, "those that failed", rows+`.length === 10 && `+first+`.startsWith("m-900")`)
-		b.do(t, chromedp.SendKeys("[role=search] [name=graph]", "g2"), chromedp.SendKeys("[role=search] [name=program]", "BFS"))
+		b.do(t, chromedp.SendKeys("[role=search] [name=graph]", "g2"),
+			chromedp.SendKeys("[role=search] [name=program]", "BFS"))
 		b.until(t, "those of a graph", rows+`.length === 3`)
 		b.do(t, chromedp.SendKeys("[role=search] [name=text]", "REASON 500"))
 		b.until(t, "one reason", rows+`.length === 1 && `+first+`.startsWith("m-500")`)

@@ -294,7 +294,8 @@ func TestLive(t *testing.T) {
 	b.do(t, chromedp.Evaluate(`location.hash = "#/log"`, nil))
 	b.until(t, "the log", `document.querySelector("main").innerText.includes("mind the gap")`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/jobs"`, nil))
-	b.until(t, "both jobs", `document.querySelectorAll("[aria-label='List of jobs'] tbody tr").length === 2`)
+	b.until(t, "both jobs",
+		`document.querySelectorAll("[aria-label='List of jobs'] tbody tr").length === 2`)
 	// The page subscribes to other events when it leaves a job. It must be subscribed before the
 	// run ends.
 	must(t, l.Record(&trace.Stage{Stage: "reading", Done: 1, Total: 2}))

@@ -34,7 +34,8 @@ func dark(yes bool) chromedp.Action {
 	if yes {
 		value = "dark"
 	}
-	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}})
+	return emulation.SetEmulatedMedia().WithFeatures(
+		[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}})
 }
 
 // picture takes a picture of the window, which must not be blank. It saves the picture if
@@ -85,13 +86,15 @@ func reduce(from image.Image) *image.Paletted {
 			s.most, s.is = n, c
 		}
 	}
-	all := slices.SortedFunc(maps.Values(shades), func(a, b *shade) int { return b.count - a.count })
+	all := slices.SortedFunc(maps.Values(shades),
+		func(a, b *shade) int { return b.count - a.count })
 	var palette color.Palette
 	for _, s := range all[:min(len(all), 200)] {
 		palette = append(palette, s.is)
 	}
 	// The rest of the palette are the most frequent colors that are not in it yet.
-	own := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int { return count[b] - count[a] })
+	own := slices.SortedFunc(maps.Keys(count),
+		func(a, b color.RGBA) int { return count[b] - count[a] })
 	for _, c := range own {
 		if len(palette) < 256 && !slices.Contains(palette, color.Color(c)) {
 			palette = append(palette, c)

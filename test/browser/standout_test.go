@@ -44,7 +44,8 @@ func TestWhatStandsOut(t *testing.T) {
 	url := serve(t, l, control.Token{}) + "#/job/j"
 	for _, width := range []int{390, 1000, 1600} {
 		b := open(t, url, width, 900)
-		b.until(t, "the list", `document.querySelectorAll("[aria-label='What stands out'] li").length === 2`)
+		b.until(t, "the list",
+			`document.querySelectorAll("[aria-label='What stands out'] li").length === 2`)
 		text := b.text(t, "[aria-label='What stands out'] li")
 		for _, want := range []string{
 			"Superstep 30 took 50 ms, 5.0 times its neighbours' median: the garbage collector paused it for 40 ms.",
@@ -64,9 +65,11 @@ func TestWhatStandsOut(t *testing.T) {
 			for (let i = 0; i < d.length; i += 4) if (d[i] === n >> 16 && d[i+1] === (n >> 8 & 255) && d[i+2] === (n & 255)) return true;
 			return false;
 		})()`)
-		b.do(t, chromedp.Evaluate(`document.querySelector("[aria-label='What stands out'] button").focus()`, nil),
+		b.do(t, chromedp.Evaluate(
+			`document.querySelector("[aria-label='What stands out'] button").focus()`, nil),
 			chromedp.KeyEvent(kb.Enter))
-		b.until(t, "the superstep that was chosen", `document.querySelector("[role=slider]").ariaValueNow === "30"`)
+		b.until(t, "the superstep that was chosen",
+			`document.querySelector("[role=slider]").ariaValueNow === "30"`)
 		for _, is := range []bool{false, true} {
 			var low string
 			b.do(t, dark(is), chromedp.Sleep(settle), chromedp.Evaluate(contrast, &low))

@@ -88,7 +88,8 @@ func TestBeforeAnythingIsKnown(t *testing.T) {
 	b := open(t, serve(t, recorded(t, 3, 2), control.Token{}), 1280, 900)
 	b.until(t, "the page", "document.querySelector('.decision')")
 	b.do(t, chromedp.ActionFunc(func(ctx context.Context) error {
-		_, err := page.AddScriptToEvaluateOnNewDocument("window.fetch = () => new Promise(() => {})").Do(ctx)
+		_, err := page.AddScriptToEvaluateOnNewDocument(
+			"window.fetch = () => new Promise(() => {})").Do(ctx)
 		return err
 	}), chromedp.Evaluate(`location.hash = "#/jobs"`, nil), chromedp.Reload())
 	b.until(t, "that it loads",

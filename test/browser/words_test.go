@@ -48,14 +48,16 @@ func TestAJobThatFailed(t *testing.T) {
 		l.Queue(&trace.Job{Job: "j", Program: "p", Began: submitted}, "waits")
 		must(t, l.Record(&trace.Job{Job: "j", Program: "p", Partitions: 2, Began: time.Now()}))
 		must(t, l.Record(&record.Superstep{
-			Job: "j", Scheme: "naive", Delivery: "push", Reason: "naive predicted 1 µs: 3 unfinished",
+			Job: "j", Scheme: "naive", Delivery: "push",
+			Reason:    "naive predicted 1 µs: 3 unfinished",
 			Predicted: map[string]float64{"naive": 1e-6, "pull": 1}, Actual: 1e-3, Seconds: 1,
 			Partitions: []record.Partition{
 				{Worker: "east", Computed: 1, Times: record.Seconds{Compute: .1, Wait: .9, Total: 1}},
 				{Partition: 1, Worker: "west", Computed: 1, Times: record.Seconds{Compute: 1, Total: 1}},
 			},
 		}))
-		must(t, l.Record(&trace.End{Job: "j", State: trace.Failed, Again: true, Error: "east was lost"}))
+		must(t, l.Record(
+			&trace.End{Job: "j", State: trace.Failed, Again: true, Error: "east was lost"}))
 	}
 	must(t, l.Record(&trace.Job{Job: "none", Program: "p", Began: time.Now()}))
 	must(t, l.Record(&trace.End{Job: "none", State: trace.Failed, Error: "no such file"}))

@@ -84,7 +84,8 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 			c.disk.empty()
 			<-time.After(3 * time.Second) // the master checks every second
 		}
-		kinds = append(kinds, func() fault { return fault{"no room for the master's data", c.disk.fill, full, hold} })
+		kinds = append(kinds,
+			func() fault { return fault{"no room for the master's data", c.disk.fill, full, hold} })
 	}
 	if c.store.own {
 		kinds = append(kinds,
@@ -102,7 +103,8 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 		hold = 30 * time.Second
 	}
 	if lethal {
-		kinds = append(kinds, func() fault { return fault{"kill the master", c.master.kill, c.master.revive, short} })
+		kinds = append(kinds,
+			func() fault { return fault{"kill the master", c.master.kill, c.master.revive, short} })
 	}
 	return kinds[random.IntN(len(kinds))]()
 }

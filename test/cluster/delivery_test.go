@@ -52,8 +52,10 @@ func TestAutoOnLinksWithDelay(t *testing.T) {
 			var text strings.Builder
 			for _, each := range times {
 				slices.Sort(each)
-				medians, quick = append(medians, each[len(each)/2]), append(quick, each[len(each)/4])
-				fmt.Fprintf(&text, " %.1f (%.1f..%.1f)", 1e3*each[len(each)/2], 1e3*each[len(each)/4],
+				medians, quick = append(medians, each[len(each)/2]),
+					append(quick, each[len(each)/4])
+				fmt.Fprintf(&text, " %.1f (%.1f..%.1f)", 1e3*each[len(each)/2],
+					1e3*each[len(each)/4],
 					1e3*each[len(each)*3/4])
 			}
 			best := slices.Min(quick[1:])
@@ -64,7 +66,8 @@ func TestAutoOnLinksWithDelay(t *testing.T) {
 				break
 			}
 			if try == 3 {
-				t.Errorf("%s: auto took %.1f ms, the best fixed delivery %.1f", program[0], 1e3*quick[0],
+				t.Errorf("%s: auto took %.1f ms, the best fixed delivery %.1f",
+					program[0], 1e3*quick[0],
 					1e3*best)
 				break
 			}

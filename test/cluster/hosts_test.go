@@ -180,7 +180,8 @@ func (c *cluster) failing(do func()) (after time.Duration, text string) {
 		}
 		ended <- end{err, time.Now()}
 	}()
-	c.await("a running job", func(status string) bool { return strings.Contains(status, " running ") })
+	c.await("a running job",
+		func(status string) bool { return strings.Contains(status, " running ") })
 	began := time.Now()
 	do()
 	var e end
@@ -234,5 +235,6 @@ func (c *cluster) loses(host int, how func()) {
 // registered waits for n registered workers.
 func (c *cluster) registered(n int) {
 	c.Helper()
-	c.await(fmt.Sprintf("%d workers", n), func(status string) bool { return strings.Count(status, " registered ") == n })
+	c.await(fmt.Sprintf("%d workers", n),
+		func(status string) bool { return strings.Count(status, " registered ") == n })
 }

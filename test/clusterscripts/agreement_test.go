@@ -33,7 +33,8 @@ type ran struct {
 	before     figures // the checkpoint from which it resumed
 }
 
-var reported = regexp.MustCompile(`after ([0-9,]+) supersteps?, ([0-9,]+) messages?, ([0-9,]+) values? and`)
+var reported = regexp.MustCompile(
+	`after ([0-9,]+) supersteps?, ([0-9,]+) messages?, ([0-9,]+) values? and`)
 
 // read reads the output files of a command in a directory.
 func read(t *testing.T, dir, report string) *ran {
@@ -288,7 +289,8 @@ func TestAllTellTheSame(t *testing.T) {
 	others := checkpoints()
 	r, job = run("one that lost a worker", processes[:1], func() {
 		if !scripts.Soon(func() bool {
-			return slices.ContainsFunc(checkpoints(), func(name string) bool { return !slices.Contains(others, name) })
+			return slices.ContainsFunc(checkpoints(),
+				func(name string) bool { return !slices.Contains(others, name) })
 		}) {
 			t.Error("there is no checkpoint")
 		}

@@ -293,7 +293,8 @@ func (c *collector) of(t *testing.T, job string) figures {
 	}
 	f, ended := figures{"push": 0, "pull": 0}, uint64(0)
 	spans := slices.Clone(c.spans)
-	slices.SortFunc(spans, func(a, b *v1.Span) int { return int(int64(a.EndTimeUnixNano) - int64(b.EndTimeUnixNano)) })
+	slices.SortFunc(spans,
+		func(a, b *v1.Span) int { return int(int64(a.EndTimeUnixNano) - int64(b.EndTimeUnixNano)) })
 	for _, s := range spans {
 		if !jobs[string(s.ParentSpanId)] || !strings.HasPrefix(s.Name, "superstep ") {
 			continue

@@ -35,7 +35,8 @@ func (s series) add(t testing.TB, text string, target map[string]string) {
 		if s[name] == nil {
 			s[name] = map[string]map[string]bool{}
 		}
-		for _, l := range regexp.MustCompile(`([a-z_]+)="((?:[^"\\]|\\.)*)"`).FindAllStringSubmatch(m[2], -1) {
+		for _, l := range regexp.MustCompile(
+			`([a-z_]+)="((?:[^"\\]|\\.)*)"`).FindAllStringSubmatch(m[2], -1) {
 			s.label(name, l[1], l[2])
 			if _, clash := target[l[1]]; clash {
 				t.Errorf("%s has a label %s of its own, which Prometheus would rename", name, l[1])

@@ -67,7 +67,8 @@ func TestStrictness(t *testing.T) {
 	scheme := runtime.NewScheme()
 	must(t, core.AddToScheme(scheme))
 	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
-	_, _, err := decoder.Decode([]byte("apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {selektor: {a: b}}\n"), nil, nil)
+	_, _, err := decoder.Decode([]byte(
+		"apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {selektor: {a: b}}\n"), nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "selektor") {
 		t.Errorf("found %v", err)
 	}
@@ -175,7 +176,8 @@ func checkSet(t *testing.T, s *apps.StatefulSet, all []runtime.Object) {
 // checkService checks that the set has a service that leads to its pods.
 func checkService(t *testing.T, s *apps.StatefulSet, ports map[string]int32, services []*core.Service) {
 	t.Helper()
-	i := slices.IndexFunc(services, func(v *core.Service) bool { return v.Name == s.Spec.ServiceName })
+	i := slices.IndexFunc(services,
+		func(v *core.Service) bool { return v.Name == s.Spec.ServiceName })
 	if i < 0 {
 		t.Errorf("there is no service %s", s.Spec.ServiceName)
 		return
@@ -277,7 +279,8 @@ func TestMonitoring(t *testing.T) {
 				continue
 			}
 			found++
-			if !slices.ContainsFunc(s.Spec.Ports, func(p core.ServicePort) bool { return p.Name == m.Spec.Endpoints[0].Port }) {
+			if !slices.ContainsFunc(s.Spec.Ports,
+				func(p core.ServicePort) bool { return p.Name == m.Spec.Endpoints[0].Port }) {
 				t.Errorf("%s: service %s has no port %s", m.Name, s.Name, m.Spec.Endpoints[0].Port)
 			}
 		}

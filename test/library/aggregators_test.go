@@ -28,17 +28,20 @@ var (
 	everRan  = pregel.SumOf[int64]("ever ran").Persistent()
 	quarters = pregel.SumOf[float64]("quarters")
 	nobody   = pregel.MinOf("nobody", math.Inf(1))
-	highest  = pregel.NewAggregator("highest", nil, func(a, b pregel.VertexID) pregel.VertexID { return max(a, b) })
-	odd      = pregel.AnyOf("odd")
-	labels   = pregel.NewAggregator("labels", nil, func(a, b []uint64) []uint64 {
+	highest  = pregel.NewAggregator("highest", nil,
+		func(a, b pregel.VertexID) pregel.VertexID { return max(a, b) })
+	odd    = pregel.AnyOf("odd")
+	labels = pregel.NewAggregator("labels", nil, func(a, b []uint64) []uint64 {
 		a = append(a, b...)
 		slices.Sort(a)
 		return a
 	})
-	spans = pregel.NewAggregator("span", func() span { return span{math.MaxUint64, 0} }, func(a, b span) span {
-		return span{min(a.Low, b.Low), max(a.High, b.High)}
-	})
-	said = pregel.NewAggregator("said", nil, func(a, b string) string { return max(a, b) }).Persistent()
+	spans = pregel.NewAggregator("span", func() span { return span{math.MaxUint64, 0} },
+		func(a, b span) span {
+			return span{min(a.Low, b.Low), max(a.High, b.High)}
+		})
+	said = pregel.NewAggregator("said", nil,
+		func(a, b string) string { return max(a, b) }).Persistent()
 	long = pregel.NewAggregator("long", nil, func(a, b string) string { return max(a, b) })
 )
 

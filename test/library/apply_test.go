@@ -30,7 +30,8 @@ func (l *list) same(a, b superstep.Edge) bool {
 func (l *list) apply(d pregel.Delta) {
 	for _, id := range d.RemoveVertices {
 		delete(l.vertices, id)
-		l.edges = slices.DeleteFunc(l.edges, func(e superstep.Edge) bool { return e.From == id || e.To == id })
+		l.edges = slices.DeleteFunc(l.edges,
+			func(e superstep.Edge) bool { return e.From == id || e.To == id })
 	}
 	for _, gone := range d.RemoveEdges {
 		l.edges = slices.DeleteFunc(l.edges, func(e superstep.Edge) bool { return l.same(e, gone) })
@@ -91,7 +92,8 @@ func (l *list) delta(rng *rand.Rand, removeVertices bool) (d pregel.Delta) {
 				d.RemoveVertices = append(d.RemoveVertices, id)
 			}
 		}
-		d.RemoveEdges = slices.DeleteFunc(d.RemoveEdges, func(superstep.Edge) bool { return rng.IntN(2) == 0 })
+		d.RemoveEdges = slices.DeleteFunc(d.RemoveEdges,
+			func(superstep.Edge) bool { return rng.IntN(2) == 0 })
 	}
 	return d
 }
@@ -175,7 +177,8 @@ func comparePrograms(t *testing.T, g, want *superstep.Graph, from uint64) {
 	compareRuns(t, "sssp", values(t, g, algorithms.SSSP[float64]{Source: source(g)}),
 		values(t, want, algorithms.SSSP[float64]{Source: source(want)}), equal)
 	ranks := algorithms.PageRank{Iterations: 20}
-	compareRuns(t, "pagerank", values(t, g, ranks), values(t, want, ranks), func(a, b float64) bool { return math.Abs(a-b) <= 1e-12 })
+	compareRuns(t, "pagerank", values(t, g, ranks), values(t, want, ranks),
+		func(a, b float64) bool { return math.Abs(a-b) <= 1e-12 })
 	components := func(g *superstep.Graph) map[uint64]uint64 { // by the lowest input id of each
 		of, least := values(t, g, algorithms.WCC{}), map[pregel.VertexID]uint64{}
 		for label, c := range of {

@@ -103,7 +103,8 @@ func TestStrongComponents(t *testing.T) {
 				least := slices.IndexFunc(reach, func(from []bool) bool { return from[v] })
 				for !reach[v][least] {
 					least++
-					least += slices.IndexFunc(reach[least:], func(from []bool) bool { return from[v] })
+					least += slices.IndexFunc(reach[least:],
+						func(from []bool) bool { return from[v] })
 				}
 				if found := r.Value(pregel.VertexID(v)); found != pregel.VertexID(least) {
 					t.Fatalf("seed %d in %v: vertex %d is in component %d, expected %d", seed,

@@ -257,7 +257,8 @@ func TestClusterRefuses(t *testing.T) {
 		run(t, g, nothing{}, superstep.Options{SuperstepTimeout: -1e9}))
 	refused("on purpose", run(t, g, nothing{}, superstep.Options{Trace: full{}}))
 	refused("a graph on a cluster stays", func() error { _, err := g.Repartition(t.Context(), superstep.LoadOptions{}); return err }())
-	refused("a graph on a cluster stays", func() error { _, err := g.Apply(t.Context(), pregel.Delta{}); return err }())
+	refused("a graph on a cluster stays",
+		func() error { _, err := g.Apply(t.Context(), pregel.Delta{}); return err }())
 	load := func(name string, o superstep.LoadOptions) error {
 		_, err := conn.Load(t.Context(), name, o)
 		return err
@@ -266,7 +267,8 @@ func TestClusterRefuses(t *testing.T) {
 	refused("Vertices", load("path:vertices=9", superstep.LoadOptions{Vertices: []uint64{1}}))
 	refused("no such file", load("/no/such/file.el", superstep.LoadOptions{}))
 	refused("want a whole number", load("path:vertices=x", superstep.LoadOptions{}))
-	refused("there is no graph", func() error { _, err := conn.Graph(t.Context(), "none"); return err }())
+	refused("there is no graph",
+		func() error { _, err := conn.Graph(t.Context(), "none"); return err }())
 	_, err = cluster.Connect(t.Context(), "127.0.0.1", cluster.Options{})
 	refused("expected HOST:PORT", err)
 	_, err = cluster.Connect(t.Context(), "127.0.0.1:1", cluster.Options{RetryFor: 1})
@@ -320,7 +322,8 @@ func TestCancelOnACluster(t *testing.T) {
 	done() // the graph stays loaded
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	_, err = superstep.Run(ctx, g, endless{}, superstep.Options{Progress: func(superstep.Progress) { cancel(why) }})
+	_, err = superstep.Run(ctx, g, endless{},
+		superstep.Options{Progress: func(superstep.Progress) { cancel(why) }})
 	if !errors.Is(err, why) {
 		t.Errorf("found %v, expected %v", err, why)
 	}
@@ -370,7 +373,8 @@ func TestGraphOfTheCatalog(t *testing.T) {
 		superstep.LoadOptions{Partitions: 2})
 	twins(t, open(t, here, err), g, algorithms.WCC{})
 	var lines int
-	r, err := superstep.Run(t.Context(), g, nothing{}, superstep.Options{Log: func(string) { lines++ }})
+	r, err := superstep.Run(t.Context(), g, nothing{},
+		superstep.Options{Log: func(string) { lines++ }})
 	if err != nil || r.Supersteps != 1 || lines == 0 {
 		t.Errorf("found %v, %d lines of the log", err, lines)
 	}

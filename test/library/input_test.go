@@ -248,7 +248,8 @@ func TestInputRefuses(t *testing.T) {
 	}
 	refusedWith(t, run(t, loads[1], summing{}, given(superstep.From(sumBefore, before))),
 		"or of another load of it")
-	refusedWith(t, run(t, loads[0], summing{}, given(superstep.From(sumBefore, func(uint64) int64 { return 1 }))),
+	refusedWith(t, run(t, loads[0], summing{},
+		given(superstep.From(sumBefore, func(uint64) int64 { return 1 }))),
 		"graph again was loaded since the client listed its vertices")
 	_, elsewhere := connected(t)
 	far, err := elsewhere.Load(t.Context(), "path:vertices=9")

@@ -54,7 +54,8 @@ func (typed) Compute(v *pregel.Vertex[kinds, int64], _ int64) {
 func TestInputFromFunction(t *testing.T) {
 	everywhere(t, "uniform:vertices=500,degree=3", func(g *superstep.Graph) {
 		asked := map[uint64]int{}
-		squares := superstep.From(sumBefore, func(id uint64) int64 { asked[id]++; return int64(id * id) })
+		squares := superstep.From(sumBefore,
+			func(id uint64) int64 { asked[id]++; return int64(id * id) })
 		n := 0
 		for label, sum := range must(t, g, summing{}, squares).All() {
 			if want := int64(label*label + label); sum != want || asked[label] != 1 {
@@ -182,7 +183,8 @@ func TestInputFromLargeFile(t *testing.T) {
 	everywhere(t, fmt.Sprintf("path:vertices=%d", n), func(g *superstep.Graph) {
 		tree := must(t, g, parents{},
 			superstep.FromFile(parentBefore, file(t, "next.txt", text.String())))
-		names := must(t, g, reader{}, superstep.From(wordsBefore, func(id uint64) []string { return []string{fmt.Sprint("vertex ", id)} }))
+		names := must(t, g, reader{}, superstep.From(wordsBefore,
+			func(id uint64) []string { return []string{fmt.Sprint("vertex ", id)} }))
 		for label, next := range tree.All() {
 			want, _ := g.Vertex((label + 1) % n)
 			if word, _ := names.At(label); next != want || len(word.Words) != 1 ||

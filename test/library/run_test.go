@@ -229,7 +229,8 @@ func (full) Write([]byte) (int, error) { return 0, errWrong }
 func TestRunLogs(t *testing.T) {
 	g := grid(t, superstep.LoadOptions{Partitions: 1})
 	lines := make(chan string, 100)
-	_, err := superstep.Run(t.Context(), g, wrong{}, superstep.Options{MaxSupersteps: 1, Log: func(line string) { lines <- line }})
+	_, err := superstep.Run(t.Context(), g, wrong{},
+		superstep.Options{MaxSupersteps: 1, Log: func(line string) { lines <- line }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,8 @@ func (Contract) Compute(v *pregel.Vertex[piece, note], notes []note) {
 		}
 		v.Send(x.Picked.To, note{From: v.ID()})
 	case join: // of two vertices that took each other, the first is the root
-		if v.ID() > x.Picked.To || !slices.ContainsFunc(notes, func(n note) bool { return n.From == x.Picked.To }) {
+		if v.ID() > x.Picked.To ||
+			!slices.ContainsFunc(notes, func(n note) bool { return n.From == x.Picked.To }) {
 			x.Root, x.Tree = x.Picked.To, append(x.Tree, x.Picked.Weight)
 			v.Send(x.Root, note{From: v.ID()})
 		}
@@ -160,7 +161,8 @@ func TestContract(t *testing.T) {
 		for label, x := range res.All() {
 			v, ok := g.Vertex(label)
 			if _, twice := got[components[v]]; !ok || twice {
-				t.Errorf("%s: a component has two vertices left, or %d is not a vertex", name, label)
+				t.Errorf(
+					"%s: a component has two vertices left, or %d is not a vertex", name, label)
 			}
 			got[components[v]] = x.Tree
 		}

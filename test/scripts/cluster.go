@@ -123,7 +123,8 @@ func (c *Processes) StartWorker(name string, flags ...string) error {
 		}
 	}
 	root := ".." // clients have directories beside this one
-	if slices.ContainsFunc(args, func(a string) bool { return a == "--token-file" || a == "--tls-key" }) {
+	if slices.ContainsFunc(args,
+		func(a string) bool { return a == "--token-file" || a == "--tls-key" }) {
 		root = "graphs" // separate from the secret
 	}
 	if _, err := os.Stat(filepath.Join(c.Dir, root)); err == nil &&

@@ -152,7 +152,8 @@ type ageOf struct{ Churn }
 var aged = pregel.NewVertexColumn[int64]("aged")
 
 func (p Ages) Plan() pregel.Plan {
-	return plan.Repeat(func(r *plan.Round) bool { return r.Number == 2 }, plan.Phase(ageOf{Churn(p)}))
+	return plan.Repeat(func(r *plan.Round) bool { return r.Number == 2 },
+		plan.Phase(ageOf{Churn(p)}))
 }
 
 func (Ages) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -269,7 +270,8 @@ func (Ends) OutputLabels(dst []byte, ends []pregel.VertexID, label func(dst []by
 	id pregel.VertexID) []byte,
 ) []byte {
 	ends = slices.Clone(ends)
-	slices.SortFunc(ends, func(a, b pregel.VertexID) int { return bytes.Compare(label(nil, a), label(nil, b)) })
+	slices.SortFunc(ends,
+		func(a, b pregel.VertexID) int { return bytes.Compare(label(nil, a), label(nil, b)) })
 	dst = append(dst, "to"...)
 	for _, id := range ends {
 		dst = label(append(dst, ' '), id)

@@ -234,7 +234,8 @@ func seesAnother(all []*fault, names string) bool {
 // allSeeAnother reports whether faults replace the files of all these workers.
 func allSeeAnother(faults []*fault, workers []string) bool {
 	for _, w := range workers {
-		if !slices.ContainsFunc(faults, func(f *fault) bool { return f.name == "another file at "+w }) {
+		if !slices.ContainsFunc(faults,
+			func(f *fault) bool { return f.name == "another file at "+w }) {
 			return false
 		}
 	}

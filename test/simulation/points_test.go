@@ -56,7 +56,8 @@ func (c *cluster) killAt(random *rand.Rand, worker int, hold, jump time.Duration
 	if random.IntN(3) == 0 {
 		t.point, t.who = []string{faults.Committing, faults.Committed}[random.IntN(2)], ""
 		t.times = 1 + random.IntN(6)
-		kill, revive = func() { c.killMaster(true) }, func() { c.reviveMaster(min(jump, time.Hour)) }
+		kill, revive = func() { c.killMaster(true) },
+			func() { c.reviveMaster(min(jump, time.Hour)) }
 	} else {
 		t.point = ofWorkers[random.IntN(len(ofWorkers))]
 	}

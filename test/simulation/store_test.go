@@ -166,7 +166,8 @@ func (v *view) List(ctx context.Context, prefix string) iter.Seq2[store.Object, 
 			yield(store.Object{}, err)
 			return
 		}
-		slices.SortFunc(found, func(a, b store.Object) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(found,
+			func(a, b store.Object) int { return strings.Compare(a.Name, b.Name) })
 		for _, o := range found {
 			if !yield(o, nil) {
 				return

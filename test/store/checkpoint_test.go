@@ -29,7 +29,8 @@ func TestCheckpoints(t *testing.T) {
 // goOn stops runs early and resumes them from their checkpoints in S3.
 func goOn(t *testing.T) {
 	program, dir := built(t), t.TempDir()
-	job := strings.Fields("run pagerank --graph kronecker:scale=15 -p iterations=400 --deterministic -q")
+	job := strings.Fields(
+		"run pagerank --graph kronecker:scale=15 -p iterations=400 --deterministic -q")
 	read := func(name string) string {
 		t.Helper()
 		data, err := os.ReadFile(dir + "/" + name)

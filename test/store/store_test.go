@@ -155,7 +155,8 @@ func TestFaulty(t *testing.T) {
 // when their context does.
 func TestGone(t *testing.T) {
 	release := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-release }))
+	server := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-release }))
 	defer server.Close()
 	defer close(release)
 	environment(t, server.URL)

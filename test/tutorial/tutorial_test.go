@@ -161,7 +161,8 @@ func run(t *testing.T, path string) {
 	var script strings.Builder
 	// -m: as at a terminal, the cluster has its own process group. It ends with the page, even if a
 	// block fails.
-	script.WriteString("exec 2>&1\nset -eum\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n")
+	script.WriteString(
+		"exec 2>&1\nset -eum\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n")
 	for i, s := range steps {
 		if strings.Contains(s.commands, "up --workers") { // from here there is a cluster
 			fmt.Fprintf(&script, "export SUPERSTEP_MASTER=%s\n", address)

@@ -37,7 +37,8 @@ func main() {
 
 func run(dir string, files []string) error {
 	compiler := protocompile.Compiler{
-		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{dir}}),
+		Resolver: protocompile.WithStandardImports(
+			&protocompile.SourceResolver{ImportPaths: []string{dir}}),
 		SourceInfoMode: protocompile.SourceInfoStandard, // keeps the comments
 	}
 	compiled, err := compiler.Compile(context.Background(), files...)

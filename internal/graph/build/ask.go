@@ -59,5 +59,6 @@ func ask[Q, A ~uint64](ctx context.Context, group *collective.Group, call collec
 
 // invalid returns the error for an invalid message from a rank.
 func invalid(rank int, format string, args ...any) error {
-	return fmt.Errorf("from rank %d: %w: %s", rank, collective.ErrMessage, fmt.Sprintf(format, args...))
+	return fmt.Errorf("from rank %d: %w: %s", rank, collective.ErrMessage,
+		fmt.Sprintf(format, args...))
 }

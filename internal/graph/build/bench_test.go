@@ -54,7 +54,8 @@ func BenchmarkBuild(b *testing.B) {
 				shares = append(shares, edges.Whole(kronecker(b, scale, rank, ranks), 0))
 			}
 			for b.Loop() {
-				all := buildOver(b, b.Context(), shares, []int{0, 1}, func(int) graph.Options { return o })
+				all := buildOver(b, b.Context(), shares, []int{0, 1},
+					func(int) graph.Options { return o })
 				for _, got := range all {
 					if got.err != nil {
 						b.Fatal(got.err)

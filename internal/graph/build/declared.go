@@ -97,7 +97,8 @@ func (b *builder) repeated(ctx context.Context) error {
 	if err := b.eachListed(ctx, func(_ int, id, at uint64) { all = append(all, place{at, id}) }); err != nil {
 		return err
 	}
-	slices.SortFunc(all, func(x, y place) int { return cmp.Or(cmp.Compare(x.ID, y.ID), cmp.Compare(x.At, y.At)) })
+	slices.SortFunc(all,
+		func(x, y place) int { return cmp.Or(cmp.Compare(x.ID, y.ID), cmp.Compare(x.At, y.At)) })
 	least := place{At: noPlace}
 	for i, p := range all {
 		if i > 0 && p.ID == all[i-1].ID && p.At < least.At {

@@ -81,13 +81,15 @@ func (b *builder) lists(ctx context.Context) error {
 		return err
 	}
 	parts := b.g.Parts
-	in, err := a.Scatter(true, func(p *graph.Partition, row uint32) int { return int(p.InDegrees[row]) })
+	in, err := a.Scatter(true,
+		func(p *graph.Partition, row uint32) int { return int(p.InDegrees[row]) })
 	if err != nil {
 		return err
 	}
 	both := []*graph.Scatter{in}
 	if b.in.Directed {
-		out, err := a.Scatter(false, func(p *graph.Partition, row uint32) int { return int(parts[p.Index].OutDegrees[row]) })
+		out, err := a.Scatter(false,
+			func(p *graph.Partition, row uint32) int { return int(parts[p.Index].OutDegrees[row]) })
 		if err != nil {
 			return err
 		}

@@ -248,12 +248,14 @@ func TestRefusals(t *testing.T) {
 			want: "some: ranks 0 and 1: file 1: to byte 5 of 9 bytes, then from byte 6 of 9: it is not the same file everywhere",
 		},
 		{
-			what: "an edge out of range", change: func(s []*edges.RankInput) { s[0].Vertices, s[1].Vertices = 100, 100 },
-			want: ": the graph has vertices 0..99",
+			what:   "an edge out of range",
+			change: func(s []*edges.RankInput) { s[0].Vertices, s[1].Vertices = 100, 100 },
+			want:   ": the graph has vertices 0..99",
 		},
 		{
-			what: "too many vertices", change: func(s []*edges.RankInput) { s[0].Vertices, s[1].Vertices = 1<<33, 1<<33 },
-			want: "8589934592 vertices: at most 4293918720",
+			what:   "too many vertices",
+			change: func(s []*edges.RankInput) { s[0].Vertices, s[1].Vertices = 1<<33, 1<<33 },
+			want:   "8589934592 vertices: at most 4293918720",
 		},
 		{
 			what: "no weights", change: func([]*edges.RankInput) {},
@@ -332,7 +334,8 @@ func TestListedFaults(t *testing.T) {
 			shares = append(shares, s)
 		}
 		within(t, want, func() {
-			got := buildOver(t, t.Context(), shares, []int{0}, func(int) graph.Options { return graph.Options{Partitions: 1} })
+			got := buildOver(t, t.Context(), shares, []int{0},
+				func(int) graph.Options { return graph.Options{Partitions: 1} })
 			allFail(t, fmt.Sprintf("seed %d", seed), got, want)
 		})
 	}
@@ -369,7 +372,8 @@ func TestUndeclaredFoundSoon(t *testing.T) {
 			}
 		}
 		within(t, "not listed", func() {
-			got := buildOver(t, t.Context(), shares, []int{0}, func(int) graph.Options { return graph.Options{Partitions: 1} })
+			got := buildOver(t, t.Context(), shares, []int{0},
+				func(int) graph.Options { return graph.Options{Partitions: 1} })
 			allFail(t, "not listed", got, fmt.Sprintf("tuple 0 of rank %d: 201", where))
 		})
 		reads = append(reads, lists[0].last, lists[1].last)
@@ -411,10 +415,11 @@ func TestLies(t *testing.T) {
 		})
 	}
 	for _, at := range []uint64{1000, noPlace - 1} {
-		lie("a place", fmt.Sprintf(`{"At":%d,"ID":4}`, at), func(ctx context.Context, group *collective.Group) error {
-			b := &builder{group: group, tag: call.Tag - 1}
-			return b.first(ctx, place{At: noPlace}, 1000, 0, 500, nil)
-		})
+		lie("a place", fmt.Sprintf(`{"At":%d,"ID":4}`, at),
+			func(ctx context.Context, group *collective.Group) error {
+				b := &builder{group: group, tag: call.Tag - 1}
+				return b.first(ctx, place{At: noPlace}, 1000, 0, 500, nil)
+			})
 	}
 }
 

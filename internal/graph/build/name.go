@@ -53,7 +53,8 @@ func (b *builder) numberIDs(ctx context.Context) error {
 func (b *builder) endpoints(ctx context.Context) ([][]uint64, error) {
 	sets := make([][]idSet, b.team.Size())
 	for worker := range sets {
-		sets[worker] = slices.Repeat([]idSet{{arena: &b.numbering, most: mostSlots(b.team.Size() * b.ranks)}}, b.ranks)
+		sets[worker] = slices.Repeat(
+			[]idSet{{arena: &b.numbering, most: mostSlots(b.team.Size() * b.ranks)}}, b.ranks)
 	}
 	err := b.scan(ctx, "looking for the ids", false, func(worker int, block *edges.Block) error {
 		for i, u := range block.U[:block.N] {

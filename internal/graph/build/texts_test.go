@@ -181,7 +181,8 @@ func compareNames(t *testing.T, rng *rand.Rand, got []built, want *names.Diction
 				asked[rank] = append(asked[rank], label)
 			}
 		}
-		rng.Shuffle(len(asked[rank]), func(i, j int) { asked[rank][i], asked[rank][j] = asked[rank][j], asked[rank][i] })
+		rng.Shuffle(len(asked[rank]),
+			func(i, j int) { asked[rank][i], asked[rank][j] = asked[rank][j], asked[rank][i] })
 	}
 	everywhere(t, len(got), func(rank int, group *collective.Group) {
 		var came []uint64
@@ -207,7 +208,8 @@ func compareNames(t *testing.T, rng *rand.Rand, got []built, want *names.Diction
 // of them.
 func TestNoRankHasAllNames(t *testing.T) {
 	const ranks = 4
-	got := buildOver(t, t.Context(), someShares(ranks, edges.Texts, true), []int{0, 1, 2, 3}, func(int) graph.Options { return graph.Options{Partitions: ranks} })
+	got := buildOver(t, t.Context(), someShares(ranks, edges.Texts, true), []int{0, 1, 2, 3},
+		func(int) graph.Options { return graph.Options{Partitions: ranks} })
 	defer closeAll(got)
 	for rank, b := range got {
 		if b.err != nil {

@@ -202,7 +202,8 @@ func (t *tuples) arcs(ctx context.Context, in bool) error {
 		}
 	}
 	order := b.g.Order
-	s, err := b.parts.Scatter(in, func(p *graph.Partition, row uint32) int { return int(raw[order[p.Global(row)]]) })
+	s, err := b.parts.Scatter(in,
+		func(p *graph.Partition, row uint32) int { return int(raw[order[p.Global(row)]]) })
 	if err != nil {
 		return err
 	}

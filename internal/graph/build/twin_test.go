@@ -152,7 +152,8 @@ func newProblem(rng *rand.Rand, ranks int) *problem {
 	slices.Sort(listed)
 	cuts, listed = append(cuts, len(tuples)), append(listed, n)
 	shuffled := slices.Clone(ids)
-	rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	rng.Shuffle(len(shuffled),
+		func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	for rank := range ranks {
 		lo, hi := cuts[rank], cuts[rank+1]
 		mine, end := slices.Clone(tuples[lo:hi]), uint64(n)

@@ -25,7 +25,8 @@ func benchmark(b *testing.B, list edges.List, run func(v *Validator) (Result, er
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())*float64(threads)/float64(b.N)/float64(list.Len()), "ns/tuple/thread")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())*float64(threads)/float64(b.N)/float64(
+				list.Len()), "ns/tuple/thread")
 		})
 	}
 }
@@ -34,7 +35,8 @@ func BenchmarkValidateBFS(b *testing.B) {
 	in, tuples := kronecker(b, benchScale, edges.Unweighted)
 	root := uint32(tuples[0].u)
 	parent := breadthFirst(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
-	benchmark(b, in.Edges, func(v *Validator) (Result, error) { return v.BFS(b.Context(), uint64(root), parent) })
+	benchmark(b, in.Edges,
+		func(v *Validator) (Result, error) { return v.BFS(b.Context(), uint64(root), parent) })
 }
 
 func BenchmarkValidateSSSP(b *testing.B) {

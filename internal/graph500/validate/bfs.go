@@ -31,16 +31,19 @@ func (v *Validator) BFS(ctx context.Context, root uint64, parent []uint32) (Resu
 	}
 	var count int64
 	if deepest <= maxTagDepth {
-		count, err = v.round(ctx, wire.Bytes(v.own.tags), wire.Bytes(v.other.tags), v.checkTags, judgeLevels((*vertexState).tagDepth))
+		count, err = v.round(ctx, wire.Bytes(v.own.tags), wire.Bytes(v.other.tags), v.checkTags,
+			judgeLevels((*vertexState).tagDepth))
 	} else {
-		count, err = v.round(ctx, wire.Bytes(v.own.depth), wire.Bytes(v.other.depth), v.checkDepths, judgeLevels((*vertexState).exactDepth))
+		count, err = v.round(ctx, wire.Bytes(v.own.depth), wire.Bytes(v.other.depth), v.checkDepths,
+			judgeLevels((*vertexState).exactDepth))
 	}
 	if err != nil {
 		return Result{}, err
 	}
 	var broken error
 	if x, found := v.unconfirmed(); found {
-		broken = violation(5, "no tuple joins vertex %d and its parent %d", v.own.base+x, v.own.parent[x])
+		broken = violation(5, "no tuple joins vertex %d and its parent %d", v.own.base+
+			x, v.own.parent[x])
 	}
 	if err := v.ranks.firstError(ctx, broken); err != nil {
 		return Result{}, err
@@ -145,5 +148,6 @@ func leaves(x, y uint64, swapped bool) *Violation {
 	if swapped {
 		x, y = y, x
 	}
-	return violation(4, "edge %d-%d joins a vertex of the tree and one that it does not reach", x, y)
+	return violation(4,
+		"edge %d-%d joins a vertex of the tree and one that it does not reach", x, y)
 }

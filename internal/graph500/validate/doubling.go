@@ -96,7 +96,8 @@ func (c *doubling) round(ctx context.Context) (bad, err error) {
 		for q, list := range questions {
 			for _, x := range list {
 				if x >= uint32(len(c.own.depth)) {
-					return nil, fmt.Errorf("rank %d asks for vertex %d of %d", q, x, len(c.own.depth))
+					return nil,
+						fmt.Errorf("rank %d asks for vertex %d of %d", q, x, len(c.own.depth))
 				}
 				reply[q] = append(reply[q], c.answer(x))
 			}
@@ -107,7 +108,8 @@ func (c *doubling) round(ctx context.Context) (bad, err error) {
 		}
 		for q, list := range answers {
 			if len(list) != len(ask[q]) {
-				return nil, fmt.Errorf("rank %d has %d answers to %d questions", q, len(list), len(ask[q]))
+				return nil,
+					fmt.Errorf("rank %d has %d answers to %d questions", q, len(list), len(ask[q]))
 			}
 		}
 		for i, depth := range batch {
@@ -137,7 +139,8 @@ func (c *doubling) learn(x int, a answer) error {
 		c.ancestor[x] = a.ancestor
 		c.steps[x] += a.steps
 	case a.steps == notReached:
-		return violation(1, "vertex %d has parent %d, which is not reached itself", c.own.base+uint64(x), c.own.parent[x])
+		return violation(1, "vertex %d has parent %d, which is not reached itself", c.own.base+
+			uint64(x), c.own.parent[x])
 	default:
 		c.own.depth[x] = a.steps + c.steps[x]
 	}

@@ -48,7 +48,8 @@ func (r ranks) least(ctx context.Context, words []uint64) ([]uint64, error) {
 	for rank, data := range all {
 		other := wire.Slice[uint64](data)
 		if len(data) != len(words)*8 {
-			return nil, fmt.Errorf("rank %d has %d bytes, expected %d", rank, len(data), len(words)*8)
+			return nil,
+				fmt.Errorf("rank %d has %d bytes, expected %d", rank, len(data), len(words)*8)
 		}
 		if rank == 0 || other[0] < words[0] {
 			words = other

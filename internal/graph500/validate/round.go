@@ -86,7 +86,8 @@ func (v *Validator) sendState(ctx context.Context, second []byte) error {
 func (v *Validator) receiveState(ctx context.Context, q int, second []byte) (*vertexState, error) {
 	n := v.size(q)
 	c := &vertexState{
-		base: uint64(v.per) * uint64(q), parent: v.other.parent[:n], depth: v.other.depth[:n], dist: v.other.dist[:n],
+		base: uint64(v.per) * uint64(q), parent: v.other.parent[:n], depth: v.other.depth[:n],
+		dist: v.other.dist[:n],
 		tags: v.other.tags[:n], confirmed: v.other.confirmed[:bitmap.Words(n)],
 	}
 	clear(c.confirmed)
@@ -140,7 +141,8 @@ func (v *Validator) tile(ctx context.Context, q int, c *vertexState, check check
 			}
 			count, bad := check(sc, c)
 			if bad >= 0 {
-				f.report(i, v.fault(i*edges.BlockSize+bad, sc.U[bad], sc.V[bad], sc.W[bad], c, judge))
+				f.report(i,
+					v.fault(i*edges.BlockSize+bad, sc.U[bad], sc.V[bad], sc.W[bad], c, judge))
 				break
 			}
 			sum += count

@@ -47,14 +47,16 @@ func houseSSSP() ([]uint32, []float32) {
 // bfs validates a tree with teams of several sizes, which must agree.
 func bfs(t *testing.T, n int, tuples []tuple, root uint64, parent []uint32) (Result, error) {
 	t.Helper()
-	got, err := judge(t, n, tuples, func(v *Validator) (Result, error) { return v.BFS(t.Context(), root, parent) })
+	got, err := judge(t, n, tuples,
+		func(v *Validator) (Result, error) { return v.BFS(t.Context(), root, parent) })
 	manyRanks(t, n, tuples, root, parent, nil, got, err)
 	return got, err
 }
 
 func sssp(t *testing.T, n int, tuples []tuple, root uint64, parent []uint32, dist []float32) (Result, error) {
 	t.Helper()
-	got, err := judge(t, n, tuples, func(v *Validator) (Result, error) { return v.SSSP(t.Context(), root, parent, dist) })
+	got, err := judge(t, n, tuples,
+		func(v *Validator) (Result, error) { return v.SSSP(t.Context(), root, parent, dist) })
 	manyRanks(t, n, tuples, root, parent, dist, got, err)
 	return got, err
 }

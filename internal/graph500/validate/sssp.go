@@ -36,7 +36,8 @@ func (v *Validator) SSSP(ctx context.Context, root uint64, parent []uint32, dist
 	if err != nil {
 		return Result{}, err
 	}
-	count, err := v.round(ctx, wire.Bytes(dist), wire.Bytes(v.other.dist), v.checkDistances, judgeDistances)
+	count, err := v.round(ctx, wire.Bytes(dist), wire.Bytes(v.other.dist),
+		v.checkDistances, judgeDistances)
 	if err != nil {
 		return Result{}, err
 	}
@@ -64,7 +65,8 @@ func (v *Validator) distances(ctx context.Context, root uint64, dist []float32) 
 				return unfit("range", "the distance of vertex %d is %g", own.base+uint64(x), d)
 			}
 			if (d == -1) != (p == Unreached) {
-				return unfit("reached", "vertex %d has distance %g and parent %s", own.base+uint64(x), d, parentName(p))
+				return unfit("reached", "vertex %d has distance %g and parent %s", own.base+
+					uint64(x), d, parentName(p))
 			}
 		}
 		return nil
@@ -119,7 +121,8 @@ func magnitude(x float32) uint64 { return uint64(math.Float32bits(x) << 1) }
 // distances.
 func (v *Validator) confirmExact(s *scratch, k int, c *vertexState) {
 	for _, i := range s.maybe[:k] {
-		x, y, w := s.U[i&(edges.BlockSize-1)], s.V[i&(edges.BlockSize-1)], float32(s.W[i&(edges.BlockSize-1)])
+		x, y, w := s.U[i&(edges.BlockSize-1)], s.V[i&(edges.BlockSize-1)],
+			float32(s.W[i&(edges.BlockSize-1)])
 		if uint64(v.own.parent[x]) == y+c.base && v.own.dist[x] == c.dist[y]+w {
 			confirm(v.own.confirmed, x)
 		}
@@ -139,7 +142,8 @@ func judgeDistances(a, b *vertexState, x, y uint64, weight float64) *Violation {
 	if y < x { // the lesser vertex is named first
 		x, y, dx, dy = y, x, dy, dx
 	}
-	return violation(3, "edge %d-%d of weight %g joins distances %g and %g", x, y, float32(weight), dx, dy)
+	return violation(3, "edge %d-%d of weight %g joins distances %g and %g", x, y,
+		float32(weight), dx, dy)
 }
 
 // treeEdges returns the error for the least vertex whose tree edge was not confirmed, if there is

@@ -94,7 +94,8 @@ func (v *Validator) count(ctx context.Context, list edges.List, first int) ([]ui
 }
 
 func (v *Validator) outOfRange(tuple int, x, y uint64) error {
-	return fmt.Errorf("tuple %d of the edge list joins %d and %d: the graph has %d vertices", tuple, x, y, v.n)
+	return fmt.Errorf("tuple %d of the edge list joins %d and %d: the graph has %d vertices",
+		tuple, x, y, v.n)
 }
 
 // open makes the tiles of this rank, large enough for the tuples of all ranks.
@@ -118,7 +119,8 @@ func (v *Validator) open(ctx context.Context, counts []uint64) ([]tileWriter, er
 		total := uint64(0)
 		for from, counts := range in {
 			if len(counts) != ranks {
-				return nil, fmt.Errorf("rank %d counts tuples of %d tiles, expected %d", from, len(counts), ranks)
+				return nil, fmt.Errorf("rank %d counts tuples of %d tiles, expected %d", from,
+					len(counts), ranks)
 			}
 			total += counts[q]
 		}
@@ -162,7 +164,8 @@ func (v *Validator) take(records []uint32, writers []tileWriter) error {
 	for ; len(records) > 0; records = records[width:] {
 		x, y := records[0], records[1]
 		if x >= own || uint64(y) >= uint64(v.n) {
-			return fmt.Errorf("a tuple of vertices %d and %d, expected them below %d and %d", x, y, own, v.n)
+			return fmt.Errorf(
+				"a tuple of vertices %d and %d, expected them below %d and %d", x, y, own, v.n)
 		}
 		q := y / per
 		w := float32(0)

@@ -60,7 +60,8 @@ func (v *Validator) beginOwn(ctx context.Context, root uint64, parent []uint32) 
 				continue
 			}
 			if uint64(p) >= uint64(v.n) {
-				return unfit("range", "the parent of vertex %d is %d: the graph has %d vertices", own.base+uint64(x), p, v.n)
+				return unfit("range", "the parent of vertex %d is %d: the graph has %d vertices",
+					own.base+uint64(x), p, v.n)
 			}
 			own.depth[x] = pending
 			reached++

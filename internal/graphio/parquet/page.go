@@ -168,7 +168,8 @@ func (p *pages) decompress(raw []byte, size int) ([]byte, error) {
 	case format.Lz4Raw:
 		n, err = lz4.UncompressBlock(raw, p.page)
 	default:
-		return nil, fmt.Errorf("pages compressed by %s, expected snappy, gzip, zstd, brotli or lz4_raw", p.codec)
+		return nil, fmt.Errorf(
+			"pages compressed by %s, expected snappy, gzip, zstd, brotli or lz4_raw", p.codec)
 	}
 	if err == nil && n != size {
 		err = errPageForm

@@ -51,8 +51,10 @@ func Create(w io.Writer, columns []graphio.ParquetColumn) graphio.ParquetWriter 
 		schema.fields = append(schema.fields, one.Fields()...)
 	}
 	p := &writer{values: make([][]parquet.Value, len(columns))}
-	p.w = parquet.NewGenericWriter[any](w, parquet.NewSchema("superstep", schema), parquet.Compression(&parquet.Snappy),
-		parquet.DataPageStatistics(false), parquet.PageBufferSize(1<<20), parquet.CreatedBy("superstep", "", ""))
+	p.w = parquet.NewGenericWriter[any](w, parquet.NewSchema("superstep", schema),
+		parquet.Compression(&parquet.Snappy),
+		parquet.DataPageStatistics(false), parquet.PageBufferSize(1<<20),
+		parquet.CreatedBy("superstep", "", ""))
 	p.columns = p.w.ColumnWriters()
 	return p
 }

@@ -82,7 +82,8 @@ func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) err
 		case data == nil:
 			return fmt.Errorf("column %.150q: nothing was sent", name)
 		case data.File == "" && column.OfEdges:
-			return fmt.Errorf("column %.150q is of edges, but values by number are of vertices", name)
+			return fmt.Errorf(
+				"column %.150q is of edges, but values by number are of vertices", name)
 		case data.File == "" && spec.Graph == "":
 			return fmt.Errorf("column %.150q: values by number are of vertices of a graph of the catalog, and the job loads its own", name)
 		}
@@ -145,7 +146,8 @@ func reads(p engine.Registered, program engine.Program, source *job.Source) erro
 	case source.WeightColumn == "":
 		return nil
 	case program.Weights() == edges.Unweighted && !p.KeepWeights:
-		return fmt.Errorf("weight column %.100q: %s does not read weights, expected none", source.WeightColumn, p.Name)
+		return fmt.Errorf("weight column %.100q: %s does not read weights, expected none",
+			source.WeightColumn, p.Name)
 	case source.UnitWeights:
 		return fmt.Errorf("weight column %.100q: with unit weights it is not read, expected one of the two", source.WeightColumn)
 	}
@@ -154,7 +156,8 @@ func reads(p engine.Registered, program engine.Program, source *job.Source) erro
 
 // Inputs returns the columns of a program that --column can fill.
 func Inputs(p engine.Program) []kernel.Property {
-	return slices.DeleteFunc(slices.Clone(p.Properties()), func(c kernel.Property) bool { return c.Private })
+	return slices.DeleteFunc(slices.Clone(p.Properties()),
+		func(c kernel.Property) bool { return c.Private })
 }
 
 // WeightsText describes how a program uses the weights of edges.
@@ -184,7 +187,8 @@ func CheckGraph500(programs engine.Registry, spec *job.Spec, grid graph.Grid) er
 		return err
 	}
 	if g.Scale > graph500.MaxScale {
-		return fmt.Errorf("scale: found %d, expected at most %d: vertices have numbers of 32 bits", g.Scale, graph500.MaxScale)
+		return fmt.Errorf("scale: found %d, expected at most %d: vertices have numbers of 32 bits",
+			g.Scale, graph500.MaxScale)
 	}
 	if spec.Graph500.Roots == 0 {
 		return errors.New("roots: found 0, expected 1 or more")
@@ -193,14 +197,16 @@ func CheckGraph500(programs engine.Registry, spec *job.Spec, grid graph.Grid) er
 	if err != nil {
 		return err
 	}
-	return graph500.EachKernel(spec.Graph500.SSSP, programs.New("bfs"), func(program engine.Program) error {
-		return engine.CheckOnCluster(context.Background(), program, o, grid)
-	})
+	return graph500.EachKernel(spec.Graph500.SSSP, programs.New("bfs"),
+		func(program engine.Program) error {
+			return engine.CheckOnCluster(context.Background(), program, o, grid)
+		})
 }
 
 // CheckNetbench is CheckProgram for a job that measures the network.
 func CheckNetbench(_ engine.Registry, spec *job.Spec, _ graph.Grid) error {
-	if spec.Program != control.NetbenchProgram || spec.Graph != "" || spec.Source != nil || spec.Rows|spec.Columns != 0 || filled(spec) {
+	if spec.Program != control.NetbenchProgram || spec.Graph != "" || spec.Source != nil ||
+		spec.Rows|spec.Columns != 0 || filled(spec) {
 		return fmt.Errorf("a job of netbench has the program %s, neither graph nor source nor columns, and no grid", control.NetbenchProgram)
 	}
 	spec.KeepResult, spec.Unsorted = true, true // the report, from one worker

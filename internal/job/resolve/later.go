@@ -75,7 +75,8 @@ func checkWhen(k *checkpoint.Policy) error {
 		return fmt.Errorf("checkpoints every %v, by a mean time between failures of %v: expected 0, for the default of the master, or more",
 			k.Interval, k.MTBF)
 	case k.Every < 0 || k.Every > math.MaxInt32:
-		return fmt.Errorf("a checkpoint every %d supersteps: expected at most %d", k.Every, math.MaxInt32)
+		return fmt.Errorf("a checkpoint every %d supersteps: expected at most %d",
+			k.Every, math.MaxInt32)
 	case k.Every > 0 && k.Interval > 0:
 		return errors.New("found checkpoints by number and by time, expected one of the two")
 	}

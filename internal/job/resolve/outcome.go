@@ -9,7 +9,8 @@ import (
 // Outcome converts a run's outcome to a message.
 func Outcome(o bsp.Outcome) *control.Outcome {
 	sent := &control.Outcome{
-		Ended: string(o.Ended), Supersteps: uint32(o.Supersteps), Messages: uint64(o.Messages), Sent: uint64(o.Sent), Bytes: uint64(o.Bytes),
+		Ended: string(o.Ended), Supersteps: uint32(o.Supersteps), Messages: uint64(o.Messages),
+		Sent: uint64(o.Sent), Bytes: uint64(o.Bytes),
 		Phase: uint32(o.Phase), Forked: o.Forked, GraphLeft: control.NewGraphSize(o.Left),
 	}
 	if sent.GraphLeft != nil {
@@ -21,8 +22,10 @@ func Outcome(o bsp.Outcome) *control.Outcome {
 // OutcomeOf converts the message back.
 func OutcomeOf(o *control.Outcome) bsp.Outcome {
 	return bsp.Outcome{
-		Ended: trace.Ended(o.GetEnded()), Supersteps: int(o.GetSupersteps()), Messages: int(o.GetMessages()), Sent: int(o.GetSent()), Bytes: int(o.GetBytes()),
-		Phase: int(o.GetPhase()), Forked: o.GetForked(), Left: o.GetGraphLeft().Trace(), IDs: o.GetGraphLeft().GetIds(),
+		Ended: trace.Ended(o.GetEnded()), Supersteps: int(o.GetSupersteps()),
+		Messages: int(o.GetMessages()), Sent: int(o.GetSent()), Bytes: int(o.GetBytes()),
+		Phase: int(o.GetPhase()), Forked: o.GetForked(), Left: o.GetGraphLeft().Trace(),
+		IDs: o.GetGraphLeft().GetIds(),
 	}
 }
 

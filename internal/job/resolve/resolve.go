@@ -36,7 +36,8 @@ func Programs(build string, programs engine.Registry) (all []*control.Program) {
 		for _, x := range p.Parameters {
 			fmt.Fprintln(h, x.Name, x.Type, x.Default)
 		}
-		all = append(all, &control.Program{Name: p.Name, Fingerprint: hex.EncodeToString(h.Sum(nil))[:16]})
+		all = append(all,
+			&control.Program{Name: p.Name, Fingerprint: hex.EncodeToString(h.Sum(nil))[:16]})
 	}
 	slices.SortFunc(all, func(p, q *control.Program) int { return strings.Compare(p.Name, q.Name) })
 	return all
@@ -45,21 +46,22 @@ func Programs(build string, programs engine.Registry) (all []*control.Program) {
 // Options returns the engine's options for a run.
 func Options(o job.Options) (engine.Options, error) {
 	choice, err := parsed("delivery", o.Delivery, delivery.ParseChoice)
-	encoding, wrong := parsed("encoding", o.Encoding, delivery.ParseEncoding)
+	form, wrong := parsed("encoding", o.Encoding, delivery.ParseEncoding)
 	if err = cmp.Or(err, wrong); err != nil {
 		return engine.Options{}, err
 	}
 	return engine.Options{
 		Delivery: choice, Deterministic: o.Deterministic, MaxSupersteps: int(o.MaxSupersteps),
 		Seed: o.Seed, Fork: o.Fork, SuperstepTimeout: time.Duration(o.SuperstepTimeout),
-		Experiment: delivery.Experiment{Encoding: encoding, Uncombined: o.Uncombined, Serial: o.Serial},
+		Experiment: delivery.Experiment{Encoding: form, Uncombined: o.Uncombined, Serial: o.Serial},
 	}, nil
 }
 
 // Source returns what to load, and how to store it.
 func Source(s *job.Source) (load.Request, graph.Options, error) {
 	request := load.Request{Name: s.Input, Directed: s.Directed, MaxExpand: int64(s.MaxExpand), SkipBad: int(s.SkipBad), Columns: graphio.Columns{
-		Source: s.SourceColumn, Target: s.TargetColumn, Weight: s.WeightColumn, Delimiter: s.Delimiter, Header: s.Header, IDs: strings.TrimPrefix(s.IDs, "auto"),
+		Source: s.SourceColumn, Target: s.TargetColumn, Weight: s.WeightColumn,
+		Delimiter: s.Delimiter, Header: s.Header, IDs: strings.TrimPrefix(s.IDs, "auto"),
 		Vertices: s.Vertices, Vertex: s.VertexColumn,
 	}}
 	store := graph.Options{DropLoops: s.SelfLoops == "drop", UnitWeights: s.UnitWeights}
@@ -79,7 +81,8 @@ func Source(s *job.Source) (load.Request, graph.Options, error) {
 	case "float64":
 		store.Weights = edges.Float64
 	default:
-		return request, store, fmt.Errorf("weights: found %.40q, expected none, float32 or float64", s.Weights)
+		return request, store,
+			fmt.Errorf("weights: found %.40q, expected none, float32 or float64", s.Weights)
 	}
 	if request.Weights = store.Weights; s.UnitWeights {
 		request.Weights = edges.Unweighted
@@ -113,7 +116,8 @@ func Finder(located []*control.Vertex) engine.Find {
 func Searched(r *control.KernelResult) graph500.Kernel {
 	var k graph500.Kernel
 	for i, time := range r.GetTime() {
-		if i >= min(len(r.Translate), len(r.Nedge)) || !(time > 0 && time < 1e9 && r.Translate[i] >= 0 && r.Translate[i] <= time) || r.Nedge[i]-1 >= math.MaxInt64 {
+		if i >= min(len(r.Translate), len(r.Nedge)) || !(time > 0 && time < 1e9 &&
+			r.Translate[i] >= 0 && r.Translate[i] <= time) || r.Nedge[i]-1 >= math.MaxInt64 {
 			break
 		}
 		k.Time = append(k.Time, time)
@@ -128,7 +132,8 @@ func Searched(r *control.KernelResult) graph500.Kernel {
 
 // Generator returns the generator of a run of Graph500.
 func Generator(s *job.Graph500) (generate.Kronecker, error) {
-	g, err := generate.Parse(fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", s.Scale, s.EdgeFactor, s.Seed1, s.Seed2))
+	g, err := generate.Parse(fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d",
+		s.Scale, s.EdgeFactor, s.Seed1, s.Seed2))
 	if err != nil {
 		return generate.Kronecker{}, err
 	}

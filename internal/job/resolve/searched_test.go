@@ -22,7 +22,8 @@ func TestSearched(t *testing.T) {
 		{&control.KernelResult{Time: []float64{1}, Translate: []float64{0}, Nedge: []uint64{1 << 63}}, 0},
 	} {
 		k := Searched(c.result)
-		if len(k.Time) != c.want || len(k.Translate) != c.want || len(k.Nedge) != c.want || len(k.Validate) > c.want {
+		if len(k.Time) != c.want || len(k.Translate) != c.want || len(k.Nedge) != c.want ||
+			len(k.Validate) > c.want {
 			t.Errorf("of %v: %+v, expected %d searches", c.result, k, c.want)
 		}
 	}

@@ -66,7 +66,8 @@ func Open(place string) (store.Store, error) {
 		providers = append(providers, &credentials.IAM{})
 	}
 	who := credentials.NewChainCredentials(providers)
-	value, err := who.GetWithContext(&credentials.CredContext{Client: &http.Client{Timeout: connectTime}})
+	value, err := who.GetWithContext(
+		&credentials.CredContext{Client: &http.Client{Timeout: connectTime}})
 	if err != nil {
 		return nil, fmt.Errorf("%s: reading the access key: %w", place, err)
 	}

@@ -38,7 +38,8 @@ func TestGroups(t *testing.T) {
 	}
 	for name, add := range makers {
 		t.Run(name, func(t *testing.T) {
-			master, err := add(membership.Member{Name: "a", Role: membership.Master, Control: "127.0.0.1:7700"})
+			master, err := add(
+				membership.Member{Name: "a", Role: membership.Master, Control: "127.0.0.1:7700"})
 			if err != nil {
 				t.Fatal(err)
 			}

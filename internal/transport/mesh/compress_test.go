@@ -256,7 +256,8 @@ func TestCompressingAllocatesNothing(t *testing.T) {
 // TestExchangesCompressed exchanges frames and messages with compression and small chunks.
 func TestExchangesCompressed(t *testing.T) {
 	for _, chunk := range []int{10 << 10, 1 << 20} {
-		meshes, peers := cluster(t, 3, func(_ int, o *Options) { o.Compress, o.Chunk = CompressOn, chunk })
+		meshes, peers := cluster(t, 3,
+			func(_ int, o *Options) { o.Compress, o.Chunk = CompressOn, chunk })
 		sessions := openAll(t, meshes, 7, 1, dealt(peers, 7), nil)
 		play(t, sessions, 10, 512<<10, transport.Sends, transport.Expand, transport.FoldReversed)
 		to, from := sessions[0].Link(), sessions[1].Link()

@@ -50,7 +50,8 @@ func TestImpossibleCreditBreaksTheConnection(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			// keep the receiver from sending credits
-			meshes, a, b := pair(t, func(_ int, o *Options) { o.Window, o.Silence = 1<<10, time.Hour })
+			meshes, a, b := pair(t,
+				func(_ int, o *Options) { o.Window, o.Silence = 1<<10, time.Hour })
 			if err := a.Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte,
 				1000)}); err != nil {
 				t.Fatal(err)

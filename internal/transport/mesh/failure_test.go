@@ -305,11 +305,13 @@ func TestStaleFramesAreRefusedAndCounted(t *testing.T) {
 		}
 		until(t, func() bool { return count(stats()) == 1 })
 	}
-	send(old.Port(0), &transport.Frame{From: 0, To: 1, Raw: make([]byte, 1<<20)}, func(s Stats) uint64 { return s.StaleJob })
+	send(old.Port(0), &transport.Frame{From: 0, To: 1, Raw: make([]byte, 1<<20)},
+		func(s Stats) uint64 { return s.StaleJob })
 	if _, err := s[1].Port(1).End(t.Context(), 4); err != nil {
 		t.Fatal(err)
 	}
-	send(s[0].Port(0), &transport.Frame{From: 0, To: 1, Superstep: 4, Raw: make([]byte, 10)}, func(s Stats) uint64 { return s.StaleSuperstep })
+	send(s[0].Port(0), &transport.Frame{From: 0, To: 1, Superstep: 4, Raw: make([]byte, 10)},
+		func(s Stats) uint64 { return s.StaleSuperstep })
 	// A frame arrives in time but nobody receives it: it is refused at the end of the superstep,
 	// and the accounts differ.
 	if err := s[0].Port(0).Send(&transport.Frame{From: 0, To: 1, Superstep: 5, Count: 3}); err != nil {

@@ -44,7 +44,8 @@ func TestNamesThatOthersHold(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no abstract names")
 	}
-	meshes, peers := cluster(t, 3, func(i int, o *Options) { o.TCP, o.Hello = i == 1, 8*time.Second })
+	meshes, peers := cluster(t, 3,
+		func(i int, o *Options) { o.TCP, o.Hello = i == 1, 8*time.Second })
 	connect := func() {
 		t.Helper()
 		if err := meshes[0].Connect(t.Context(), peers[1:2]); err != nil {

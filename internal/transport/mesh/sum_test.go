@@ -41,7 +41,8 @@ func TestSumsAsTheyCome(t *testing.T) {
 			i = end
 		}
 		if s.sum != want || twin != want {
-			t.Fatalf("%d bytes, the first %d of presence: sum %x, incremental %x, by blocks %x", size, split, want, s.sum, twin)
+			t.Fatalf("%d bytes, the first %d of presence: sum %x, incremental %x, by blocks %x",
+				size, split, want, s.sum, twin)
 		}
 	}
 }

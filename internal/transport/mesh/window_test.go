@@ -75,7 +75,8 @@ func stream(t *testing.T, delay time.Duration, frames int, change func(o *Option
 func TestWindowsFollowTheWay(t *testing.T) {
 	const delay, frames, least, most = 20 * time.Millisecond, 128, 2 << 20, 16 << 20
 	small := func(o *Options) { o.Window, o.MostWindow, o.Chunk = least, most, 256<<10 }
-	fixed, window := stream(t, delay, frames, func(o *Options) { small(o); o.MostWindow = least }, func(m *Mesh) { m.Expect("w0", delay, 1e12) })
+	fixed, window := stream(t, delay, frames, func(o *Options) { small(o); o.MostWindow = least },
+		func(m *Mesh) { m.Expect("w0", delay, 1e12) })
 	if window != least {
 		t.Errorf("a window of %d, expected %d", window, least)
 	}
@@ -84,7 +85,8 @@ func TestWindowsFollowTheWay(t *testing.T) {
 		t.Errorf("an unmeasured path: a window of %d, %v against %v", window, unknown,
 			fixed)
 	}
-	near, window := stream(t, delay, frames, small, func(m *Mesh) { m.Expect("w0", 100*time.Microsecond, 1e9) })
+	near, window := stream(t, delay, frames, small,
+		func(m *Mesh) { m.Expect("w0", 100*time.Microsecond, 1e9) })
 	if window != least || near < fixed*9/10 {
 		t.Errorf("a path with a short expected delay: a window of %d, %v against %v", window, near,
 			fixed)
@@ -93,7 +95,8 @@ func TestWindowsFollowTheWay(t *testing.T) {
 	if window != most || grown > fixed/4 {
 		t.Errorf("by the received rate: a window of %d, %v against %v", window, grown, fixed)
 	}
-	told, window := stream(t, delay, frames, small, func(m *Mesh) { m.Expect("w0", delay, float64(8<<20)/delay.Seconds()) })
+	told, window := stream(t, delay, frames, small,
+		func(m *Mesh) { m.Expect("w0", delay, float64(8<<20)/delay.Seconds()) })
 	if window < 12<<20 || told > fixed/3 {
 		t.Errorf("by the measured rate: a window of %d, %v against %v", window, told, fixed)
 	}

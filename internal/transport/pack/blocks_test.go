@@ -92,7 +92,8 @@ func TestBlocksRefuse(t *testing.T) {
 		"found a block of 4611686018427387904 bytes, expected at most 24": func() error {
 			huge := bytes.Clone(data)
 			binary.LittleEndian.PutUint64(huge[24+24+16:], 1<<62)
-			_, err := (&Splitter{Most: 24, Each: func(uint32, []byte) error { return nil }}).Write(huge)
+			_, err := (&Splitter{Most: 24, Each: func(uint32, []byte) error { return nil }}).Write(
+				huge)
 			return err
 		},
 		"partition 1, which is not here": func() error {
@@ -121,7 +122,8 @@ func TestBlocksRefuse(t *testing.T) {
 
 // FuzzBlocks: any bytes are decoded or refused without a panic.
 func FuzzBlocks(f *testing.F) {
-	f.Add(raw(f, func(id int) int64 { return int64(id) }, 9, 2), raw(f, func(id int) string { return "x" }, 9, 2))
+	f.Add(raw(f, func(id int) int64 { return int64(id) }, 9, 2),
+		raw(f, func(id int) string { return "x" }, 9, 2))
 	f.Fuzz(func(t *testing.T, numbers, texts []byte) {
 		_, _ = NewBlocks(storage[int64](9, 2, 0, 1)).Write(numbers)
 		_, _ = NewBlocks(storage[string](9, 2, 0, 1)).Write(texts)
