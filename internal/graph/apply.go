@@ -62,7 +62,7 @@ type applier struct {
 	labels  []uint64 // input ids of new vertices, ascending
 }
 
-func (a *applier) arc(to *[]Arc, u, v pregel.VertexID, w float64) { *to = append(*to, Arc{u, v, w}) }
+func (a *applier) arc(l *[]Arc, u, v pregel.VertexID, w float64) { *l = append(*l, Arc{u, v, w}) }
 
 // of returns the change of the partition that owns an arc's source. The source of an undirected
 // edge is its end with the smaller id, which preserves the order of edges.

@@ -131,7 +131,7 @@ func (d *BucketMap) Locate(rows, neighbors, buckets []uint32, codes []uint64) {
 // Block adds arcs to one of the Scatter's buckets: the low 32 bits of their codes, another byte of
 // each if BucketMap.High returns 1, and their weights, if the graph has any. The workers of the
 // team may call it at the same time.
-func (s *Scatter) Block(worker int, bucket uint64, low []uint32, high []uint8, w WeightColumn) error {
+func (s *Scatter) Block(by int, bucket uint64, low []uint32, high []uint8, w WeightColumn) error {
 	if bucket >= uint64(len(s.buckets)) {
 		return fmt.Errorf("%w: arcs of bucket %d of %d", errMessage, bucket, len(s.buckets))
 	}
@@ -150,7 +150,7 @@ func (s *Scatter) Block(worker int, bucket uint64, low []uint32, high []uint8, w
 	if wrong {
 		return fmt.Errorf("%w: an arc of bucket %d", errMessage, bucket)
 	}
-	st := s.stage(worker)
+	st := s.stage(by)
 	if len(low) == staged && s.place(&st.runs[bucket], low) {
 		return nil
 	}

@@ -70,15 +70,15 @@ func (c *Changed) Close() {
 }
 
 // Changed returns the partition after a change. All partitions of the graph call it at the same
-// time, each on its own goroutine. exchange sends data to the others; it is not called if there is
+// time, each on its own goroutine. with sends data to the others; it is not called if there is
 // only one partition. p does not change. The memory of the graph that p was built with must stay
 // until the result is no longer used, because the two share unchanged lists.
-func (p *Partition) Changed(ctx context.Context, c Change, exchange AllToAll) (_ *Changed, err error) {
+func (p *Partition) Changed(ctx context.Context, c Change, with AllToAll) (_ *Changed, err error) {
 	defer mem.Recover(&err)
 	if err := p.valid(c); err != nil {
 		return nil, fmt.Errorf("changing partition %d: %w", p.Index, err)
 	}
-	a := &changer{p: p, Change: c, exchange: exchange, tmp: &mem.Arena{Budget: p.graph.arena.Budget, Kind: mem.Loading}}
+	a := &changer{p: p, Change: c, exchange: with, tmp: &mem.Arena{Budget: p.graph.arena.Budget, Kind: mem.Loading}}
 	defer a.tmp.Close()
 	out, err := a.run(ctx)
 	if err != nil {
