@@ -37,7 +37,7 @@ const (
 
 var encodings = []string{"auto", "all", "bitmap", "sparse", "pairs"}
 
-// Valid reports whether e is a valid setting. Pairs is none, because a column is never sent as
+// Valid reports whether e is a valid setting. Pairs is not valid, because a column is never sent as
 // pairs.
 func (e Encoding) Valid() bool { return e < Pairs }
 

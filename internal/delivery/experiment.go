@@ -10,7 +10,7 @@ type Experiment struct {
 	Uncombined bool
 	// Serial sends and receives columns one after the other, and never while edges are walked.
 	Serial bool
-	// WholeLists makes pulls walk whole lists: no tiles, and not only the lightest arcs.
+	// WholeLists makes pulls walk whole lists: no tiles, and not the lightest arcs first.
 	WholeLists bool
 	// Synchronous delivers every message in the next superstep, never in the same one.
 	Synchronous bool

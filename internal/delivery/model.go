@@ -188,14 +188,14 @@ func (r *Rates) Predict(l *Load) Costs {
 	return c
 }
 
-// thinnedArc is the time of a push over an arc of thinned lists, relative to other arcs. Usually
-// most messages of a monotone program are dropped at once. Messages over the remaining arcs mostly
-// have a receiver.
+// thinnedArc is the time of a push over an arc of thinned lists, relative to an arc of whole lists.
+// Over whole lists, most messages of a monotone program are dropped at once. Over thinned lists,
+// most messages are delivered.
 const thinnedArc = 4
 
 // SerialEdges is the number of edges up to which one thread of a partition is faster at a push than
-// its team. The other threads would have to fetch from the first thread's caches the data that it
-// wrote in the superstep.
+// its team. The other threads would have to fetch from that thread's caches the data that it wrote
+// in the previous superstep.
 const SerialEdges = 16 << 10
 
 // push returns the time to walk the senders' edges.

@@ -100,12 +100,12 @@ func (p *Policy) learnt(s Scheme) float64 {
 const noise = 50e-6
 
 // Learn corrects the fixed cost and the chosen scheme's factor by the time that the delivery took.
-// The correction is half the logarithm of the error, divided in proportion to their parts of the
-// prediction. It is bounded, because one superstep on a busy machine must not decide.
+// The correction is half the logarithm of the error. Each gets its part of the prediction. The
+// factor's part is squared, because if the fixed cost is much of the time, the fixed cost varies.
+// The correction is bounded, because one superstep on a busy machine must not decide.
 //
 // If a superstep has more than twice the work of any earlier one of its scheme, it is the first to
-// touch some memory, which takes several times as long. So if it is slow, it counts half. If the
-// fixed cost is most of the prediction, most of the error is attributed to it.
+// touch some memory, which takes several times as long. So if it is slow, it counts half.
 func (p *Policy) Learn(took float64) {
 	s := p.Chosen
 	if s == None || took <= 0 || math.IsInf(p.work[s], 1) {

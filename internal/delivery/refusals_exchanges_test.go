@@ -108,7 +108,7 @@ func ones(words []uint64) (all []uint32) {
 	return all
 }
 
-// some chooses about one in one of n numbers, at least one.
+// some chooses each of n numbers with probability 1/one, and at least one number.
 func some(rng *rand.Rand, n, one int) []uint32 {
 	if n == 0 {
 		return nil

@@ -83,8 +83,8 @@ func (x *Exchange) membersAt(list *bitmap.List, positions []uint32) []uint32 {
 }
 
 // distribute copies the pairs of bins to the buffers of the receivers' owners. It skips bins that
-// have only owned slots. Usually the slots of a bin have one owner, and deal copies the whole bin.
-// Only if a bin spans several owners does it search the owner of each slot.
+// have only owned slots. Usually the slots of a bin have one owner, and distribute copies the whole
+// bin. If a bin spans several owners, it looks up the owner of each slot.
 func (x *Exchange) distribute(groups []graph.Group, ghost uint32, b kernel.Pairs, peers []peer) {
 	here, first := &peers[x.place(x.part.Index)], 0
 	shift, receivers := b.Layout()

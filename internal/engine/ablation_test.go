@@ -129,8 +129,8 @@ func switches() map[string]func(a *ablation) (anyGrid bool) {
 	return all
 }
 
-// TestEveryAblationInEveryGrid runs programs in every grid with every other switch, the others as
-// they are by default: one grid with these, the next with those.
+// TestEveryAblationInEveryGrid runs programs in every grid with half of the switches, one switch at
+// a time. The other switches have their defaults. Other grids have the other half.
 func TestEveryAblationInEveryGrid(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 13))
 	for i, grid := range ablationGrids() {

@@ -94,7 +94,7 @@ func (r *changer) requests(ctx context.Context) ([]kernel.Request, kernel.Column
 		return nil, nil, 0, fmt.Errorf("%w: ids up to %d, where %d are allowed", change.ErrRequests,
 			ids, limit)
 	}
-	// A request about an id that no request adds has no effect.
+	// A request about an id that neither exists nor is added has no effect.
 	return slices.DeleteFunc(list, func(q kernel.Request) bool { return q.Of >= ids }), values, ids,
 		nil
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // Facts returns the facts about the job's partitions that a driver needs before the first
-// superstep. It measures the rates, unless they are known. It must be called before a checkpoint is
-// restored, because measurements change the state.
+// superstep. It measures the rates, unless they are known. Restore measures them before it sets the
+// state, because measurements change the state.
 func (j *Job) Facts() *bsp.Facts {
 	f := j.facts()
 	f.Rates = j.measured()

@@ -208,8 +208,8 @@ func (j *Job) Prepare() {
 	j.fresh = true
 }
 
-// Run runs the program to its end. It returns an error if ctx ends, the program panics, or an
-// observer fails.
+// Run runs the program to its end. It returns an error if ctx ends, a superstep exceeds its time
+// limit, the program fails, or a record cannot be written (Options.Trace).
 func (j *Job) Run(ctx context.Context) (*bsp.Outcome, error) {
 	if j.driver == nil {
 		return nil, fmt.Errorf("%s: other processes have partitions of %s", j.name, j.graph.Name)
@@ -274,7 +274,7 @@ func (j *Job) at(id pregel.VertexID) (*runner, uint32) {
 func (j *Job) Owned(partition int) int { return j.owners[partition].part.Owned }
 
 // Values returns the values of a partition's vertices, by their local indices. They are valid until
-// the job is closed.
+// the next run or until the job is closed.
 func (j *Job) Values(partition int) kernel.Column { return j.owners[partition].instance.Values() }
 
 // Close ends the run and frees the job's columns. It is idempotent.

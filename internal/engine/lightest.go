@@ -247,8 +247,8 @@ func (l *lightest) thinned() *graph.Adjacency {
 
 // boundPull sets the kernel's lower bound of the messages in a pull.
 func (l *lightest) boundPull(p *pull) error {
-	// Shared vertices may send for the first time. The summary would omit their words, and with
-	// p.All their old messages would be read.
+	// Vertices may send for the first time while this pull runs. The summary would omit their
+	// words, and with p.All their messages would be read before they are sent.
 	if l.shares {
 		p.from.read.All, p.All = true, false
 		l.probe(delivery.SharedPulls, 1)

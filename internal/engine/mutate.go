@@ -40,8 +40,8 @@ func (c *changing) take() *graph.Changed {
 // defect of a program does not fill the memory.
 const idsAhead = 1 << 16
 
-// beginChanges prepares a runner for a program that changes the graph, or that runs after others
-// that do.
+// beginChanges prepares a runner for a program that changes the graph, or that shares the graph
+// with phases of a plan, which may change it.
 func (r *runner) beginChanges() (err error) {
 	c, m := &r.changing, r.job.methods
 	r.revertCounts()

@@ -132,7 +132,7 @@ func (r oddRule[M]) check(t *testing.T, number int) {
 	}
 }
 
-// compare compares the received messages with the rule. A monotone program may not get messages
+// compare compares the received messages with the rule. A monotone program need not get messages
 // that are not better than the identity.
 func (r oddRule[M]) compare(t *testing.T, where string, list [][]float64, got []came[M], monotone bool) {
 	t.Helper()

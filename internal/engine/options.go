@@ -81,8 +81,8 @@ type Options struct {
 	Summary bool
 	// Log gets the lines of Vertex.Logf, from several goroutines at once, or is nil.
 	Log func(line string)
-	// Label returns the input id of a vertex, if it has one, for a driver in a process without the
-	// graph.
+	// Label returns the input id of a vertex, and whether the vertex exists, for a driver in a
+	// process without the graph.
 	Label LabelOf
 	// Name returns the name of the vertex with an input id, if it has one, for a driver in a
 	// process without the graph.

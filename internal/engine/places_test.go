@@ -10,7 +10,7 @@ import (
 )
 
 // TestEdgesBeyondNumbers: a program is rejected if a partition has more edges than can be numbered,
-// if the edges need numbers: if they have properties, or if a vertex has more in both directions.
+// and the edges have properties. It is also rejected if one vertex has more in both directions.
 func TestEdgesBeyondNumbers(t *testing.T) {
 	g := on(t, "0>1 1>0 0>2 2>0").load(t, 2, edges.Unweighted)
 	none := script{func(v talker, _ int64) { v.VoteToHalt() }}

@@ -290,9 +290,9 @@ func has(program any, name string) bool {
 	return ok
 }
 
-// leastMisspelled is the length at which a name that differs in one letter is considered a mistake.
-// For methods without parameters it is leastUnasked, because few other methods have their result
-// types.
+// leastMisspelled is the least length of an optional method's name for which a name that differs in
+// one letter is an error. For methods without parameters it is leastUnasked, because few other
+// methods have their result types.
 const (
 	leastMisspelled = 7
 	leastUnasked    = 5

@@ -141,7 +141,7 @@ func (r *pusher) push(chunks []uint32, edges int) error {
 		if err := r.pushRanges(words, senders, part); err != nil {
 			return err
 		}
-		edges = max(edges-part, 0) // An estimate: thinned lists may have no edges of other senders.
+		edges = max(edges-part, 0) // an estimate: other senders may have edges even if it is 0
 		r.hubs = words
 		defer func() { r.hubs = 0 }()
 	}
@@ -187,10 +187,11 @@ func (r *pusher) pushBy(b *graph.Block, senders, edges int) pushMethod {
 	}
 }
 
-// hubWords returns how many words, from the first on, have so many edges to push that one worker
-// would get more than its share with them. It also returns the number of their senders and edges.
-// These words are pushed by ranges, the following ones by another method. (Nakao20, 3.4, chooses
-// for each sender. Here one choice is for 64 senders, whose degrees are similar in degree order.)
+// hubWords returns how many words, from the first on, have long lists and at least 1/hubShares of a
+// worker's share of the edges each. With such a word, one worker might get more than its share. So
+// these words are pushed by ranges, and the following ones by another method. hubWords also returns
+// the number of their senders and edges. (Nakao20, 3.4, chooses for each sender. Here one choice is
+// for 64 senders, whose degrees are similar in degree order.)
 func (r *pusher) hubWords(edges int) (words, senders, part int) {
 	if !r.through.BySender.Rising {
 		return 0, 0, 0
@@ -218,7 +219,7 @@ func (r *pusher) pushRanges(words, senders, edges int) error {
 
 // cutRanges divides the receivers into ranges with about equal numbers of edges to push (Nakao20,
 // 3.4). If less than an eighth of all edges are pushed, it uses the distribution of the first
-// sender's list, a hub's. Otherwise it uses that of all edges.
+// sender's list, a hub's, unless that is short. Otherwise it uses that of all edges.
 func (r *pusher) cutRanges(senders, edges int) {
 	n := min(rangesEach*len(r.threads), max(edges/(longLists*max(senders, 1)), len(r.threads)))
 	in, out := &r.through.ByReceiver.Lists, &r.through.BySender.Lists

@@ -15,7 +15,7 @@ import (
 // Find translates the input id of a vertex.
 type Find = func(label uint64) (pregel.VertexID, bool)
 
-// LabelOf returns the input id of a vertex, if it has one.
+// LabelOf returns the input id of a vertex, and whether the vertex exists.
 type LabelOf = func(id pregel.VertexID) (uint64, bool)
 
 // New makes a program with the values of its parameters. find is nil if there is no graph yet.

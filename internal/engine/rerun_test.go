@@ -182,7 +182,7 @@ func rerun[V comparable, M any](t *testing.T, s setting, seed uint64, kind edges
 		if err != nil {
 			t.Fatalf("%v, after a run stopped %s: %v", s, where, err)
 		}
-		// the choice of the scheme is random
+		// the scheme, or the blocks that find messages, depend on timing
 		if s.o.Delivery == delivery.ChooseAuto || s.o.Delivery == delivery.ChooseRingPull {
 			o.Sent, o.Bytes = want.Sent, want.Bytes
 		}

@@ -25,7 +25,8 @@ func TestMessagesSentInSAreReadInSPlus1Only(t *testing.T) {
 }
 
 func TestSendReachesAnyVertex(t *testing.T) {
-	// to itself, to a vertex that is no neighbour, and to isolated vertices, also of other partitions
+	// to itself, to a vertex that is not a neighbour, and to isolated vertices, also in other
+	// partitions
 	w := on(t, "0>1 2 70")
 	want := make([]string, 71)
 	for i := range want {

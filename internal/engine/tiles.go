@@ -8,11 +8,11 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// A pull of sums from all vertices waits for cache misses, because each edge reads the message of
-// some sender in the column, and for mispredicted branches at the ends of lists. So such a pull
-// uses tiles (graph.Tiles). For one range of senders after the other, it adds their messages to a
-// sum for each receiver. The vertices compute after the last range. Ordered sums are the same as
-// without tiles, because the ranges are in the order of the lists.
+// A pull of sums from all vertices waits for cache misses, because each edge reads the message of a
+// sender anywhere in the column. It also waits for mispredicted branches at the ends of lists. So
+// such a pull uses tiles (graph.Tiles). For one range of senders after the other, it adds their
+// messages to a sum for each receiver. The vertices compute after the last range. Ordered sums are
+// the same as without tiles, because the ranges are in the order of the lists.
 
 const (
 	// tiledArcs is the number of arcs above which tiles are worth their memory.
@@ -76,7 +76,7 @@ func (s *tiling) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error
 	s.of = a
 	arena := s.job.newArena()
 	defer func() {
-		if s.tiles == nil { // there is not enough memory
+		if s.tiles == nil { // not worth it, an error, or too little memory (maybe a panic)
 			arena.Close()
 		}
 	}()

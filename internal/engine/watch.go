@@ -9,8 +9,8 @@ import (
 
 // Watcher observes the program of a job with one partition and one thread. It is for tests.
 type Watcher interface {
-	// Sent gets every message that contains pointers, first when it is sent. It gets a vertex's
-	// messages again, combined, after the vertex has run.
+	// Sent gets every message that contains pointers when it is sent. After a vertex has run, Sent
+	// also gets its combined message to all neighbours.
 	Sent(superstep int, from pregel.VertexID, message any)
 	// Began and Ended are called before and after a superstep. label returns a vertex's input id.
 	// An error of Ended makes the job fail.

@@ -105,8 +105,8 @@ func Emit[M any](p *Push, rows []Row, read []M, bins *Bins[M]) {
 	}
 }
 
-// Fetch reads, for each word, the first element in which has a bit, so that many cache misses
-// overlap (see Push.Fetch).
+// Fetch reads, for each word, the element of the lowest bit in which. So many cache misses overlap,
+// as in Push.Fetch.
 //
 //go:noinline
 func (v *Vec[T]) Fetch(words []int32, which []uint64) (read byte) {

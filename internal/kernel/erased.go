@@ -73,7 +73,8 @@ var Pregel struct {
 // Instance has the data of a partition that have types V and M: the vertices' values, the columns
 // of messages, and the received messages.
 type Instance[ID ~uint64] interface {
-	// Place makes values, columns and inbox of a partition, in their state before superstep 0.
+	// Place makes the columns of a partition before superstep 0, and drops the inbox. The values
+	// are not initialized.
 	Place(p *Placement) error
 	// Rebind replaces the program by another one of the same type.
 	Rebind(m *Methods[ID])
@@ -163,8 +164,8 @@ type Lane[ID ~uint64] interface {
 		pull bool) (run, received, sent, halted, finished uint64, walked int)
 	// SentBack returns the vertices of the last word that sent separate messages to in-neighbours.
 	SentBack() uint64
-	// Start runs a word in superstep 0. Resend repeats a word's messages of the last superstep.
-	// Store stores the messages of either.
+	// Start runs a word in superstep 0. Resend makes a word's messages of the last superstep again,
+	// and Store stores these.
 	Start(w int, run uint64) (sent, halted, finished uint64)
 	Resend(w int, run, active uint64) (sent, back uint64)
 	Store(w int, sent, back uint64)
@@ -206,7 +207,8 @@ type Lane[ID ~uint64] interface {
 	BeginLists()
 	EndLists()
 	ListTimes() (gathering, running float64)
-	// Watch is for tests. It passes a list program a copy of its messages, and clears the copy after
-	// Compute. If f is not nil, the lane calls it with each message when it is sent.
+	// Watch is for tests. A list program then gets a copy of its messages, which is cleared after
+	// Compute. If f is not nil, the lane calls it with each message when it is sent, and again with
+	// a vertex's combined message to all neighbours.
 	Watch(f func(from ID, message any))
 }

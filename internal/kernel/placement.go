@@ -17,8 +17,8 @@ type Placement struct {
 	OutDegrees, InDegrees []uint32
 	// Store is the arena for messages that are stored one by one.
 	Store *mem.Arena
-	// Hub is set to 1 more than the last vertex with so many messages that they need memory of their
-	// own.
+	// Hub is set to 1 more than the last vertex with so many messages that they need their own
+	// memory.
 	Hub *atomic.Uint64
 }
 

@@ -74,8 +74,8 @@ type Use struct {
 	Kinds                              []Held
 }
 
-// spillLeast is the size in bytes above which every array may be spilled. In a small budget,
-// smaller arrays may be spilled too.
+// Arrays of spillLeast bytes or more may be spilled. In a small budget, smaller arrays may be
+// spilled too.
 const spillLeast = 1 << 20
 
 // NewBudget makes a budget for a process with limit bytes in all. It spills to files in dir, or

@@ -14,8 +14,8 @@ const (
 	liveBytes = "/gc/heap/live:bytes"
 )
 
-// measured returns a metric of the runtime. It returns 0 in tests, whose budgets are not the
-// process's.
+// measured returns a metric of the runtime. It returns 0 for a budget that is not the process's,
+// such as one of a test.
 func (b *Budget) measured(name string) int64 {
 	if !b.process {
 		return 0

@@ -20,7 +20,7 @@ var mostSpare = sync.OnceValue(func() int64 { return Available() / 8 })
 
 // Keep closes the arena and leaves its arrays to the parent, in place of the arrays left earlier.
 // The arrays must not be used any more. They are freed instead if memory is tight, if some of them
-// are spilled, or if the parent is closed.
+// are spilled, if the parent is closed, or if without a budget the spares would exceed mostSpare.
 func (a *Arena) Keep() {
 	defer a.Close()
 	p, b := a.Parent, a.budget()

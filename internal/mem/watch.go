@@ -21,8 +21,9 @@ const (
 	watchWait  = 200 * time.Millisecond // time for runs to end
 )
 
-// OnOver registers f, which is called at most once, when the process exceeds the hard limit. cancel
-// removes it. f must not block. It returns err, possibly with more information about the cause.
+// OnOver registers f. The watcher calls it at most once, when the process uses or has reserved too
+// much memory (see look). cancel removes it. f must not block. It returns err, possibly with more
+// information about the cause.
 func (b *Budget) OnOver(f func(err error) error) (cancel func()) {
 	if b == nil {
 		return func() {}
@@ -111,8 +112,8 @@ func (b *Budget) look(now time.Time) int64 {
 	return b.limit
 }
 
-// asked returns the bytes of arrays and of Go's heap, whether they were written to or not. It does
-// not count unused objects on the heap.
+// asked returns the bytes of arrays and of Go's heap, whether they were written to or not. If that
+// is too much, it first collects unused objects on the heap, and does not count them.
 func (b *Budget) asked() int64 {
 	asked := b.held.Load() + b.measured(heapBytes)
 	if asked > b.hard+(b.limit-b.hard)/2 {
