@@ -161,7 +161,7 @@ func (x *Exchange) count(f *transport.Frame) {
 	x.Bytes += f.Size()
 	if x.Tracing {
 		encoding := "bytes"
-		// All has a round in this field.
+		// Frames of All have the round in Encoding.
 		if f.Kind != transport.Changes {
 			encoding = Encoding(f.Encoding & encodingBits).String()
 		}

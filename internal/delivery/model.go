@@ -215,7 +215,7 @@ func (r *Rates) push(l *Load, threads float64) float64 {
 func (r *Rates) pull(l *Load) float64 {
 	rows, edges := float64(l.open()), float64(l.UnfinishedEdges)
 	t := rows*r.Row + float64(l.Vertices)/64*r.Word
-	// It cannot be predicted where a list of a few arcs ends.
+	// A miss for each row, because the end of a list of a few arcs cannot be predicted.
 	if l.PullEdges > 0 {
 		return t + rows*r.Miss + float64(l.PullEdges)*r.edge(l.senderFraction())
 	}

@@ -14,8 +14,8 @@ import (
 
 const vertices = 200
 
-// parts returns the parts of a checkpoint with the given number of partitions. The value of vertex v
-// is 3v+1, and every fifth vertex has a bit and a text.
+// parts returns the parts of a checkpoint with the given number of partitions. The value of vertex
+// v is 3v+1, and every fifth vertex has a bit and a text.
 func parts(t *testing.T, of int) (all []*checkpoint.Part) {
 	t.Helper()
 	for q := range of {
