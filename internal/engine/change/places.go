@@ -17,7 +17,7 @@ func Places(d pregel.Direction, changed *graph.Changed, outBefore int) []uint32 
 	case out == nil && in == nil:
 		return nil
 	}
-	// for both directions, one after the other: see crossedBy
+	// an edge column of both directions has the out-lists first, then the in-lists (state.Lists)
 	places := make([]uint32, 0, len(changed.Partition.Out.Adj)+len(changed.Partition.In.Adj))
 	list := func(from []uint32, n, offset int) {
 		for i := range n {
