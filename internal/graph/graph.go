@@ -39,6 +39,7 @@ var DuplicateWords = []string{"keep", "first", "min", "sum", "error"}
 
 func (d Duplicates) String() string { return DuplicateWords[d] }
 
+// ParseDuplicates parses keep, first, min, sum or error.
 func ParseDuplicates(s string) (Duplicates, error) {
 	for i, name := range DuplicateWords {
 		if s == name {
