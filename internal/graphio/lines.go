@@ -92,7 +92,8 @@ func (f *file) eachRecord(ctx context.Context, c *csvGrammar, from start,
 }
 
 // again parses a file once more, beginning at from. It calls each for every line, or record of a
-// table, with the parsed values, the offset, the line number and the text, until each returns false.
+// table, with the parsed values, the offset, the line number and the text. It ends when each
+// returns false.
 func (r *reader) again(ctx context.Context, f *file, g grammar, from start, each func(p *parser, at int64, line int, text []byte) bool) error {
 	f.restart()
 	p, rows := parser{grammar: g}, 0
@@ -154,8 +155,8 @@ func (r *reader) lineOf(f *file, g grammar, from start, first int64, listed bool
 	}
 }
 
-// reopened opens a file again and returns the result of look. If the file cannot be read again, such
-// as a pipe, it returns bad.
+// reopened opens a file again and returns the result of look. It returns bad for a file that cannot
+// be read again, such as a pipe.
 func (r *reader) reopened(ctx context.Context, f *file, bad error, look func(*file) error) error {
 	if !f.regular {
 		return bad

@@ -99,8 +99,8 @@ type Entry struct {
 }
 
 // ReadEntries returns the entries of a Java properties file, such as Graphalytics has beside its
-// graphs. An entry is a key, then = or : or a blank, then a value. A line that ends with a backslash
-// continues in the next line. If a key occurs several times, the last entry counts.
+// graphs. An entry is a key, then = or : or a blank, then a value. A line that ends with a
+// backslash continues in the next line. If a key occurs several times, the last entry counts.
 func ReadEntries(r io.Reader, path string) (map[string]Entry, error) {
 	all, lines, text := map[string]Entry{}, &lineReader{r: bufio.NewReader(r)}, ""
 	for {
