@@ -114,9 +114,9 @@ func (r *reader) again(ctx context.Context, f *file, g grammar, from start, each
 }
 
 // lineOf returns a function that makes the error about vertex id in the k-th tuple; in a table of
-// vertices it is the k-th vertex, and if listed is set, the vertex of the k-th list. k counts the
-// lines that begin at offset first or later. The function reads the file again from from on to find
-// the line.
+// vertices it is the k-th vertex, and if listed is set, the vertex of the k-th list. Only lines that
+// begin at offset first or later count. The function reads the file again, beginning at from, to
+// find the line.
 func (r *reader) lineOf(f *file, g grammar, from start, first int64, listed bool, what, expected string) func(ctx context.Context, k int, id uint64) error {
 	return func(ctx context.Context, k int, id uint64) error {
 		bad := f.fault(fmt.Sprintf("vertex %d%s", id, what), expected)
