@@ -306,7 +306,7 @@ func randomChanges(rng *rand.Rand, t *idTwin, parts int) []graph.Change {
 	share := []int{1, 1, 8, 8, 100, 1000}[rng.IntN(6)]
 	hub := uint64(rng.IntN(n)) // loses all its arcs in some changes
 	lose := rng.IntN(4) == 0
-	unit := 7.0 // unit of weights; in float32 another unit would cause rounding
+	unit := 7.0 // weights are multiples of 1/7, which float32 rounds; for sums of 1/8, to be exact
 	if t.o.Duplicates == graph.SumDuplicates {
 		unit = 8
 	}

@@ -71,8 +71,8 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	})
 }
 
-// each calls f for the partitions of this process, one per goroutine of the team, until ctx ends.
-// It returns the first error.
+// each calls f for the partitions of this process, on the goroutines of the team, until ctx ends.
+// It returns the error of the first partition that has one.
 func (a *Builder) each(ctx context.Context, parts []*Partition, stage string, f func(p *Partition) error) error {
 	failed := make([]error, len(parts))
 	a.team.For(len(parts), 1, func(_, i, _ int) {

@@ -69,7 +69,7 @@ func newDegrees(column []uint32) *Degrees {
 
 // Degrees returns the degrees in a direction: Out, In, or Both, which is their sum. They are made
 // at first use and stored in the partition. In an undirected graph, Out and In are the same. A sum
-// that exceeds 32 bits is truncated in Of, but not in Most.
+// that exceeds 32 bits counts as 2^32-1 in Of; Most has the exact value.
 func (p *Partition) Degrees(direction pregel.Direction) *Degrees {
 	p.transposing.Lock()
 	defer p.transposing.Unlock()

@@ -82,7 +82,7 @@ func (e *edits) sort() error {
 	return nil
 }
 
-// own returns the change's arcs, without loops if the graph stores none.
+// own returns the change's arcs, without added loops if the graph stores none.
 func (a *changer) own() *arcs {
 	own := &arcs{ends: make([]uint32, 0, 2*(len(a.Remove)+len(a.Add))), removals: len(a.Remove)}
 	for _, arc := range a.Remove {

@@ -39,6 +39,7 @@ var DuplicateWords = []string{"keep", "first", "min", "sum", "error"}
 
 func (d Duplicates) String() string { return DuplicateWords[d] }
 
+// ParseDuplicates parses keep, first, min, sum or error.
 func ParseDuplicates(s string) (Duplicates, error) {
 	for i, name := range DuplicateWords {
 		if s == name {
@@ -238,8 +239,8 @@ type Partition struct {
 	// exist.
 	Absent []uint64
 	// Inputs has the input vertices of the owned ones, and TupleDegrees their tuple degrees if
-	// requested in Options. Both are nil if the Graph has maps. Inputs is also nil if input ids
-	// need more than 32 bits.
+	// requested in Options. A build sets them only if the Graph has no maps; otherwise the maps are
+	// used. Inputs is also nil if input ids need more than 32 bits.
 	Inputs, TupleDegrees []uint32
 	// Measured has the engine's measurements on the partition, by kind.
 	Measured sync.Map

@@ -41,8 +41,8 @@ func kept(degree uint32) uint32 {
 
 // Lightest returns lists with the same rows as those by receiver, of a flat grid, with the lightest
 // arcs of each, lightest first. The first call makes them, if accept allows this number of
-// additional bytes. It returns nil if there are none: if weights may be negative, if there are no
-// weights, or if lists are short. An error means that ctx ended first.
+// additional bytes. It returns nil without them: also in a 2D grid, if weights may be negative, if
+// there are no weights, or if lists are short. An error means that ctx ended first.
 func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept func(bytes int64) bool) (*kernel.Lists, error) {
 	p.transposing.Lock()
 	defer p.transposing.Unlock()

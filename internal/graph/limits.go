@@ -34,7 +34,7 @@ var limits = struct {
 	// vertices.
 	chunkCost   int
 	idBits      int // least number of bits for a neighbour's id in an arc
-	arcs, slots int // of a partition
+	arcs, slots int // the most that a partition may have
 }{1 << 20, 1 << 16, 8 << 10, 1 << indexBits, 1 << 14, 1, maxArcs, maxSlots}
 
 // checkArcs returns an error if a partition has more arcs in one direction than 32-bit positions

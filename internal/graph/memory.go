@@ -38,8 +38,8 @@ func LeastShare(own, all int, vertices uint64, tuples int, directed bool, o Opti
 	return LeastBytes(uint64(float64(vertices)*mine), int(float64(tuples)*mine), directed, o)
 }
 
-// little is the number of bytes below which Enough does not ask the system for its free memory,
-// because that would take longer than building such a graph.
+// little is the number of bytes below which Enough, without a budget, does not ask the system for
+// its free memory, because that would take longer than building such a graph.
 const little = 1 << 20
 
 // Enough returns an error if need bytes are more than the available memory. If there is a budget,

@@ -9,7 +9,8 @@ import (
 // Label returns the input id of one of the partition's vertices, or of an added vertex.
 func (p *Partition) Label(id pregel.VertexID) uint64 { return p.graph.Label(id) }
 
-// Weigh returns a weight as the graph stores it: 0 for -0, and 1 in an unweighted graph.
+// Weigh returns a weight as the graph stores it: 0 for -0, and 1 with UnitWeights or in an
+// unweighted graph.
 func (g *Graph) Weigh(w float64) float64 {
 	switch {
 	case g.Options.UnitWeights, g.Weights == edges.Unweighted:

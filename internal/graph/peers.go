@@ -8,7 +8,7 @@ import (
 // Peers has, for each partition q, the owned vertices that are ghosts on this side of q's block, in
 // the order of q's group. It is the list of vertices of a column between the two partitions. On the
 // senders' side it is NBq of Ueno13, the list of expand: the vertices with an edge into q's block.
-// On the receivers' side it is the list of fold.
+// On the receivers' side it is the list of fold: the vertices with an edge in q's block.
 //
 // All lists are in three arrays, one after another, because with hundreds of partitions each list
 // is short.

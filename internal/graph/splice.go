@@ -22,8 +22,8 @@ type splice struct {
 // splices has the changes of lists that edits cause.
 type splices struct {
 	list []splice
-	// The inserted arcs: the neighbours' ids, the weights, and the old index if only the weight of
-	// an arc changes.
+	// The inserted arcs: the neighbours' ids, the weights, and the old indices, or NewPlace for
+	// arcs that did not exist.
 	ids     []uint32
 	weights []float64
 	places  []uint32
@@ -221,8 +221,8 @@ func (s *splicer) arcs(vertex, neighbor uint32, edits []edit, at, run uint32) {
 	}
 }
 
-// combine combines parallel arcs by the graph's options. It reports whether the result differs from
-// the first arc.
+// combine combines parallel arcs by the graph's options. It returns false if the result is a stored
+// arc with its old weight, so that nothing changes.
 func (s *splicer) combine() (changed bool) {
 	a := s.b.a
 	if a.p.graph.Options.Duplicates == KeepDuplicates {

@@ -89,8 +89,8 @@ func (s *Scatter) flush(st *stage, k uint32) {
 }
 
 // place writes a full line of arcs without high bits and weights, if the thread has reserved enough
-// places. Most calls of write could do the same, but write passes structs, which wait until earlier
-// stores have reached the cache.
+// places. It does what most calls of write would do, but without structs: their copies wait until
+// earlier stores have reached the cache.
 func (s *Scatter) place(run *placesLeft, low []uint32) bool {
 	at := run.at
 	if run.end-at < staged || !s.plain {

@@ -65,8 +65,8 @@ func (t *Tiles) Tile(k, window int) kernel.Tile {
 }
 
 const (
-	// longPart is the length above which a part is a group of its own, instead of one with equally
-	// long parts.
+	// longPart is the length from which on a part is a group of its own. Shorter parts are in one
+	// group for each length.
 	longPart = 64
 	// longestPart is the largest number of arcs in a part. If parallel edges make it longer, it is
 	// divided.

@@ -34,8 +34,8 @@ func (adjacencyLists) line(p *parser, line []byte) *fault {
 	return p.neighbors(u, line, rest)
 }
 
-// neighbors reads the neighbours of u, which are the rest of a line, each with the weight of the
-// edge if there are any.
+// neighbors reads the neighbours of u from text, the rest of a line. If the format has weights, the
+// weight of the edge follows each neighbour.
 func (p *parser) neighbors(u uint64, line, text []byte) *fault {
 	for len(text) > 0 {
 		from, w := text, 0.0

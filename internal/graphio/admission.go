@@ -7,10 +7,11 @@ import (
 )
 
 const (
-	// admitFrom is the size of the smallest allocation that is checked. A check costs as much as
-	// filling a few pages.
+	// admitFrom is the size of the smallest allocation that is checked. A check takes about as long
+	// as filling a part of it.
 	admitFrom = 1 << 20
-	// spare is left for memory that is not checked: buffers, and garbage that is not yet collected.
+	// spare is left for memory that is not checked: buffers, and memory that the garbage collector
+	// has not yet returned.
 	spare = 32 << 20
 )
 
@@ -21,8 +22,9 @@ type admission struct {
 	free func() int64 // bytes available, 0 if unknown
 }
 
-// admit returns an error unless this number of bytes is available. what describes the purpose of
-// the memory. A nil *admission admits everything.
+// admit returns an error unless this number of bytes is available, and spare in addition. It does
+// not check less than admitFrom bytes. what describes the purpose of the memory. A nil *admission
+// admits everything.
 func (a *admission) admit(bytes int64, what string) error {
 	if a == nil || bytes < admitFrom {
 		return nil

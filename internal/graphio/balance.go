@@ -90,10 +90,10 @@ func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Con
 	}
 }
 
-// firstUnbalanced places a fault at the first pair that is not as often in the lists of both its
-// ends. pairs goes through all pairs in order, until it is told to stop: once to balance them by
-// parts of their hashes, then to count the candidates, and to find the first. plain says that a
-// line is ids between blanks.
+// firstUnbalanced sets the place of a fault to the first pair that is not as often in the list of
+// one end as in that of the other. pairs calls do with all pairs in order, until do returns false.
+// The first pass computes the balance of each part, the second counts the candidates, and the third
+// finds the first pair. plain means that lines are ids separated by blanks.
 func firstUnbalanced(bad *fault, both string, plain bool,
 	pairs func(do func(line int, text []byte, u, v uint64) bool) error,
 ) error {

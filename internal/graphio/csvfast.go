@@ -19,8 +19,9 @@ func (c *csvGrammar) stopsOf() *csvStops {
 	return stops
 }
 
-// fastRecords is fast of records: without blanks around what is read, fields in quotes only where
-// there is no quote and no end of a line in them, ids of up to 18 digits and a short weight.
+// fastRecords is fast for records of tables. It reads records with ids of up to 18 digits and a
+// short weight, without blanks around these. A quoted field must not contain a quote or a line
+// break.
 func (p *parser) fastRecords(data []byte) int {
 	if p.csv.stops == nil || p.named != nil {
 		return 0

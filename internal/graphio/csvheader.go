@@ -34,9 +34,11 @@ var (
 // edge.
 const headerLines = 10_000
 
-// hasHeader reports whether the first line has the names of columns. It has if the option Header is
-// true, if an option contains one of its fields as a column name, if two fields are usual names, or
-// if a field is a word above a column of numbers.
+// hasHeader reports whether the first line has the names of columns. If the option Header is set,
+// it decides. Otherwise the line has names if an option contains one of its fields as a column
+// name, if two fields are usual names, or if a field is a word above a column of numbers. In a
+// table of vertices one usual name is enough. So is a first field that is not a number, if there
+// are more fields.
 func (o *Columns) hasHeader(first []string, rest [][]string) bool {
 	if o.Header != nil {
 		return *o.Header

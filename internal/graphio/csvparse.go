@@ -14,11 +14,11 @@ type cutter struct {
 	ended     bool
 	scratch   []byte // unquoted texts of fields
 	all       [][]byte
-	starts    []int // where they begin in the record, after blanks, and where it ends
+	starts    []int // where the fields begin in the record, after blanks; last the record's end
 }
 
-// fields cuts a record into its fields, which hold until the next call: the texts of those before
-// stay.
+// fields cuts a record into its fields. The slice is valid until the next call. The texts of
+// earlier records stay valid.
 func (c *cutter) fields(record []byte, delimiter byte) ([][]byte, *fault) {
 	c.all, c.starts = c.all[:0], c.starts[:0]
 	c.record, c.at, c.delimiter, c.ended = record, 0, delimiter, false
@@ -117,7 +117,7 @@ const openQuotes = "quotes that do not end"
 
 var carriage = []byte{'\r'}
 
-// row reads one record of a table; an empty one is none.
+// row reads one record of a table. It ignores an empty record.
 func (p *parser) row(record []byte) *fault {
 	if len(record) == 0 {
 		return nil
@@ -139,8 +139,8 @@ func (p *parser) row(record []byte) *fault {
 	return nil
 }
 
-// keep adds an edge or, where there is one column, a vertex, by the texts of its ends and its
-// weight. Of one at fault it says which text is wrong.
+// keep adds an edge or, if there is one column, a vertex. fields has the texts of the ends and of
+// the weight. If one of them is at fault, which is its index.
 func (p *parser) keep(fields *[3][]byte) (which int, bad *fault) {
 	for i, field := range fields[:min(p.columns, 2)] {
 		if len(field) == 0 {

@@ -36,7 +36,7 @@ func (d Digest) Differs(other Digest) string {
 	return ""
 }
 
-// A digest reads one of sampledOf blocks of a file.
+// A digest reads one of every sampledOf blocks of a file.
 const (
 	digestBlock = 64 << 10
 	sampledOf   = 16
@@ -45,7 +45,7 @@ const (
 )
 
 // Digests returns the digests of the files of a graph, given by a name as Files takes it. key
-// selects one of 16 blocks, unless all blocks are read.
+// selects one of every sampledOf blocks, unless all blocks are read.
 func Digests(
 	ctx context.Context, name string, format Format, vertices string, key uint64, all bool, team *parallel.Team,
 ) []Digest {
@@ -70,8 +70,8 @@ func Digests(
 	return found
 }
 
-// inputs returns the files of a graph, with those beside them, and its format as far as that is
-// given or its name tells it.
+// inputs returns the files of a graph, including the files beside them, and its format if that is
+// given or follows from the name.
 func inputs(ctx context.Context, name string, format Format) (Format, []string, error) {
 	if format == "" {
 		format = formatOfName(name)

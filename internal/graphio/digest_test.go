@@ -8,7 +8,7 @@ import (
 )
 
 // TestDigest: a changed byte is found in any block if all blocks are read, and with some keys if
-// not. In a file of a few blocks it is always found. One of 16 blocks is read.
+// not. In a file of a few blocks it is always found. One of every 16 blocks is read.
 func TestDigest(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "g.el"), filepath.Join(dir, "other.el")

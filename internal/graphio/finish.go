@@ -36,9 +36,9 @@ func (p *parsed) close() {
 	}
 }
 
-// finish numbers the vertices, packs the edges and frees the tables. It refuses what is wrong with
-// the graph as a whole. Ids of a part of a graph stay what they are, and its input judges the
-// whole.
+// finish numbers the vertices, packs the edges and frees the tables. It returns an error if the
+// graph as a whole is at fault. A part of a graph keeps its input ids, and the functions of the
+// result check the whole graph.
 func (r *reader) finish(ctx context.Context, p *parsed) (*edges.RankInput, error) {
 	t := p.table
 	defer p.close()
@@ -158,7 +158,7 @@ func (r *reader) share(p *parsed, x *numbering, s *edges.RankInput) error {
 	return nil
 }
 
-// tableGrammar is that of lines whose vertices are numbers or names.
+// tableGrammar returns the grammar of lines whose vertices are numbers or names.
 func (r *reader) tableGrammar(weighted, named bool) grammar {
 	g := grammar{columns: 2, high: maxID, single: r.single(), zeros: r.Columns.IDs != ""}
 	if weighted {
@@ -170,8 +170,8 @@ func (r *reader) tableGrammar(weighted, named bool) grammar {
 	return g
 }
 
-// readNamed reads lines of such a grammar. begin tells where the lines of data begin in another
-// file of the table, if it may have several.
+// readNamed reads lines with a grammar of tableGrammar. begin returns the beginning of the data in
+// another file of the table; it is nil if the table is one file.
 func (r *reader) readNamed(ctx context.Context, from start, g grammar, p *parsed, begin func(f *file) (start, error)) (*edges.RankInput, error) {
 	defer g.named.Close()
 	p.names, p.weighted = g.named, g.columns == 3

@@ -142,7 +142,8 @@ func formatNames(in func(Description) bool) []string {
 }
 
 // namesIn has the written formats whose vertices may have names. extensions maps suffixes of file
-// names to formats. A .txt file may contain any format.
+// names to formats. The content of a .txt
+// file may show another format.
 var namesIn, extensions = func() (map[Format]bool, map[string]Format) {
 	named, by := map[Format]bool{}, map[string]Format{}
 	for _, d := range known {

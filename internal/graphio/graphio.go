@@ -80,7 +80,7 @@ type ReadOptions struct {
 const (
 	// maxVertices is the maximum number of vertices of a graph.
 	maxVertices = 1 << 32
-	// maxLine is the maximum length of a line in bytes. Only comments are that long.
+	// maxLine is the maximum length of a line in bytes.
 	maxLine = 1 << 20
 	// pieceSize is the number of bytes that a worker parses at a time. The parsed piece fits into
 	// its cache.
@@ -215,7 +215,8 @@ func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, e
 	return readers[format](r, ctx, f)
 }
 
-// readers read the formats whose edges are in one file.
+// readers has a function for each format except LDBC and Graph500, whose graphs have files of
+// several kinds.
 var readers = map[Format]func(r *reader, ctx context.Context, f *file) (*edges.RankInput, error){
 	SNAP:         (*reader).readEdgeList,
 	EL:           (*reader).readEdgeList,

@@ -88,8 +88,8 @@ func (g *graphml) owner() int {
 	return min(int(at*int64(g.r.ranks)/g.f.size()), g.r.ranks-1)
 }
 
-// byNumber puts the numbers that all names are in the place of these, and lists those of this
-// rank's part of the nodes.
+// byNumber replaces the names in the edges by numbers; all names are numbers. It lists the numbers
+// of this rank's part of the nodes.
 func (g *graphml) byNumber(ctx context.Context, p *parsed) error {
 	d, named := g.names.Sort(g.r.Team)
 	defer named.Close()

@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// jsonLines reads objects, one a line, each an edge: its source, its target and, if there is one, its
-// weight, by the names of members. Others are not looked at.
+// jsonLines reads one object per line. An object is an edge: the members with the chosen names are
+// its source, its target and, if there is one, its weight. Other members are ignored.
 type jsonLines struct{ *csvGrammar }
 
 // jsonHead is the number of first lines that determine the meaning of the members.
@@ -66,8 +66,8 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 	return j, c.say(JSONLines, true), nil
 }
 
-// headLines are the first lines of a text that are not empty, and the number of the first of them.
-// all says that the text is whole.
+// headLines returns the first lines of a text that are not empty, and the number of the first of
+// them. all means that head is the whole text.
 func headLines(head []byte, all bool) (lines [][]byte, first int) {
 	for number := 1; len(head) > 0 && len(lines) < jsonHead; number++ {
 		line, rest, whole := bytes.Cut(head, newline)
@@ -94,7 +94,7 @@ func (c *jsonCursor) titles() (titles []string, bad *fault) {
 	return titles, bad
 }
 
-// hasName reports whether a line has an end that is no whole number.
+// hasName reports whether an end in a line is not a whole number, or has leading zeros.
 func (j *jsonLines) hasName(line []byte) bool {
 	fields, bad := j.fields(newJSONCursor(line))
 	if bad != nil {

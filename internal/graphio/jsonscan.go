@@ -180,8 +180,8 @@ func (c *jsonCursor) skip(depth int) *fault {
 	}
 }
 
-// object reads an object, which is expected in these words: it calls value with the name of each
-// member, and the column where it is, to read the value.
+// object reads an object. It calls value with the name of each member and the name's column; value
+// reads the member's value. expected describes the object for the error if there is none.
 func (c *jsonCursor) object(expected string, value func(name []byte, column int) *fault) *fault {
 	if !c.take('{') {
 		return c.bad(expected)

@@ -61,9 +61,9 @@ func (l *lineReader) at(f *fault) error {
 	return f
 }
 
-// eachRecord calls each with the lines of a file, or the records of a table, from a start on, in
-// order, until it returns io.EOF: with all that there is of the data from one on, where and in
-// which line it begins. each returns what follows it.
+// eachRecord calls each for the lines of a file, or the records of a table, in order, beginning at
+// from. each gets the data from the line or record on, with its offset and line number. It returns
+// the data after the line or record. io.EOF from each ends eachRecord without an error.
 func (f *file) eachRecord(ctx context.Context, c *csvGrammar, from start,
 	each func(data []byte, at int64, line int) (rest []byte, err error),
 ) error {
@@ -91,8 +91,9 @@ func (f *file) eachRecord(ctx context.Context, c *csvGrammar, from start,
 	}
 }
 
-// again parses a file from a start on once more, and calls each with what was read of a line, or of
-// a record of a table, where it begins and what it holds, until that returns false.
+// again parses a file once more, beginning at from. It calls each for every line, or record of a
+// table, with the parsed values, the offset, the line number and the text. It ends when each
+// returns false.
 func (r *reader) again(ctx context.Context, f *file, g grammar, from start, each func(p *parser, at int64, line int, text []byte) bool) error {
 	f.restart()
 	p, rows := parser{grammar: g}, 0
@@ -112,9 +113,10 @@ func (r *reader) again(ctx context.Context, f *file, g grammar, from start, each
 	})
 }
 
-// lineOf returns a function that says what is wrong with a vertex in the k-th tuple, or of a table
-// of vertices with the k-th of these, of the lines that begin at an offset or later or, if listed,
-// with that of the k-th list. It reads the file from a start on anew for the line.
+// lineOf returns a function that makes the error about vertex id in the k-th tuple; in a table of
+// vertices it is the k-th vertex, and if listed is set, the vertex of the k-th list. Only lines that
+// begin at offset first or later count. The function reads the file again, beginning at from, to
+// find the line.
 func (r *reader) lineOf(f *file, g grammar, from start, first int64, listed bool, what, expected string) func(ctx context.Context, k int, id uint64) error {
 	return func(ctx context.Context, k int, id uint64) error {
 		bad := f.fault(fmt.Sprintf("vertex %d%s", id, what), expected)
@@ -154,7 +156,8 @@ func (r *reader) lineOf(f *file, g grammar, from start, first int64, listed bool
 	}
 }
 
-// reopened returns what look says of a file that is opened anew or, of one that cannot be, bad.
+// reopened opens a file again and returns the result of look. It returns bad for a file that cannot
+// be read again, such as a pipe.
 func (r *reader) reopened(ctx context.Context, f *file, bad error, look func(*file) error) error {
 	if !f.regular {
 		return bad

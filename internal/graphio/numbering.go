@@ -122,7 +122,7 @@ func rankIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, er
 }
 
 // markIDs returns the set of all ids in t. Workers mark separate bitmaps, which are joined in the
-// end. Together the bitmaps take at most as much memory as the list.
+// end. If there are several bitmaps, they take together at most four words for each tuple.
 func markIDs(ctx context.Context, team *parallel.Team, t *table) ([]uint64, error) {
 	words := bitmap.Words(int(t.max) + 1)
 	if err := t.slabs.admission.admit(8*int64(words), "the set of its vertices"); err != nil {

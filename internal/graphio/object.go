@@ -24,7 +24,7 @@ type input interface {
 	SetReadDeadline(t time.Time) error
 }
 
-// stat is os.Stat within what confines a context, also of an object in S3.
+// stat is os.Stat for files and for objects in S3. ctx may restrict the files (store.RootsOf).
 func stat(ctx context.Context, path string) (fs.FileInfo, error) {
 	if !store.IsS3(path) {
 		return store.RootsOf(ctx).Stat(path)

@@ -182,7 +182,7 @@ func (f *file) headIsAll() bool {
 	return err == io.EOF
 }
 
-// Close closes the file, and drops its buffers: what judges an input may keep the file for its
+// Close closes the file and drops its buffers: the functions of an input may keep the file for its
 // name.
 func (f *file) Close() error {
 	f.cancel()
@@ -226,8 +226,8 @@ func (f *file) changed(found string) error {
 		" it had when it was opened")
 }
 
-// random prepares reading by offset alone, for which what is expected must be neither compressed
-// nor a pipe.
+// random prepares for reading by offset only. It returns an error if the file is compressed or a
+// pipe; expected describes the right file.
 func (f *file) random(expected string) error {
 	const why = ": it is read from several places at once"
 	switch {

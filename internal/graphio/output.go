@@ -22,7 +22,7 @@ type output struct {
 	temp    string // "" if path is a device or a pipe, which is written in place
 	f       *os.File
 	encoder io.WriteCloser
-	cancel  func() bool // ends waiting for a pipe's reader when ctx ends; may be nil
+	cancel  func() bool // stops watching ctx, whose end ends a write to a pipe; nil for a file
 }
 
 // WriteFile creates a file with the data that fill writes. It compresses if the name ends in .gz or

@@ -189,7 +189,7 @@ func (f *file) unlessPairs(err error) error {
 }
 
 // isPairs reports whether a file begins with pairs of 64-bit numbers below 2^32. If these were
-// packed edges, every edge would have vertex 0 as an end.
+// packed edges, the target and the source by turns would have only zeros in the low 32 bits.
 func (f *file) isPairs() bool {
 	head := f.head()
 	head = head[:len(head)&^7]
@@ -232,9 +232,9 @@ func (r *reader) openWeights(ctx context.Context, f *file) (*file, error) {
 // extent is a range of the records of a file. from is a multiple of a list's block size.
 type extent struct{ from, to int }
 
-// records calls do with runs of those records of f, of the size given and from an offset on, that
-// are in part. The runs begin at multiples of a block of a list, if the part does; first is the
-// number of a run's first record.
+// records calls do with pieces of f that have the records in part. A record has size bytes, and the
+// first one is at offset. Pieces begin at multiples of a list's block size if the part does. first
+// is the number of a piece's first record.
 func (r *reader) records(ctx context.Context, f *file, offset int64, size int, part extent, do func(worker int, p *piece, first int) error) error {
 	block := size * edges.BlockSize
 	src := &fileSource{f: f, size: int64(max(r.piece/block, 1) * block), records: true}

@@ -168,7 +168,7 @@ type rowGroup struct {
 	columns [3]ParquetPages
 	row     int64    // the first row of the batch, in the file
 	batch   parser   // the rows of the batch
-	words   []uint64 // those of a column: ids, or bits of weights
+	words   []uint64 // the values of a column in the batch: ids, or bits of weights
 }
 
 // group reads a row group.

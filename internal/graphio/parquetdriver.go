@@ -15,7 +15,7 @@ const (
 	parquetMagic = "PAR1"
 	// maxFooter is the maximum size of a footer in bytes.
 	maxFooter = 256 << 20
-	// footerMemory is the estimated memory for each byte of a footer.
+	// footerMemory is the number of bytes of memory that each byte of a footer may take.
 	footerMemory = 100
 )
 

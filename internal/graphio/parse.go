@@ -29,8 +29,8 @@ type grammar struct {
 	zeros bool         // numbers of a table or in JSON may begin with zeros
 }
 
-// lineFormat reads the lines of a format that is not columns between blanks: objects, lists, lines
-// with letters in front. It is called once a line, which costs little beside reading one.
+// lineFormat reads the lines of a format that is neither columns separated by blanks nor a table:
+// objects and lists. A call per line costs little in comparison with reading the line.
 type lineFormat interface {
 	// line reads a line, without its newline and carriage return, into the columns of p. It may
 	// change the bytes of the line.
@@ -64,13 +64,13 @@ func (p *parser) reset() {
 	p.first, p.rows = 0, 0
 	p.listed, p.balance, p.bad = p.listed[:0], balance{}, nil
 	p.names.Reset()
-	p.cut.scratch = nil // the names of the batch before are in it
+	p.cut.scratch = nil // it has names of the previous batch
 }
 
-// parse reads data, whole lines or records, until one is at fault, and by how many that may be left
-// out have been: p.bad then ends with it.
+// parse reads data, which has whole lines or records. It records malformed lines in p.bad, and ends
+// after the first that cannot be skipped, which is the last one in p.bad.
 func (p *parser) parse(data []byte) {
-	// else the record that is not is looked for
+	// if not, each record is checked, to find the one at fault
 	p.utf8 = p.csv != nil && p.named != nil && utf8.Valid(data)
 	for len(data) > 0 {
 		if data = data[p.fast(data):]; len(data) == 0 {
@@ -86,14 +86,15 @@ func (p *parser) parse(data []byte) {
 	}
 }
 
-// record reads the first line of data, or record of a table, and cuts it off.
+// record reads the first line of data, or the first record of a table. It returns the record and
+// the rest of data.
 func (p *parser) record(data []byte) (record, rest []byte, bad *fault) {
 	end := bytes.IndexByte(data, '\n')
 	p.lines++
 	first := p.lines
 	record = bytes.TrimSuffix(data[:end], carriage)
 	bad = p.read(record)
-	if bad != nil && bad.found == openQuotes { // the record may go on in other lines
+	if bad != nil && bad.found == openQuotes { // the record may continue in more lines
 		switch all := p.csv.recordEnd(data, 0); {
 		case all > end:
 			p.lines += bytes.Count(data[end:all], newline)
@@ -102,7 +103,7 @@ func (p *parser) record(data []byte) (record, rest []byte, bad *fault) {
 			bad = p.read(record)
 		case all < 0 && len(data) > maxLine:
 			bad = &fault{column: 1, found: "a record of more than 1 MiB: " + quote(data), expected: "quotes that end, and shorter ones", fatal: true}
-		// all of it shows which quotes do not end; it is the first line that is left out
+		// The whole text shows which quotes do not end. Only its first line is skipped.
 		case all < 0:
 			record = data[:len(data)-1]
 			bad = p.read(record)
@@ -114,7 +115,7 @@ func (p *parser) record(data []byte) (record, rest []byte, bad *fault) {
 	return record, data[end+1:], bad
 }
 
-// read reads a line or a record, or of one at fault nothing.
+// read reads a line or a record. If it is at fault, read adds nothing to the columns.
 func (p *parser) read(record []byte) (bad *fault) {
 	ids, weights, names, listed, balance := len(p.ids), len(p.weights), p.names.Len(),
 		len(p.listed), p.balance
@@ -136,13 +137,13 @@ func (p *parser) read(record []byte) (bad *fault) {
 	return bad
 }
 
-// place gives a fault the line and column of its column in a record, which begins in the line
-// given.
+// place sets the line and column of a fault whose column counts from the beginning of a record. The
+// record begins in line.
 func place(bad *fault, record []byte, line int) {
 	bad.line, bad.column = placeOf(bad.column-1, record, line)
 }
 
-// placeOf returns the line and column of a place in a record, which begins in the line given.
+// placeOf returns the line and column of the byte at index at of a record that begins in line.
 func placeOf(at int, record []byte, line int) (int, int) {
 	before := record[:min(max(at, 0), len(record))]
 	return line + bytes.Count(before, newline), len(before) - bytes.LastIndexByte(before, '\n')
@@ -154,8 +155,8 @@ func (p *parser) leave(f *fault) bool {
 	return len(p.bad) <= p.limit && !f.fatal
 }
 
-// fast reads what data begin with as far as it is of the plain form, and returns how many bytes
-// that is. It accepts nothing that record refuses, with the same result.
+// fast reads the lines or records at the beginning of data that have a simple form, and returns
+// their number of bytes. What it accepts, record accepts too, with the same result.
 func (p *parser) fast(data []byte) int {
 	switch {
 	case p.csv != nil:
@@ -166,8 +167,8 @@ func (p *parser) fast(data []byte) int {
 	return 0
 }
 
-// fastLines is fast of lines: nothing but ids of up to 19 digits, a short weight, blanks and
-// columns that are not looked at.
+// fastLines is fast for lines. It reads lines with only ids of up to 19 digits, a short weight,
+// blanks and ignored columns.
 func (p *parser) fastLines(data []byte) int {
 	at, ids, weights, lines, letter := 0, p.ids, p.weights, 0, p.letter
 	for at < len(data) {
@@ -230,8 +231,8 @@ func (p *parser) fastLines(data []byte) int {
 	return at
 }
 
-// digits reads decimal digits from data[i:], which must contain a byte after them. It returns the
-// value, which is correct for up to 19 digits, and the end of the digits.
+// digits reads the decimal digits at the beginning of data[i:]. It returns the value, which is
+// correct for up to 19 digits, and the end of the digits.
 func digits(data []byte, i int) (uint64, int) {
 	x := uint64(0)
 	for ; i < len(data); i++ {

@@ -73,7 +73,7 @@ func readProperties(f *file, name string) (*properties, error) {
 	return p, f.unchanged()
 }
 
-// graphKey is the key of an entry of a graph.
+// graphKey matches the key of an entry that is read: the graph's name, and the rest.
 var graphKey = regexp.MustCompile(`(?s)^graph\.(.*)\.(directed|vertex-properties\.names|edge-properties\.names|sssp\.weight-property)$`)
 
 func trimProperty(line []byte) string {
@@ -100,8 +100,8 @@ type Entry struct {
 }
 
 // ReadEntries returns the entries of a Java properties file, such as Graphalytics has beside its
-// graphs: key, then = or : or a blank, then value, where a line that ends with a backslash goes on in
-// the next. Of keys that come again the last entry counts.
+// graphs. An entry is a key, then = or : or a blank, then a value. A line that ends with a
+// backslash continues in the next line. If a key occurs several times, the last entry counts.
 func ReadEntries(r io.Reader, path string) (map[string]Entry, error) {
 	all, lines, text := map[string]Entry{}, &lineReader{r: bufio.NewReader(r)}, ""
 	for {

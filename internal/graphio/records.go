@@ -66,8 +66,8 @@ func closing(data []byte, at int) int {
 	}
 }
 
-// ends returns where the records of data end, after their newlines, in rising order. data[from] is
-// in the first of them and outside of quotes.
+// ends returns the ends of the records in data, after their newlines, in rising order. data[from]
+// is in the first record, outside quotes.
 func (c *csvGrammar) ends(data []byte, from int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for at := from; ; {

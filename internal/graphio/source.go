@@ -32,9 +32,9 @@ type source interface {
 	before() (int, error)
 }
 
-// lines returns the lines of f, or the records of a table, that begin in bytes [lo, hi) of the file
-// as it is stored, in pieces of about size bytes. They begin at offset from of the content, which
-// for anything but a plain regular file is how much of it has been read.
+// lines returns a source of the lines of f, or of the records of a table, in pieces of about size
+// bytes. It has the lines that begin in bytes [lo, hi) of the file as it is stored. The data begin
+// at offset from of the content. Except in a plain regular file, from bytes have been read already.
 func (f *file) lines(from int64, size int, lo, hi int64, c *csvGrammar) source {
 	stream := &streamSource{f: f, offset: from, size: size, csv: c, low: lo, high: hi, first: -1, end: math.MaxInt64}
 	if !f.regular || f.codec != plain {
@@ -45,7 +45,7 @@ func (f *file) lines(from int64, size int, lo, hi int64, c *csvGrammar) source {
 	if c == nil {
 		return &fileSource{f: f, from: from, lo: lo, hi: hi, size: int64(size)}
 	}
-	// it is told where to begin and to end
+	// recordSource sets the beginning itself, and end limits the part
 	stream.low, stream.high, stream.end = 0, math.MaxInt64, hi
 	return &recordSource{streamSource: stream, from: from, lo: lo, window: int64(min(size, 16<<10))}
 }
@@ -154,16 +154,17 @@ func (s *fileSource) finish(p *piece, hi int64) error {
 	return nil
 }
 
-// streamSource reads pieces of a stream, one goroutine at a time, while the others parse what they
-// have. Of a part of the file as it is stored it has the pieces at whose beginning so much of the
-// file has been read. Who reads a part decodes what is before it.
+// streamSource reads pieces of a stream, one goroutine at a time, while the others parse their
+// pieces. A part is a range of bytes of the file as it is stored. A piece belongs to the part that
+// contains the position of the stored file at which the reading of the piece begins. A rank that
+// reads a part also decodes the content before it.
 type streamSource struct {
 	f         *file
-	content   io.Reader // f.content, or a reader of a plain file; nil before the first piece
+	content   io.Reader // of a plain file, from the first piece on; nil means f.content
 	end       int64     // pieces begin before this offset
 	size      int
 	csv       *csvGrammar // of a table, whose pieces are whole records
-	low, high int64       // the part
+	low, high int64       // the part, as bytes of the file as it is stored
 
 	mu      sync.Mutex
 	offset  int64
@@ -202,8 +203,8 @@ func (s *streamSource) next(ctx context.Context, p *piece) error {
 	return io.EOF
 }
 
-// place returns how much of the file as it is stored has been read where the next piece begins.
-// What a decoder still holds at the end belongs to the last part.
+// place returns the position in the stored file at which the next piece begins. Content that a
+// decoder still has when the whole file has been read belongs to the last part.
 func (s *streamSource) place() int64 { return max(min(s.f.consumed(), s.f.size()-1), 0) }
 
 func (s *streamSource) span() edges.Span {

@@ -9,8 +9,9 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// sortIDs numbers ids by sorting them, in ranges that have about as many, each by one worker: it
-// looks through all of the table for the ids of a range, which takes little beside sorting them.
+// sortIDs numbers ids by sorting them. It divides them into ranges with about equal numbers of ids,
+// and one worker sorts a range. The worker searches the whole table for the ids of its range, which
+// takes little time in comparison with sorting them.
 func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, error) {
 	if err := t.slabs.admission.admit(8*int64(t.n*t.columns), "sorting the ids of its vertices"); err != nil {
 		return nil, err
@@ -39,10 +40,10 @@ func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, er
 	return &numbering{n: n, ids: ids, index: edges.NewIndex(nil, ids)}, nil
 }
 
-// cuts returns rising ids, from 0 to what no id is, that cut those of the table into about n equal
-// ranges: quantiles of a sample.
+// cuts returns rising ids that divide the ids of the table into about n equal ranges: quantiles of
+// a sample. The first is 0, and the last is above all ids.
 func (t *table) cuts(n int) []uint64 {
-	const every = 1021 // a prime, so that ends of both kinds are in the sample
+	const every = 1021 // odd, so that the sample has sources and targets
 	var sample []uint64
 	next := 0
 	for i := range t.batches {
@@ -61,8 +62,8 @@ func (t *table) cuts(n int) []uint64 {
 	return append(slices.Compact(cuts), math.MaxUint64)
 }
 
-// between returns the distinct ids of [low, high) in the table, rising, of which there are about as
-// many as given, again and again ones counted.
+// between returns the distinct ids of the table in [low, high), in rising order. about is the
+// expected number of ids, including repeated ones.
 func (t *table) between(low, high uint64, about int) []uint64 {
 	found := make([]uint64, 0, about+about/8)
 	for i := range t.batches {
@@ -75,7 +76,7 @@ func (t *table) between(low, high uint64, about int) []uint64 {
 	return slices.Clone(slices.Compact(found))
 }
 
-// appendBetween appends those of ids that are in [low, high).
+// appendBetween appends the ids in [low, high).
 func appendBetween(dst, ids []uint64, low, high uint64) []uint64 {
 	for _, id := range ids {
 		if id-low < high-low {

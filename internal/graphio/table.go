@@ -27,8 +27,9 @@ func (r *reader) readTable(ctx context.Context, f *file, from start, g grammar) 
 	})
 }
 
-// part returns the bytes of a file that this rank reads, where files of so many bytes in total are
-// read, and so many of them come before it. What is read as a whole may be a pipe.
+// part returns the range of bytes of a file that this rank reads. total is the size of all files,
+// and before that of the files before this one. If the files are read as a whole, the range has no
+// end, because the size of a pipe is unknown.
 func (r *reader) part(size, before, total int64) (lo, hi int64) {
 	if !r.partial {
 		return 0, math.MaxInt64
@@ -39,7 +40,7 @@ func (r *reader) part(size, before, total int64) (lo, hi int64) {
 
 // readPart adds to t the lines that begin in bytes [lo, hi) of f as it is stored.
 func (r *reader) readPart(ctx context.Context, t *table, f *file, from start, g grammar, lo, hi int64) error {
-	if g.csv != nil { // its header has only been looked at
+	if g.csv != nil { // its header was peeked, not consumed
 		if _, err := f.content.Discard(int(from.offset)); err != nil {
 			return err
 		}
@@ -47,8 +48,7 @@ func (r *reader) readPart(ctx context.Context, t *table, f *file, from start, g 
 	return r.parseInto(ctx, t, f, f.lines(from.offset, r.piece, lo, hi, g.csv), from, g)
 }
 
-// filled makes a table of lines with as many columns, ids and a weight, as given, that fill stores
-// in it.
+// filled returns a table that fill fills. columns counts ids and a weight.
 func (r *reader) filled(f *file, columns int, fill func(t *table) error) (*table, error) {
 	t := r.newTable(f, columns)
 	if err := fill(t); err != nil {
@@ -119,9 +119,9 @@ func (r *reader) parseInto(ctx context.Context, t *table, f *file, src source, f
 	return err
 }
 
-// pieces calls do for every piece that next cuts (source), several at a time, each worker with a
-// piece of its own. When some fail it returns the error of the first of them; all pieces before that
-// have been done.
+// pieces calls do for every piece that next cuts (source). Each worker processes its own piece at
+// the same time as the others. If pieces fail, it returns the error of the first of these; all
+// pieces before it have been processed.
 func (r *reader) pieces(ctx context.Context, next func(context.Context, *piece) error, do func(worker int, p *piece) error) error {
 	var mu sync.Mutex
 	first, failure := math.MaxInt, error(nil)

@@ -29,7 +29,7 @@ func readCells(path string, ofEdges bool, of Column) (rows [][]string, err error
 	return rows, err
 }
 
-// TestTableColumn reads columns of tables by name and by number, and has errors.
+// TestTableColumn reads columns of tables by name and by number, and checks errors.
 func TestTableColumn(t *testing.T) {
 	people := "name,age,note\nAda,36,\"first\nprogrammer\"\n\n\"Hopper, Grace\",85,\"\"\"quoted\"\"\"\n"
 	roads := "km,from,to,toll\n1,a,b,5\n2,b,c,7\n"
@@ -71,7 +71,7 @@ func TestTableColumn(t *testing.T) {
 }
 
 // TestVertexTable reads tables of vertices in CSV and Parquet beside edges, as a whole and by
-// ranks. It also has errors.
+// ranks. It also checks errors.
 func TestVertexTable(t *testing.T) {
 	people := mustParquet(t, "source,target\n1,2\n7,3\n")
 	for _, test := range []struct {

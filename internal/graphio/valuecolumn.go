@@ -109,8 +109,8 @@ func ReadColumn(
 	return f.unchanged()
 }
 
-// readMatrix reads the values of a matrix in Market's coordinates, whose entries are edges, or of
-// an array of one column, whose rows are vertices.
+// readMatrix reads the values of a Matrix Market file: of a coordinate matrix, whose entries are
+// edges, or of an array of one column, whose rows are vertices.
 func readMatrix(ctx context.Context, lines *lineReader, of *Column, each eachLine) error {
 	kind := &mtxGraph
 	if !of.OfEdges {
@@ -137,8 +137,8 @@ func readMatrix(ctx context.Context, lines *lineReader, of *Column, each eachLin
 	return h.check(n)
 }
 
-// readLines reads a column of lines that begin with ids or with names, and returns how many there
-// are.
+// readLines reads a column of lines that begin with ids or with names, and returns the number of
+// values.
 func readLines(ctx context.Context, lines *lineReader, of *Column, each eachLine) (n int, err error) {
 	for ctx.Err() == nil {
 		line, err := lines.next()

@@ -46,7 +46,7 @@ func (r *reader) readVertices(ctx context.Context, p *parsed) error {
 	return nil
 }
 
-// vertexRecords reads this rank's part of a table of vertices of CSV, and says what it is.
+// vertexRecords reads this rank's part of a CSV or TSV table of vertices, and describes it.
 func (r *reader) vertexRecords(ctx context.Context, f *file, p *parsed) (string, error) {
 	head := f.head()
 	if err := f.foreign(head, CSV); err != nil {

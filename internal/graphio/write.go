@@ -32,7 +32,8 @@ type WriteOptions struct {
 }
 
 // Write writes a graph. Its files appear complete or not at all. If the format cannot hold the
-// graph, Write fails. If only something less important is lost, it calls o.Warn.
+// graph, Write fails. If the lost information can be given when the file is read, or may not be
+// needed, it calls o.Warn instead.
 func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) error {
 	format, err := FormatToWrite(path, string(o.Format))
 	if err != nil {
@@ -62,7 +63,7 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 	return nil
 }
 
-// writers write the formats that are written.
+// writers has the function that writes each format that can be written.
 var writers = map[Format]func(*writer) error{
 	SNAP: (*writer).edgeList, EL: (*writer).edgeList, WEL: (*writer).edgeList,
 	MatrixMarket: (*writer).matrixMarket, LDBC: (*writer).ldbc, Graph500: (*writer).graph500,
@@ -152,8 +153,8 @@ func (w *writer) placeAll() error {
 // writeBlocks is the number of blocks of tuples that a worker formats at a time.
 const writeBlocks = 16
 
-// pieces calls format with every block of the tuples, and write, in order, with what it has
-// appended for some of them.
+// pieces calls format in parallel for every block of the tuples. A piece is the text that format
+// has appended for up to writeBlocks blocks. pieces calls write with the pieces in order.
 func (w *writer) pieces(format func(worker int, dst []byte, i int, b *edges.Block) ([]byte, error), write func(piece int, data []byte) error) error {
 	list := w.in.Edges
 	all := edges.Blocks(list)
@@ -174,7 +175,7 @@ func (w *writer) pieces(format func(worker int, dst []byte, i int, b *edges.Bloc
 	return err
 }
 
-// decode reads block i of the tuples, and refuses weights that no reader takes.
+// decode reads block i of the tuples. It returns an error for a weight that no reader accepts.
 func (w *writer) decode(i int, b *edges.Block) error {
 	if err := w.in.Edges.Read(i, b); err != nil || !w.in.Edges.Weighted() {
 		return err
@@ -199,7 +200,7 @@ func (w *writer) blocks(out *output, format func(dst []byte, i int, b *edges.Blo
 	})
 }
 
-// report tells how many blocks of the tuples have been written.
+// report reports progress: the number of written blocks of tuples.
 func (w *writer) report(blocks int) {
 	if n := w.in.Edges.Len(); w.Progress != nil {
 		w.Progress(int64(min(blocks*edges.BlockSize, n)), int64(n))

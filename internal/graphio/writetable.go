@@ -88,8 +88,8 @@ func appendJSON(dst, text []byte) []byte {
 	return append(dst, bytes.TrimSuffix(b.Bytes(), newline)...)
 }
 
-// dimacs writes a DIMACS graph: for coloring if the graph is undirected, has no weights, and the
-// file's suffix is .col; otherwise for shortest paths.
+// dimacs writes a DIMACS graph: for coloring if the file's suffix is .col, or if the graph is
+// undirected and has no weights; otherwise for shortest paths.
 func (w *writer) dimacs() error {
 	vertices, err := w.fromOne()
 	if err != nil {

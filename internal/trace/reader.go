@@ -31,8 +31,8 @@ type Reader struct {
 	text []byte
 }
 
-// NewReader reads a trace. name is the file's name for errors. An error names the file, the
-// line, the found and the expected text.
+// NewReader reads a trace. name is the file's name for errors, which have the form "NAME:LINE:
+// found X, expected Y".
 func NewReader(r io.Reader, name string) *Reader {
 	return &Reader{name: name, in: bufio.NewReaderSize(r, 256<<10)}
 }

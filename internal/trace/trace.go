@@ -79,9 +79,10 @@ type End struct {
 	Error      string  `json:"error,omitempty"`
 	Supersteps int     `json:"supersteps"`
 	Seconds    float64 `json:"seconds"` // duration of the run, without loading and writing
-	// the final values of the program's aggregators; none for a failed run
+	// the final values of the program's aggregators, if the state is done
 	Aggregators Aggregates `json:"aggregators,omitempty"`
-	// GraphLeft is the final size of a graph that the program changed. It is nil for a failed run.
+	// GraphLeft is the final size of a graph that the program changed. It is nil unless the state
+	// is done.
 	GraphLeft *record.GraphSize `json:"graph_left,omitempty"`
 	// Report is the official output of Graph500.
 	Report string `json:"report,omitempty"`
@@ -104,7 +105,7 @@ type Stage struct {
 	Done    int64   `json:"done,omitempty"` // of Total; Total is 0 if it is unknown
 	Total   int64   `json:"total,omitempty"`
 	Seconds float64 `json:"seconds,omitempty"`
-	// Ended is when it ended, in the API of the page alone.
+	// Ended is the time at which it ended. Only the API of the web page has it.
 	Ended time.Time `json:"ended,omitzero"`
 }
 

@@ -41,6 +41,7 @@ func (b *builder) directory() *Directory {
 // Bytes returns the bytes of the directory's arrays.
 func (d *Directory) Bytes() int64 { return d.arena.Bytes() + d.Names.Bytes() }
 
+// Close frees the directory.
 func (d *Directory) Close() {
 	d.ids, d.labels, d.size = nil, nil, 0
 	d.arena.Close()

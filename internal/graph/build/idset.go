@@ -21,8 +21,8 @@ type idSet struct {
 // leastSlots is the initial number of slots of a set.
 const leastSlots = 1 << 12
 
-// mostSlots returns the largest number of slots of each of several sets: all of them together take
-// at most a sixteenth of the memory budget.
+// mostSlots returns the largest number of slots of each of several sets: leastSlots or, if that is
+// more, as many as take at most a sixteenth of the memory budget in all sets together.
 func mostSlots(sets int) int {
 	limit := mem.Process().Limit()
 	if limit == 0 {

@@ -107,7 +107,8 @@ func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error 
 		return err
 	}
 	loops := 0
-	// a loop alone does not make an id a vertex
+	// In these cases the vertices are known without loops. Otherwise loops are sent, too: the
+	// receiver marks their ends as present, and drops them.
 	dropLoops := b.o.DropLoops && (b.in.Naming == edges.Numbers || !b.dense)
 	for i, tile := range st.tiles[:block.N] {
 		if block.U[i] == block.V[i] {

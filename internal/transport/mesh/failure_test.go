@@ -291,7 +291,7 @@ func TestStaleFramesAreRefusedAndCounted(t *testing.T) {
 	meshes, peers := cluster(t, 2, nil)
 	l := dealt(peers, 2)
 	s := openAll(t, meshes, 1, 2, l, nil)
-	// The second worker does not open these sessions.
+	// Only the first worker opens this session, which has an older epoch.
 	old, err := meshes[0].Open(t.Context(), 1, 1, l, nil)
 	if err != nil {
 		t.Fatal(err)

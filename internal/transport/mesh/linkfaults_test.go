@@ -15,7 +15,7 @@ func TestDeadPeerEndsAllWaitingOfALinkWithOneError(t *testing.T) {
 	errs := make(chan error)
 	calls := []func() error{
 		func() error { _, err := all[0].Receive(t.Context(), 2, 1); return err },
-		// to and from a live worker
+		// from a live worker
 		func() error { _, err := all[0].Receive(t.Context(), 1, 1); return err },
 		func() error { return all[0].Send(t.Context(), 2, 2, make([]byte, 1<<20)) },
 		func() error { return all[0].Send(t.Context(), 1, 2, make([]byte, 1<<20)) },

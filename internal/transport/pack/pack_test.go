@@ -55,7 +55,7 @@ func TestMessagesSurvive(t *testing.T) {
 func TestTypesThatWouldLoseSomethingAreRefused(t *testing.T) {
 	type hidden struct {
 		Shown string
-		// it must be refused
+		//lint:ignore U1000 it must be refused
 		hidden int
 	}
 	refused := func(name string, err error) {
