@@ -340,9 +340,9 @@ type stored struct {
 	id      string
 	bytes   int64
 	at      time.Time // when the client last sent a piece
-	readers int       // jobs that name it and calls that read it; it stays as long
+	readers int       // jobs and backups that need it; it is not removed while there are any
 
-	file    sync.Mutex // held by the writer
-	partial bool       // pieces are still to come
-	gone    bool
+	file    sync.Mutex // held while writing or removing the file
+	partial bool       // the last piece has not been received
+	gone    bool       // the file was removed
 }
