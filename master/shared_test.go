@@ -66,8 +66,8 @@ func readAs(t *testing.T, r *results, job string, sums []*control.Sum) string {
 	return string(got)
 }
 
-// TestNextMasterHasResults: the next master has the complete result of the last attempt, until it is
-// removed because no job has it.
+// TestNextMasterHasResults: the next master has the complete result of the last attempt, until it
+// is removed because no job has it.
 func TestNextMasterHasResults(t *testing.T) {
 	memory := &storetest.Memory{}
 	view := &storetest.View{Memory: memory}

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestColumnsFit: words are shortened in a table that is too wide, but not names in the first column
-// or numbers. Tables that fit, and texts without a limit, stay unchanged.
+// TestColumnsFit: in a table that is too wide, words are shortened, but not names in the first
+// column or numbers. Tables that fit, and texts without a limit, stay unchanged.
 func TestColumnsFit(t *testing.T) {
 	const text = "a remark that is longer than the terminal and no table\n" +
 		"JOB\tPROGRAM\tGRAPH\tSUPERSTEPS\t\n" +
