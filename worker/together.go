@@ -69,8 +69,8 @@ func (a *attempt) ready(ctx context.Context, j *job, goOn bool) error {
 		return err
 	}
 	if goOn {
-		// No worker may send before all have begun. To resume, the workers may exchange messages:
-		// they repeat the run's changes of the graph.
+		// No worker may send before all have begun, because resuming may need messages between all
+		// workers: they apply the run's earlier changes of the graph together.
 		if err := a.barrier(ctx); err != nil {
 			return err
 		}
