@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// again requeues a job whose run ended because a worker was lost, at the head of the queue, and
-// reports whether it did. The next attempt starts from the newest checkpoint, or else from the
+// again requeues a job whose run ended because a worker was lost, before jobs that have not begun,
+// and reports whether it did. The next attempt starts from the newest checkpoint, or else from the
 // beginning, on the workers registered then. Kinds of jobs without retries, such as network
 // measurements, are not requeued. Neither is a job that has lost too many workers, because its own
 // program may be the cause: for example, a Compute that ends the process.

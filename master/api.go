@@ -123,8 +123,8 @@ func (s *server) grid(spec *jobspec.Spec) layout.Grid {
 	return layout.Grid{Rows: int(rows), Columns: int(columns)}
 }
 
-// job answers with a job that something was done to: to the job of an id, or to a new one. done is
-// what is told of a change of it that may not last.
+// job calls do and returns the description of its job: the job of id, or a new one. done is the
+// text about the change for the client, in case the change could not be written.
 func (s *server) job(id, done string, do func() (*job, error)) (about *control.Job, err error) {
 	err = s.commit(func() error {
 		j, err := do()

@@ -112,7 +112,8 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, columns []
 	return to.Close()
 }
 
-// whole returns the files of a job's result, each as it was written; none if it has none.
+// whole returns the files of a job's result after checking their checksums. It returns none if
+// there is no result.
 func (r *results) whole(ctx context.Context, j *control.Job) (all []store.Object, err error) {
 	f, err := r.local.result(ctx, j.Id)
 	if err != nil || j.State != control.JobState_JOB_STATE_DONE || len(f.objects) == 0 {
@@ -153,7 +154,7 @@ func (s *server) backup(ctx context.Context, w io.Writer) error {
 		return unready("another backup is under way")
 	}
 	defer s.event(func() { s.backingUp = false; s.expireResults() })
-	columns, release := s.columns.readAll()
+	columns, release := s.columns.readAll() // before the state, whose jobs need them
 	defer release()
 	h := &backup.Header{Created: s.options.Now().UTC(), Version: s.options.Version, Run: s.run}
 	state := copyOf(s.state)

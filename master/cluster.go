@@ -23,7 +23,7 @@ type rules struct {
 	slowFor   time.Duration // time after which a slow worker is a straggler; 0 disables this
 	retries   int           // how often a job restarts after losing a worker
 	queue     int           // jobs that may wait
-	ended     int           // ended jobs to remember
+	ended     int           // ended jobs to remember, besides those with a stored result
 	quotas    quotas
 	jobPrefix string
 	master    string             // id of this run of the master
@@ -199,7 +199,7 @@ func (c *cluster) makeRoom(by string, most int) bool {
 	return oldest != nil
 }
 
-// mostOfWord bounds the length of a worker's version and addresses, in bytes.
+// mostOfWord bounds the length of a worker's version, instance and addresses, in bytes.
 const mostOfWord = 256
 
 // acceptable checks that a worker may join this cluster: its protocol version, name, addresses,

@@ -50,7 +50,8 @@ const (
 var columnID = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 // newSentColumns opens the directory of columns. It removes files of an earlier master unless a job
-// uses them; named is the number of jobs by column id.
+// uses them; named is the number of jobs by column id. If masters share their state it removes all:
+// the shared place has the complete data.
 func newSentColumns(r *results, now func() time.Time, named map[string]int) (*sentColumns, error) {
 	c := &sentColumns{results: r, now: now, all: map[string]*stored{}}
 	for id, n := range named {
@@ -140,7 +141,7 @@ func (c *sentColumns) write(to *stored, offset uint64, data []byte, last bool) e
 	return err
 }
 
-// readAll keeps all that are whole from being removed until done is called.
+// readAll returns the ids of all complete columns. They are not removed until done is called.
 func (c *sentColumns) readAll() (ids []string, done func()) {
 	c.tableMu.Lock()
 	defer c.tableMu.Unlock()
@@ -160,7 +161,7 @@ func (c *sentColumns) readAll() (ids []string, done func()) {
 	}
 }
 
-// total is how many bytes are kept. The lock is held.
+// total returns the size of all columns in bytes. The caller holds the lock.
 func (c *sentColumns) total() (n int64) {
 	for _, s := range c.all {
 		n += s.bytes
@@ -239,7 +240,9 @@ func (c *sentColumns) hold(spec *jobspec.Spec) error {
 	return nil
 }
 
-// release undoes hold for a job that has ended, or was not accepted.
+// release undoes hold. If the job has ended, release also removes the columns that nobody else
+// needs. Otherwise they stay until they expire: the job was not accepted, or its end is not on
+// disk.
 func (c *sentColumns) release(spec *jobspec.Spec, ended bool) {
 	c.tableMu.Lock()
 	defer c.tableMu.Unlock()
@@ -317,7 +320,8 @@ func (c *sentColumns) copy(ctx context.Context, data *jobspec.ColumnData, each f
 	return err
 }
 
-// lines passes the data of a column to each as whole lines, about a chunk at a time.
+// lines passes the data of a column to each in pieces of whole lines, of at most a chunk and a
+// line.
 func (c *sentColumns) lines(ctx context.Context, data *jobspec.ColumnData, each func(text []byte) error) error {
 	from, err := c.open(ctx, data)
 	if err != nil {
@@ -378,8 +382,8 @@ func (s *server) ReadColumn(ctx context.Context, q *control.ReadColumnRequest, s
 	return sentError(s.columns.copy(ctx, data, send))
 }
 
-// sentError converts a read error for the worker. It makes other errors than damage
-// CodeUnavailable, so that the job restarts.
+// sentError converts a read error for the worker. An error of the store becomes CodeUnavailable, so
+// that the job restarts. Damage, lines that are too long, and errors with a code stay as they are.
 func sentError(err error) error {
 	if err == nil || errors.Is(err, store.ErrDamaged) || errors.Is(err, bufio.ErrTooLong) ||
 		connect.CodeOf(err) != connect.CodeUnknown {

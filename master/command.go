@@ -126,9 +126,9 @@ func (o *order) unnumbered(c *control.Command) *control.Command {
 	return &control.Command{Job: o.command.Job, Epoch: o.command.Epoch, Body: c.Body}
 }
 
-// of returns the handlers of worker i's reports and chunks. The report handler sets heard. Its
-// errors fail the whole order, because they may come from another session and do not mean that this
-// session broke.
+// of returns the handlers of worker i's reports and chunks. The report handler sets heard. An error
+// of either fails the whole order, because it may come from another session and does not mean that
+// this session broke.
 func (o *order) of(ctx context.Context, fail context.CancelCauseFunc, i int, heard *bool) (
 	more func(*control.Report) error, take func(*control.ValuesChunk) error,
 ) {
@@ -312,8 +312,8 @@ func (s *session) broken() error {
 	return fmt.Errorf("worker %s: %w", s.name, cause)
 }
 
-// DeliverValues takes what a worker delivers, as fast as it is taken in. What the worker sends
-// meanwhile waits in the connection, and holds up nothing else.
+// DeliverValues receives a worker's answer to a command, as fast as it is consumed. Unread data
+// waits in the connection and delays nothing else.
 func (s *server) DeliverValues(_ context.Context, stream *connect.ClientStream[control.ValuesChunk]) (*control.DeliverValuesResponse, error) {
 	var k *call
 	for stream.Receive() {

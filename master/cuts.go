@@ -41,7 +41,7 @@ func (c *cluster) mended(now time.Duration, a, b string) {
 	}
 }
 
-// mendAll removes the cuts of a lost worker.
+// mendAll removes the cuts of a worker that left or was lost.
 func (c *cluster) mendAll(name string) {
 	maps.DeleteFunc(c.cuts, func(p pair, _ bool) bool { return p.a == name || p.b == name })
 	c.exclude()

@@ -2,13 +2,13 @@
 // places and starts each job, and answers clients. The first worker of a job drives its supersteps.
 //
 // The state machine [cluster] makes all decisions: events and the time go in, effects come out. It
-// does no I/O. [Server] does: connections, clocks, files, and a goroutine for each job that runs.
+// does no I/O. [server] does: connections, clocks, files, and a goroutine for each running job.
 //
 //	worker --register, session--> Server --event--> cluster
 //	client --submit, watch, ...-->    |  <-effect--    |
 //	                                  +-- a job's run: commands to workers, and reports back
 //
-// [Run] is what the command superstep master calls; [Options] are its flags. Read cluster.go first,
+// [Run] implements the command superstep master; [Options] are its flags. Read cluster.go first,
 // then server.go, and run.go for the life of a job. The example starts a master and two workers in
 // one process and runs a program on them.
 package master

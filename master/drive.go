@@ -63,7 +63,7 @@ func (r *run) rejoin(i int) *control.Command {
 var errNotTakenUp = errors.New("the master was started anew")
 
 // takeUp continues an attempt that an earlier run of the master began. The workers run it without a
-// master, and keep it until a master cancels it.
+// master, and keep it until a session begins whose Attached does not name the job.
 func (r *run) takeUp(ctx context.Context) error {
 	for _, p := range r.team {
 		if err := r.server.awaitBack(ctx, p); err != nil {

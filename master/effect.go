@@ -135,14 +135,14 @@ func (s *server) tickSessions() {
 		}
 		if now-w.told >= s.options.Lease/control.HeartbeatsPerLease {
 			w.told = now
-			// It fails if other messages are queued, which serve as well.
+			// It fails if much is queued, which serves as well.
 			_ = w.lane.Offer(&control.ToWorker{Body: &control.ToWorker_Beat{Beat: &control.Beat{Heard: s.heardOf(w)}}})
 		}
 	}
 }
 
-// heardOf returns, for each run on a worker, the serial number up to which its reports were
-// received. The caller holds the lock.
+// heardOf returns, for each run on a worker, the serial before which everything was received. The
+// caller holds the lock.
 func (s *server) heardOf(w *session) (all []*control.Heard) {
 	for id := range s.stops {
 		if r := s.runs[id]; r != nil && r.heardOf(w.name) > 0 {

@@ -229,7 +229,7 @@ func (c *cluster) dropShares(g *graph) {
 	}
 }
 
-// loaded returns, by name, the graphs of which workers hold partitions: ready graphs, and graphs
+// loaded returns the graphs with partitions on workers, sorted by name: ready graphs, and graphs
 // that wait for lost workers.
 func (c *cluster) loaded() (all []*graph) {
 	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {

@@ -45,8 +45,8 @@ type job struct {
 	about     *control.Job            // description, if it ended in an earlier run of the master
 	losses    []string                // why earlier attempts ended; each lost a worker
 	searched  *control.Graph500Result // what the attempts before have of a benchmark, or nil
-	stored    []*control.Sum          // the parts of its result, as long as that is kept
-	// The workers run the attempt by themselves: they can be left to it, and found again.
+	stored    []*control.Sum          // parts of its result; nil if no result is stored
+	// The workers run the attempt without the master. A restarted master can take it up.
 	driving bool
 	takenUp bool          // an earlier master began the attempt
 	driven  time.Duration // when driving was set
@@ -322,7 +322,7 @@ func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason 
 	remembered := 0
 	for i := len(c.order) - 1; i >= 0; i-- {
 		id := c.order[i]
-		if j := c.jobs[id]; !j.state.Ended() || j.stored != nil { // known as long as its result
+		if j := c.jobs[id]; !j.state.Ended() || j.stored != nil { // its result is stored
 			continue
 		}
 		if remembered++; remembered > c.ended {

@@ -232,7 +232,8 @@ func (s *server) describe(j *job) *control.Job {
 	return d
 }
 
-// describeWhole describes a job with what is too large for lists and events. The lock is held.
+// describeWhole is describe with the parts that are too large for lists and events. The caller
+// holds the lock.
 func (s *server) describeWhole(j *job) *control.Job {
 	d := s.describe(j)
 	if r := s.runs[j.id]; r != nil {

@@ -38,7 +38,7 @@ type found struct {
 	objects map[string]store.Object
 }
 
-// result finds the result of a job, that of the last term. It may have no objects.
+// result finds the result of a job from the last term. It has no objects if there is no result.
 func (p *place) result(ctx context.Context, job string) (*found, error) {
 	f := &found{p, p.prefix + job + "/", map[string]store.Object{}}
 	for o, err := range p.List(ctx, f.dir) {

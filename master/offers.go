@@ -23,7 +23,8 @@ func idOf(o *control.Offer) loadID { return loadID{o.GetLoad().GetMaster(), o.Ge
 
 // offered handles the list of graph partitions that a worker holds when it attaches. A graph that
 // waited for the worker gets its partition back. A graph whose partition the worker no longer holds
-// is lost. The worker then gets a list of graphs, and frees partitions of all others.
+// is loaded again, or fails: see loseGraph. The worker then gets a list of graphs, and frees
+// partitions of all others.
 func (c *cluster) offered(now time.Duration, w *worker, offers []*control.Offer) {
 	if !w.met && !c.known && now <= c.hold {
 		for _, o := range offers {

@@ -61,8 +61,8 @@ type Options struct {
 	Grace time.Duration
 	// Running is how many jobs run at a time. Default 1, because each job uses all cores.
 	Running int
-	// Retries is how often the job of a vertex program restarts after losing a worker, on the
-	// remaining workers. Default 2. If negative, the job fails.
+	// Retries is how often the job of a vertex program or of Graph500 restarts after losing a
+	// worker, on the workers registered then. Default 2. If negative, the job fails.
 	Retries int
 	// Checkpoints is a place that the master and all workers can reach, a directory or
 	// s3://BUCKET/PREFIX, where jobs of vertex programs store checkpoints. A restarted job resumes

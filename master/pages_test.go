@@ -194,8 +194,8 @@ func TestNamesOfACertificate(t *testing.T) {
 	}
 }
 
-// TestDropOfAGraphInUse: that a job needs a graph is said in another way when the job was told to
-// end: then it makes sense to ask again soon.
+// TestDropOfAGraphInUse: the error has another code if the job that needs the graph is being
+// cancelled, because a client should then retry soon.
 func TestDropOfAGraphInUse(t *testing.T) {
 	c := newCluster(rules{lease: 1})
 	c.graphs["g"] = &graph{name: "g", state: control.GraphState_GRAPH_STATE_READY}
@@ -209,8 +209,7 @@ func TestDropOfAGraphInUse(t *testing.T) {
 	}
 }
 
-// TestTextsOfWorkersAreBounded: a worker's lines and stages, which are kept, are not as long as a
-// message.
+// TestTextsOfWorkersAreBounded: long lines and stages of a worker are cut before they are stored.
 func TestTextsOfWorkersAreBounded(t *testing.T) {
 	s, err := New(
 		Config{Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}})

@@ -171,8 +171,8 @@ type Quota struct {
 	// owners may start before them.
 	Running int
 	// Time bounds the time of a job for loading, running and writing, summed over its attempts. A
-	// job that exceeds it fails. If a restarted master takes over an attempt, only the time since
-	// then counts.
+	// job that exceeds it fails. If a restarted master takes over an attempt, the time from the
+	// last record of the job to the master's start does not count.
 	Time time.Duration
 	// ResultBytes bounds the stored results. The oldest are removed first. A job with a larger
 	// result fails.

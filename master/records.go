@@ -304,7 +304,8 @@ func (c *cluster) settling(now time.Duration) string {
 // toComeBack ends the reason of jobs that wait for workers after a restart.
 const toComeBack = " to come back to the master, which was started anew"
 
-// settled clears such reasons once all workers are back. An earlier master may have set them.
+// settled clears the reasons that end in toComeBack, once no worker is awaited any more. An earlier
+// master may have set them.
 func (c *cluster) settled() {
 	for _, id := range c.queued {
 		if j := c.jobs[id]; strings.HasSuffix(j.reason, toComeBack) {

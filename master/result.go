@@ -69,8 +69,7 @@ func (s *server) readResult(ctx context.Context, id string, offset uint64, each 
 	return s.damaged(ctx, id, err)
 }
 
-// fits refuses the result of a job if it is not of the vertices of a graph, as that is loaded, or of
-// another type.
+// fits fails unless a job has a raw result for this load of a graph, with values of this type.
 func (s *server) fits(id, graph string, load loadID, values string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,21 +20,20 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// results keeps what jobs computed in files, a part for each worker:
+// results stores the results of jobs in files, a part for each worker:
 //
 //	DATA/results/JOB/part-00000
 //
-// so that it is there when the client asks, whatever has become of the workers. The calls of
-// workers write the files, and goroutines of their own remove them: nothing else in the master
-// waits for the disk.
-// Masters that share their state have them in their place, too:
+// so that a client can fetch them after the workers have left. Calls of workers write the files,
+// and separate goroutines remove them. Nothing else in the master waits for the disk. Masters that
+// share their state also store them in the shared place:
 //
 //	PLACE/master/results/JOB/TERM/part-00000
 //	PLACE/master/columns/ID
 //
-// TERM is the number of the master's run, so that a master that was stopped for long writes beside
-// the one that leads now. Of a job that is done the last term has its result: no attempt follows,
-// and so no term.
+// TERM is the number of the master's run, so that a master that was paused for long does not
+// overwrite files of the current leader. If a job is done, its last term has the result, because no
+// further attempt writes another one.
 type results struct {
 	root      *os.Root
 	dir       string
@@ -120,7 +119,7 @@ func (r *results) remove(job string) {
 	})
 }
 
-// sweep removes results that an earlier master has left, and that are of no job.
+// sweep removes local results of earlier masters for which has returns false.
 func (r *results) sweep(has func(job string) bool) {
 	jobs, err := namesIn(r.root, ".", jobName)
 	for _, job := range jobs {
@@ -156,7 +155,7 @@ func (r *results) then(job string, do func()) (ended chan struct{}) {
 	return ended
 }
 
-// discard removes parts that nobody wants any more, when what is being written is.
+// discard removes the parts of an unwanted result in the background, after the writes in progress.
 func (r *results) discard(job string, parts []*part) {
 	for _, p := range parts {
 		p.unwanted.Store(true)
@@ -266,32 +265,32 @@ func (r *rest) Write(data []byte) (int, error) {
 	return int(n), r.each(data[gone:])
 }
 
-// summed is the Sum of a part that is whole.
+// summed returns the Sum of a complete part.
 func (p *part) summed() *control.Sum {
 	return &control.Sum{Bytes: uint64(p.sum.Bytes), Crc32C: p.sum.CRC32C}
 }
 
-// part is a file that a worker's share of a result goes into. Who brings the share waits for the
-// disk, and nobody else does.
+// part is the file of a worker's part of a result. Only the call that delivers the data waits for
+// the disk.
 type part struct {
 	*results
 	name     string
-	ready    <-chan struct{} // closed: the directory is there, or outcome says why not
+	ready    <-chan struct{} // closed when the directory exists, or outcome has the error
 	outcome  *error
 	unwanted atomic.Bool
-	whole    atomic.Bool // all of it is in the file
+	whole    atomic.Bool // the file is complete
 
-	mu   sync.Mutex // of who writes
+	mu   sync.Mutex // held while writing or closing the file
 	file *os.File   // nil when it is not open
 	to   io.WriteCloser
-	sum  store.Sum // of what is in the file
+	sum  store.Sum // of the data written
 }
 
 // errUnwanted ends the writing of a discarded result.
 var errUnwanted = errors.New("the result is not wanted any more")
 
-// write adds a chunk to the file. After the last the file is on the disk, if it is to outlive the
-// master.
+// write appends a chunk to the file. After the last chunk it closes the file, which is synced
+// unless the directory is temporary.
 func (p *part) write(data []byte, last bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -341,9 +340,9 @@ type stored struct {
 	id      string
 	bytes   int64
 	at      time.Time // when the client last sent a piece
-	readers int       // jobs that name it and calls that read it; it stays as long
+	readers int       // jobs and backups that need it; it is not removed while there are any
 
-	file    sync.Mutex // held by the writer
-	partial bool       // pieces are still to come
-	gone    bool
+	file    sync.Mutex // held while writing or removing the file
+	partial bool       // the last piece has not been received
+	gone    bool       // the file was removed
 }

@@ -18,8 +18,8 @@ const (
 // maxResults bounds the number of stored results.
 const maxResults = maxEnded
 
-// withResults are the jobs whose results are kept, in the order in which they ended, and the bytes
-// of their results, by owner too. The lock is held.
+// withResults returns the jobs with a stored result, in the order in which they ended. total is the
+// size of these results, owned the size by owner. The caller holds the lock.
 func (s *server) withResults() (all []*job, total int64, owned map[string]int64) {
 	owned = map[string]int64{}
 	for _, id := range s.cluster.order {
@@ -33,7 +33,7 @@ func (s *server) withResults() (all []*job, total int64, owned map[string]int64)
 	return all, total, owned
 }
 
-// storedBytes are the bytes of the job's result that are kept.
+// storedBytes returns the size of the job's stored result.
 func (j *job) storedBytes() (n int64) {
 	for _, part := range j.stored {
 		n += int64(part.Bytes)
@@ -41,9 +41,10 @@ func (j *job) storedBytes() (n int64) {
 	return n
 }
 
-// expireResults removes results: those that are too old, and the oldest while all together are too
-// large or too many, or those of one owner are larger than its quota. Results that a client reads
-// stay, and so does the last one, unless it is too old. The lock is held.
+// expireResults removes results that are too old. While all results are too large or too many, or
+// those of an owner exceed its quota, it removes the oldest. It keeps results that a client is
+// reading, all results during a backup, and the newest one unless that is too old. The caller holds
+// the lock.
 func (s *server) expireResults() {
 	o, now := s.options, s.options.Now()
 	all, total, owned := s.withResults()
@@ -74,7 +75,7 @@ func (s *server) expireResults() {
 	}
 }
 
-// hasResult reports whether a job's result is kept, or may be on its way.
+// hasResult reports whether a job's result is stored, or may still be written.
 func (s *server) hasResult(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +83,7 @@ func (s *server) hasResult(id string) bool {
 	return j != nil && (j.stored != nil || !j.state.Ended())
 }
 
-// read keeps a job's result from being removed until done is called.
+// read prevents the removal of a job's result until done is called.
 func (s *server) read(id string) (done func()) {
 	count := func(n int) {
 		s.mu.Lock()

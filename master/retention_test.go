@@ -50,7 +50,7 @@ func (s *server) result(t *testing.T, id string, ended time.Time, size int) {
 	s.results.atDisk.Wait()
 }
 
-// done has a job that is done, with a result of such parts. The lock is held.
+// done adds a finished job with a result of these parts. The caller holds the lock.
 func (s *server) done(id string, ended time.Time, parts ...*control.Sum) *job {
 	s.cluster.numbers++
 	j := &job{
@@ -91,8 +91,8 @@ func (s *server) fetched(id string) (string, error) {
 	return text.String(), err
 }
 
-// TestResultsByAge keeps results of earlier masters until they are too old, and touches nothing
-// else. Of jobs that nobody knows no result stays.
+// TestResultsByAge: results of earlier masters are removed when they are too old, and results of
+// unknown jobs at once. Other files stay.
 func TestResultsByAge(t *testing.T) {
 	data := t.TempDir()
 	for _, name := range []string{"mine", "aaaa-1x"} {
@@ -131,7 +131,8 @@ func TestResultsByAge(t *testing.T) {
 	s.gone()
 }
 
-// TestJobsWithResultsAreRemembered however many have ended since, until their results are removed.
+// TestJobsWithResultsAreRemembered: a job with a stored result is remembered until the result is
+// removed, however many jobs have ended since.
 func TestJobsWithResultsAreRemembered(t *testing.T) {
 	s, _ := retaining(t, t.TempDir(), noon, time.Hour, 1000)
 	defer s.gone()

@@ -26,7 +26,7 @@ type run struct {
 	mu    sync.Mutex
 	about control.Job       // the figures
 	peaks []uint64          // of memory, by member of the team
-	heard map[string]uint64 // by worker: serial number up to which its reports were received
+	heard map[string]uint64 // by worker: serial before which everything was received
 	moved error             // if not nil, the attempt ends when the next checkpoint is stored
 	// For moves away from a slow worker. Only the goroutine that receives the run's reports uses
 	// these fields.
@@ -104,7 +104,7 @@ func (r *run) saw(i int, report *control.Report) {
 	})
 }
 
-// heardOf returns the serial number up to which a worker's reports were received.
+// heardOf returns the serial before which everything was received from a worker.
 func (r *run) heardOf(worker string) uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

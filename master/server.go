@@ -85,10 +85,10 @@ type server struct {
 	// By graph: closed when the graph is ready or has failed.
 	loads    map[string]chan struct{}
 	examined map[pair]bool // pairs of workers being probed
-	refusing string        // why no job is taken
-	// Of each job, those that read its result, which stays as long.
+	refusing string        // why no job is accepted; empty if jobs are
+	// By job: the number of readers of its result, which is not removed while there are any.
 	reading   map[string]int
-	backingUp bool // all results stay as long
+	backingUp bool // a backup is running; no result is removed
 	turned    int  // refused requests, such as with a wrong token
 	stale     int  // messages of earlier incarnations or ended calls
 }

@@ -35,16 +35,16 @@ type call struct {
 	reports chan *control.Report // reports not yet handled
 	ctx     context.Context      // ends when nobody waits for reports
 
-	// handles chunks of a delivered answer; nil if none is expected
-	take func(*control.ValuesChunk) error // takes what is delivered; nil if nothing may be
+	// take handles chunks of a delivered answer; nil if none is expected.
+	take func(*control.ValuesChunk) error
 	// Under the session's lock: a delivery has begun.
 	delivered bool
 }
 
 // maxReports bounds the reports in a call's buffer. When the buffer is full, the master stops
 // reading from the worker, which then has to wait. A small buffer suffices, because a report may
-// cover many supersteps. Meanwhile the worker's lease is renewed after each roomWait, which is much
-// shorter than a lease. After mostWaits of them the session is ended.
+// cover many supersteps. Meanwhile the worker's lease is renewed after each roomWait, which is
+// several times shorter than a lease. After mostWaits of them the session is ended.
 const (
 	maxReports = 8
 	roomWait   = 500 * time.Millisecond
@@ -76,7 +76,7 @@ func (s *session) do(ctx context.Context, c *control.Command, each func(*control
 	return s.wait(ctx, k, each)
 }
 
-// begin numbers a command and registers its call, until ctx ends.
+// begin numbers a command and registers its call, which accepts reports until ctx ends.
 func (s *session) begin(ctx context.Context, c *control.Command, take func(*control.ValuesChunk) error) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()

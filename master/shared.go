@@ -131,8 +131,8 @@ func (r *results) sweepShared(ctx context.Context, has func(job string) bool) er
 	return nil
 }
 
-// spawnShared counts the columns in the place that masters share, and removes results of no job,
-// beside what else the master does.
+// spawnShared starts a goroutine that registers the columns in the shared place, and removes
+// results there that belong to no job.
 func (s *server) spawnShared() {
 	s.work.Go(func() {
 		if err := errors.Join(s.results.sweepShared(s.ctx, s.hasResult),

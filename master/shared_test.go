@@ -66,8 +66,8 @@ func readAs(t *testing.T, r *results, job string, sums []*control.Sum) string {
 	return string(got)
 }
 
-// TestNextMasterHasResults: what a master has stored the next one has, as a whole, of the attempt
-// that was the last, until it is removed because no job has it.
+// TestNextMasterHasResults: the next master has the complete result of the last attempt, until it
+// is removed because no job has it.
 func TestNextMasterHasResults(t *testing.T) {
 	memory := &storetest.Memory{}
 	view := &storetest.View{Memory: memory}
@@ -150,7 +150,8 @@ func TestResultIsRemovedEverywhere(t *testing.T) {
 	}
 }
 
-// TestSharedPlaceThatIsDown when a result is stored: this master has it alone.
+// TestSharedPlaceThatIsDown: if the place fails while a result is stored, only this master has the
+// result.
 func TestSharedPlaceThatIsDown(t *testing.T) {
 	memory := &storetest.Memory{}
 	down := true

@@ -378,8 +378,8 @@ func workersOf(placements []*control.Placement) (names []string) {
 	return names
 }
 
-// worksBy reports whether one of a job's workers registered with a certificate of this name,
-// or that it is none.
+// worksBy reports whether one of a job's workers registered with the certificate named by. It is
+// true if by is not the name of a certificate.
 func (c *cluster) worksBy(j *job, by string) bool {
 	return !control.Named(by) || slices.ContainsFunc(j.placements, func(p *control.Placement) bool {
 		w := c.workers[p.Worker]

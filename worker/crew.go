@@ -16,9 +16,9 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// In the first worker of a job, job is the set of all partitions for the driver. It runs its own
-// partitions, and commands the other workers by messages on the data plane. Besides the columns, a
-// superstep takes one message to each other worker and one back.
+// In the first worker, a job represents the partitions of all workers to the driver. It runs its
+// own partitions, and commands the other workers by messages on the data plane. Besides the
+// columns, a superstep takes one message to each other worker and one back.
 //
 //	driver -> job.Superstep --Step--> job.follow -> partitions
 //	   ^          |  own partitions                     |
@@ -28,7 +28,7 @@ import (
 const (
 	tagStep = 1<<16 + iota // from the driver to another worker
 	tagAnswer
-	tagFacts // facts of the partitions at the start of a run
+	tagFacts // other collective steps, such as the exchange of facts before a run
 	tagFill  // pieces of a column's initial values
 	tagFilling
 )
@@ -142,7 +142,8 @@ func (j *job) name(label uint64) (string, bool) {
 	return found.Names[0].Name, true
 }
 
-// locate looks vertices up on a worker; others than the first wait for steps.
+// locate looks up vertices on a worker, while the other workers wait for steps. It returns nil if
+// that fails.
 func (j *job) locate(rank int, l *control.Locate) *control.Located {
 	if rank == 0 {
 		return j.graph.locate(l)

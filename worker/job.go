@@ -45,7 +45,7 @@ type job struct {
 	past     int                  // supersteps of this run and earlier runs
 	first    int                  // supersteps of the run before superstep 0
 	reported []*bsp.Report        // of the last superstep, until the next one begins
-	// Whether it is sending its values together with the other workers.
+	// Set while it sends its values together with the other workers, and for good if that fails.
 	answering atomic.Bool
 
 	// Only in the worker that drives the runs:

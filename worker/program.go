@@ -338,7 +338,7 @@ func (a *attempt) last(ctx context.Context, before bsp.Outcome, s *control.Step_
 	if err := a.prepare(ctx, a.of, s); err != nil {
 		return nil, err
 	}
-	if s.Idle { // the limit of supersteps was reached, so the values are the initial ones
+	if s.Idle { // a phase reached a limit or was stopped, so the values are the initial ones
 		return &control.DriveReport{Outcome: resolve.Outcome(before), End: &control.RunEnd{Seconds: a.ran}}, nil
 	}
 	// Otherwise the checkpoint or the phases have set the columns.

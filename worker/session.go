@@ -49,8 +49,8 @@ var (
 	errGrace   = errors.New("the master did not let the worker go in time")
 )
 
-// serve runs the session until it ends. It returns nil after goodbye. When leave ends, it asks the
-// master to let the worker go.
+// serve runs the session until it ends. When leave ends, it asks the master to let the worker go.
+// It returns nil after goodbye, or if goodbye does not come within Grace.
 func (s *session) serve(leave context.Context) error {
 	ctx, end := context.WithCancelCause(context.WithoutCancel(leave))
 	defer end(nil)
@@ -86,7 +86,7 @@ func (s *session) send(m *control.FromWorker) error {
 	return s.lane.Send(m)
 }
 
-// offer sends a message, unless others are queued.
+// offer queues a message without blocking. It drops the message if too much is queued.
 func (s *session) offer(m *control.FromWorker) {
 	m.Incarnation = s.incarnation
 	_ = s.lane.Offer(m)
@@ -180,7 +180,7 @@ func (s *session) read(ctx context.Context) error {
 	}
 }
 
-// report sends a report. It waits while too many messages are queued.
+// report sends a report. It waits while too much is queued.
 func (s *session) report(ctx context.Context, r *control.Report) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -190,7 +190,7 @@ func (s *session) report(ctx context.Context, r *control.Report) error {
 
 const maxLine = 4 << 10
 
-// progress reports progress to watchers, unless other messages are queued.
+// progress reports progress to watchers, unless too much is queued.
 func (s *session) progress(p *control.Progress) {
 	p.Stage = control.Text(p.Stage, maxLine)
 	s.offer(&control.FromWorker{Body: &control.FromWorker_Progress{Progress: p}})
@@ -308,7 +308,8 @@ func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(em
 // The job can restart.
 var errMasterAway = errors.New("the connection to the master broke")
 
-// broken is why a delivery broke: ctx ended, or err; nil without one.
+// broken returns why a delivery failed: the cause of ctx if it has ended, otherwise err as
+// errMasterAway. It returns nil if err is nil.
 func broken(ctx context.Context, err error) error {
 	switch {
 	case err == nil:

@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// work does the worker's part in a job, to the end.
+// work runs the worker's part of a job to the end.
 func (a *attempt) work(c *control.Run) (answer *control.DriveReport, err error) {
 	a.asked, a.places = c, placesOf(c.Placements)
 	if a.spec, err = jobspec.Read[jobspec.Spec](c.SpecJson); err != nil {
@@ -69,7 +69,8 @@ func (a *attempt) ready(ctx context.Context, j *job, goOn bool) error {
 		return err
 	}
 	if goOn {
-		// No worker may send before all have begun, because resuming may change the graph together.
+		// No worker may send before all have begun, because resuming may need messages between all
+		// workers: they apply the run's earlier changes of the graph together.
 		if err := a.barrier(ctx); err != nil {
 			return err
 		}

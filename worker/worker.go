@@ -207,8 +207,9 @@ func (w *worker) begin() error {
 // several reports whether there are several masters, of which one leads.
 func (w *worker) several() bool { return strings.Contains(w.Master, ",") }
 
-// address returns where to look for the master: at the given addresses in turn, or, if elsewhere,
-// also at an address from gossip.
+// address returns where to look for the master: at the given addresses in turn. If elsewhere, or if
+// no address is given, it uses an address from gossip instead of a single given one, or in turn
+// with several.
 func (w *worker) address(given []string, tries int, elsewhere bool) string {
 	if w.Master == "" || elsewhere {
 		if found := membership.FindMaster(w.Group); found != "" {

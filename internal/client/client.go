@@ -182,7 +182,7 @@ func once[Q, A any](ctx context.Context, c *Client, call method[Q, A], question 
 
 // persist repeats do until it succeeds, fails permanently, or the client's patience ends. do
 // reports whether it made progress, which restarts the patience. Before the first answer of a
-// master, persist does not retry; Reach does.
+// master, persist does not retry calls that reach nobody; Reach does.
 func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, error)) error {
 	var lost time.Time
 	for wait := firstWait; ; {

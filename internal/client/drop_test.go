@@ -22,8 +22,8 @@ func (f *fake) DropGraph(context.Context, *control.DropGraphRequest) (*control.G
 	return nil, connect.NewError(code, errors.New("a job needs it"))
 }
 
-// TestDropWaitsForWhatEnds: a graph is dropped when a job that was told to end has ended; one that
-// goes on is named at once.
+// TestDropWaitsForWhatEnds: the client retries to drop a graph while a cancelled job needs it. If
+// another job needs it, the client returns the error at once.
 func TestDropWaitsForWhatEnds(t *testing.T) {
 	f := &fake{refusals: []connect.Code{connect.CodeAborted, connect.CodeAborted}}
 	c, _ := start(t, f, time.Minute)

@@ -18,9 +18,9 @@ import (
 	"github.com/superstep-go/superstep/internal/statefile"
 )
 
-// Credentials are a process's own secrets and its means to check others. A process accepts nobody
-// without credentials. Without credentials, a client calls a master on this machine with the user's
-// own token.
+// Credentials are a process's own secrets and its means to check others. A server without
+// credentials accepts nobody. A client without credentials calls a master on this machine with the
+// user's own token.
 type Credentials struct {
 	Token Token
 	// TLS has the certificates; nil means no TLS.
@@ -86,8 +86,8 @@ func (t Token) String() string {
 // GoString is String, for %#v.
 func (t Token) GoString() string { return t.String() }
 
-// Allows reports whether the headers of a request contain the token or a proof of it. It takes
-// constant time.
+// Allows reports whether the headers of a request contain the token or a proof of it. Its time does
+// not depend on how much of the token is right.
 func (t Token) Allows(h http.Header) bool {
 	if !t.Given() {
 		return false

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// The width between the columns of a table, and the least width of a column.
+// The blanks between columns of a table, and the least width to which cells are shortened.
 const gap, least = 2, 3
 
 // blanks matches blanks at the ends of lines.

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestColumnsFit: a table that is too wide has shorter words, and whole names and numbers; others,
-// and texts without a limit, stay as they are.
+// TestColumnsFit: in a table that is too wide, words are shortened, but not names in the first
+// column or numbers. Tables that fit, and texts without a limit, stay unchanged.
 func TestColumnsFit(t *testing.T) {
 	const text = "a remark that is longer than the terminal and no table\n" +
 		"JOB\tPROGRAM\tGRAPH\tSUPERSTEPS\t\n" +

@@ -24,7 +24,8 @@ var foreignTexts = []string{
 	"http2: frame too large", "PROTOCOL_ERROR", "FRAME_SIZE_ERROR",
 }
 
-// foreignCodes are of an HTTP status without a message of ours.
+// foreignCodes are the codes that connect derives from an HTTP status if the answer has no error of
+// a master.
 var foreignCodes = []connect.Code{connect.CodeUnimplemented, connect.CodeUnauthenticated, connect.CodePermissionDenied, connect.CodeNotFound}
 
 // unmet occurs in the error of a connection that ended before any data was received.

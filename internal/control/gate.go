@@ -115,7 +115,8 @@ func (g *Gate) Caller(r *http.Request) (Caller, error) {
 	return caller, err
 }
 
-// ofToken returns the roles of a caller with the token: all of a user's roles without TLS.
+// ofToken returns the roles of a caller with the token. Without TLS there are no certificates, so
+// they include the operator's.
 func (g *Gate) ofToken() certs.Role {
 	if g.TLS == nil {
 		return Reading | certs.Operator

@@ -89,7 +89,8 @@ func (l *Lane) Send(m proto.Message) error {
 	return l.err
 }
 
-// Offer queues a message without blocking. It returns false if too much is queued.
+// Offer queues a message without blocking. It returns false if too much is queued, or the message
+// cannot be sent.
 func (l *Lane) Offer(m proto.Message) bool { return l.soon(m, maxPending/2) == nil }
 
 // Post is Offer without a bound, for the few messages that must be sent before later ones.
@@ -161,8 +162,9 @@ func (l *Lane) flush() {
 	l.room.Broadcast()
 }
 
-// Receive reads the next message into m. When the other side has ended the session, the error is a
-// *connect.Error with its [Refusal], or io.EOF if there was no reason.
+// Receive reads the next message into m. If the other side has ended the session with a reason, the
+// error is a *connect.Error with its [Refusal], or only has the text if the kind is unspecified.
+// Without a reason it is io.EOF.
 func (l *Lane) Receive(m proto.Message) error {
 	var prefix [prefixSize]byte
 	if _, err := io.ReadFull(l.in, prefix[:]); err != nil {
@@ -202,7 +204,7 @@ func (l *Lane) Receive(m proto.Message) error {
 	return nil
 }
 
-// finite reports whether all numbers of a message are finite, as JSON and sums need them.
+// finite reports whether all doubles of a message are finite, as JSON and sums require.
 func finite(v protoreflect.Value) (ok bool) {
 	ok = true
 	switch x := v.Interface().(type) {

@@ -81,7 +81,8 @@ func (l *limiter) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection, and names one to be closed for it, or that itself.
+// admit counts a connection. If there are too many, out is the connection to close: an earlier one,
+// or c itself if ok is false.
 func (l *limiter) admit(c *counted) (out *counted, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,7 +190,8 @@ func (b limits) handle(next http.Handler) http.Handler {
 			c.limit.mark(c.counted, 1)
 			defer c.limit.mark(c.counted, -1)
 		}
-		// The gate refuses strangers before it reads a body.
+		// Values are delivered in a long stream, so neither bound applies. Strangers cannot use
+		// this, because the gate refuses them before it reads a body.
 		delivers := r.ProtoMajor == 2 && r.URL.Path == WorkersDeliverValuesProcedure
 		if r.Body != nil && r.Body != http.NoBody && !delivers {
 			// net/http resets the deadline at the end of the body, so the answer may take longer.

@@ -427,7 +427,7 @@ func TestLongAnswers(t *testing.T) {
 	}
 }
 
-// TestBodiesAreBounded but for what workers deliver.
+// TestBodiesAreBounded: bodies have a maximum size, except those of DeliverValues in HTTP/2.
 func TestBodiesAreBounded(t *testing.T) {
 	for _, c := range []struct {
 		major   int

@@ -27,8 +27,8 @@ import (
 // ownSize is the number of random bytes of such a token.
 const ownSize = 32
 
-// OwnFile returns where the token of the master at HOST:PORT is kept; nowhere if others can reach
-// it.
+// OwnFile returns the file of the token of the user's master at HOST:PORT, or "" if other machines
+// can reach the address.
 func OwnFile(address string) (string, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil || !Loopback(address) {

@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// StatusText words a status for people, to be laid out by Columns: the master's page and the command
-// line show the same.
+// StatusText formats a status as text for Columns. The master's page and the command line show the
+// same.
 func StatusText(s *StatusResponse) string {
 	var b strings.Builder
 	escape.Printf(&b, "master %s, superstep %s, up %v; %s, %d refused\n", s.Master, s.Version,

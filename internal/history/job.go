@@ -121,7 +121,7 @@ func (j *job) goesOn() {
 	}
 }
 
-// count sets the figures that are the summary's too.
+// count copies figures from the summary.
 func (j *job) count() {
 	s := &j.Summary
 	j.Supersteps, j.Messages, j.Sent, j.Bytes, j.Seconds = s.Supersteps, s.Messages, s.Sent,

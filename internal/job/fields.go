@@ -16,8 +16,8 @@ type Field struct {
 	Value reflect.Value
 }
 
-// Fields returns the fields of the struct to which of points. Fields of embedded structs take the
-// place of the struct.
+// Fields returns the fields of a struct, given by a pointer. Fields of embedded structs take the
+// place of these structs.
 func Fields(of any) (all []Field) {
 	var walk func(v reflect.Value)
 	walk = func(v reflect.Value) {

@@ -55,7 +55,7 @@ func MayBeNamed(source *job.Source) bool {
 	return graphio.Tabular(source.Input, source.Format) || snapshot.Is(source.Input)
 }
 
-// AsNames replaces all vertices in the parameters by an input id.
+// AsNames replaces all vertices in the parameters by the input id 0, as if they were names.
 func AsNames(parameters []engine.Parameter, values map[string]string) map[string]string {
 	// find accepts every name
 	values, _ = VertexParameters(parameters, values, func(string) (uint64, bool) { return 0, true })

@@ -112,7 +112,8 @@ func Finder(located []*control.Vertex) engine.Find {
 	}
 }
 
-// Searched copies the valid searches of a kernel from a result of Graph500.
+// Searched copies the searches of a kernel from a result of Graph500, up to the first one with
+// impossible figures.
 func Searched(r *control.KernelResult) graph500.Kernel {
 	var k graph500.Kernel
 	for i, time := range r.GetTime() {
