@@ -83,8 +83,8 @@ func askHealth(ctx context.Context, address, page, ca string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// No proxy, because the server is on this host or nearby. Any certificate of the cluster will
-	// do.
+	// No proxy, because the server is on this host or nearby. The certificate of any master or
+	// worker of the cluster will do.
 	transport, url := &http.Transport{DisableKeepAlives: true}, "http://"+address+page
 	if who.TLS != nil {
 		transport.TLSClientConfig, url = who.TLS.Client("", certs.Master|certs.Worker),
