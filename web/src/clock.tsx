@@ -1,5 +1,5 @@
-// The wall clock of a job: the times of waiting, loading, running and writing, the lost attempts, and
-// the log lines of that time.
+// The wall clock of a job: the times of waiting, loading, running and writing, the lost attempts,
+// and the log lines of that time.
 
 import type { Job, LogLine, Stage } from "./api";
 import * as format from "./format";
