@@ -127,7 +127,7 @@ type problem struct {
 	Field string `json:"field,omitempty"`
 }
 
-// failed answers with err, if it is not nil, and reports whether it is.
+// failed answers with err and returns true, or returns false if err is nil.
 func failed(w http.ResponseWriter, err error) bool {
 	if err != nil {
 		fail(w, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Message tags of conjugate gradients: between all ranks, in a column, and in a row of the grid. They
-// differ because two ranks may be in several of these groups: with one column it has all ranks.
+// Message tags of conjugate gradients: between all ranks, in a column, and in a row of the grid.
+// They differ because two ranks may be in several of these groups: a single column has all ranks.
 const (
 	allTag uint32 = iota + 2
 	columnTag
