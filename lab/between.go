@@ -275,8 +275,7 @@ func (b *betweenCommand) execute(ctx context.Context, name string) error {
 	return writeJSON(b.json, found)
 }
 
-// enter reports whether it ran this program again in namespaces, so that this process has nothing
-// left to do.
+// enter reports whether the caller must run this program again in namespaces. It does not run it.
 func (b *betweenCommand) enter(ctx context.Context) (bool, error) {
 	if netns.Inside() || b.network == "loopback" {
 		return false, nil

@@ -1,7 +1,7 @@
 // Command cores finds the k-core of a graph. The program removes vertices with fewer than k
-// neighbours until every remaining vertex has k remaining neighbours. The command is a module of
-// its own, like a program outside this repository. The same binary is the master and the workers of
-// a cluster:
+// neighbours until every remaining vertex has at least k remaining neighbours. The command is a
+// module of its own, like a program outside this repository. The same binary is the master and the
+// workers of a cluster:
 //
 //	cores run cores --graph FILE -p k=5
 //	cores master & cores worker & cores worker &

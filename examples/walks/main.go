@@ -26,7 +26,7 @@ func (Walks) Combiner() pregel.Combiner[uint32] { return combiners.Sum[uint32]()
 // Init starts a walker on every vertex.
 func (p Walks) Init(v *pregel.Vertex[uint32, uint32]) { p.Compute(v, 1) }
 
-// Compute moves the walkers at a vertex, or counts them after the last step.
+// Compute moves the walkers at a vertex. After the last step, or without edges, it counts them.
 func (p Walks) Compute(v *pregel.Vertex[uint32, uint32], walkers uint32) {
 	v.VoteToHalt()
 	edges := v.OutDegree()

@@ -135,7 +135,7 @@ func (c *children) end(patience time.Duration) error {
 	return nil
 }
 
-// maxLine bounds the length of a line of a child's output.
+// maxLine is the length in bytes at which a longer line of a child's output is split.
 const maxLine = 64 << 10
 
 // lines copies a child's output to standard error, each line prefixed by the child's name, or as

@@ -142,9 +142,9 @@ func (a *app) main(args []string) int {
 	return exitFailed
 }
 
-// execute runs a command. It converts a panic in any goroutine of the command to an error: out of
-// memory, or a bug. The command runs in another goroutine, because a program could end its
-// goroutine.
+// execute runs a command. It converts a panic of the command to an error: out of memory, or a bug.
+// This includes panics of teams and partitions, which pass them on. The command runs in another
+// goroutine, because a program could end its goroutine.
 func (a *app) execute(ctx context.Context, args []string) (err error) {
 	root := a.root(args...)
 	if i := slices.Index(args, "--"+helpAll); i >= 0 {

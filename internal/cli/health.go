@@ -66,15 +66,15 @@ func unhealthy(err error) error {
 	var trust *certs.TrustError
 	switch {
 	case errors.As(err, &trust):
-		return fmt.Errorf("what answers is not to be trusted: %w", trust)
+		return fmt.Errorf("the server is not trusted: %w", trust)
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return errors.New("what answers has no TLS: leave --tls-ca out")
+		return errors.New("the server has no TLS: leave --tls-ca out")
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no answer within %v", healthTimeout)
 	case errors.Is(err, context.Canceled), errors.As(err, &dial) && dial.Op == "dial":
 		return err
 	}
-	return fmt.Errorf("what answers is neither a master nor a worker's --listen: %w", err)
+	return fmt.Errorf("the server is neither a master nor a worker's --listen: %w", err)
 }
 
 // askHealth fetches a page and returns its text. It returns an error if the status is not OK.
@@ -83,8 +83,8 @@ func askHealth(ctx context.Context, address, page, ca string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// No proxy, because the server is on this host or nearby. Any certificate of the cluster will
-	// do.
+	// No proxy, because the server is on this host or nearby. The certificate of any master or
+	// worker of the cluster will do.
 	transport, url := &http.Transport{DisableKeepAlives: true}, "http://"+address+page
 	if who.TLS != nil {
 		transport.TLSClientConfig, url = who.TLS.Client("", certs.Master|certs.Worker),
@@ -115,7 +115,7 @@ func askHealth(ctx context.Context, address, page, ca string) (string, error) {
 	case answer.StatusCode == http.StatusServiceUnavailable:
 		return "", fmt.Errorf("not ready: %s", escape.Text(word, 300))
 	case word == control.WantsTLS:
-		return "", errors.New("what answers wants TLS: give --tls-ca")
+		return "", errors.New("the server wants TLS: give --tls-ca")
 	case answer.StatusCode != http.StatusOK:
 		return "", fmt.Errorf("found %s, expected a master or a worker", answer.Status)
 	}

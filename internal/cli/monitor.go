@@ -144,7 +144,7 @@ func (a *app) workerMonitor() *cobra.Command {
 }
 
 const (
-	maxCrash = 16 << 10 // maximum length of a crash text
+	maxCrash = 16 << 10 // bytes of a crash text that are kept; the rest is dropped
 	// How often to read the kernel's count of processes killed for lack of memory.
 	sampleEvery = 5 * time.Second
 )

@@ -93,7 +93,7 @@ func TestWatchOver(t *testing.T) {
 		if err := watchOver(in, report); err != nil {
 			t.Errorf("%.200q: %v", k.text, err)
 		}
-		// if memory is low, the reason is different
+		// the kernel may have killed another process meanwhile: then the reason names that
 		if strings.HasPrefix(reason, "its process was killed; ") {
 			reason = "its process was killed, or called os.Exit"
 		}

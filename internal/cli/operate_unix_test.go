@@ -218,7 +218,7 @@ func TestOperate(t *testing.T) {
 		{
 			listening(t,
 				"SSH-2.0-OpenSSH_9.6\r\n"), 1,
-			": what answers is neither a master nor a worker's --listen: ",
+			": the server is neither a master nor a worker's --listen: ",
 		},
 		{listening(t, ""), 1, ": no answer within 3s"},
 	} {

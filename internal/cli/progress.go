@@ -154,8 +154,8 @@ type shows struct {
 	sum  trace.Step
 }
 
-// Record displays a superstep, unless it belongs to a run within the displayed one. It formats no
-// text during a run.
+// Record displays a superstep, unless it belongs to a run within the displayed one. It formats text
+// only for the lines that write writes; the display formats its own.
 func (s *shows) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *trace.Job:

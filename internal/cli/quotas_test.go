@@ -36,7 +36,7 @@ func askedQuotas(t *testing.T, text string, args ...string) (map[string]master.Q
 	return quotasOf(f.Quota)
 }
 
-// TestQuotas: valid and invalid quotas on the command line and in a file. Errors have their place.
+// TestQuotas: valid and invalid quotas on the command line and in a file. Errors name their place.
 func TestQuotas(t *testing.T) {
 	want := map[string]master.Quota{
 		"":      {Queued: 20, Running: 2, Time: 90 * time.Minute, ResultBytes: 5e9},

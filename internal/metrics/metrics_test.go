@@ -72,8 +72,8 @@ func tell(j trace.Journal, name, program, state string) {
 	_ = j.Record(end)
 }
 
-// TestWordsOfRecordsAreBounded: what records call schemes and deliveries, and how runs end, makes at
-// most some series.
+// TestWordsOfRecordsAreBounded: the number of series is limited, whatever names of schemes,
+// deliveries and ends the records have.
 func TestWordsOfRecordsAreBounded(t *testing.T) {
 	s := New("v1.2.3")
 	runs := s.NewRuns()

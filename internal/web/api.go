@@ -64,13 +64,13 @@ func (s *Site) lanes(r *http.Request) (any, error) {
 	return lanes, cmp.Or(q.err, err)
 }
 
-// query is the query of an address, and the first error that was found in it.
+// query has the parameters of a URL, and the first error in them.
 type query struct {
 	url.Values
 	err error
 }
 
-// number reads a whole number. One that is wrong is 0, with an error.
+// number parses an integer parameter. For a wrong one it returns 0 and sets err.
 func (q *query) number(name string, usual, least, most int) int {
 	text := q.Get(name)
 	if text == "" {
@@ -131,7 +131,7 @@ type problem struct {
 	Field string `json:"field,omitempty"`
 }
 
-// failed answers with err, if it is not nil, and reports whether it is.
+// failed answers with err and returns true, or returns false if err is nil.
 func failed(w http.ResponseWriter, err error) bool {
 	if err != nil {
 		fail(w, err)

@@ -66,7 +66,7 @@ func (c *Cluster) Graphs() []Graph {
 	return all
 }
 
-// Workers returns all workers, dead ones too.
+// Workers returns all workers, including those that were lost or have left.
 func (c *Cluster) Workers() []Worker {
 	var all []Worker
 	for _, w := range c.status().GetWorkers() {
@@ -93,7 +93,7 @@ func (c *Cluster) Result(ctx context.Context, id string, each func(data []byte) 
 
 // form returns the format of the lines of a job's result.
 func (c *Cluster) form(id string, named bool) (resultlines.Form, error) {
-	// What the Store has of it may be shortened.
+	// The master has the whole parameters. The Store may have shortened them.
 	j, err := c.master.GetJob(context.Background(), &control.GetJobRequest{Id: id})
 	spec := j.Spec()
 	return resolve.ResultForm(c.programs, spec.Program, spec.Parameters, named), err

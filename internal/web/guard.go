@@ -162,7 +162,7 @@ func (s *Site) open(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// leave ends the session.
+// leave deletes the browser's cookie. A copy of its pass would stay valid until the session's end.
 func (s *Site) leave(w http.ResponseWriter, r *http.Request) {
 	setCookie(w, r, "", -1)
 	reply(w, r, http.StatusOK, struct{}{})

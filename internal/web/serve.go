@@ -54,8 +54,8 @@ func Start(at string, token control.Token, source Source, metrics http.Handler) 
 	return s, nil
 }
 
-// URL returns the URL of a listener at HOST:PORT. It has the actual port. 127.0.0.1 replaces an
-// empty or unspecified host.
+// URL returns the URL of a listener at HOST:PORT, with the actual port. 127.0.0.1 replaces an empty
+// or unspecified host. Without TLS the loopback address replaces a name that stands for it.
 func URL(asked string, got net.Addr, secure bool) string {
 	host, _, _ := net.SplitHostPort(asked)
 	_, port, _ := net.SplitHostPort(got.String())

@@ -70,7 +70,7 @@ type Worker struct {
 	Threads int    `json:"threads"`
 	Memory  int64  `json:"memory"` // limit, in bytes
 	Used    int64  `json:"memory_used"`
-	// Heard is the time since the worker's last message.
+	// Heard is the time since the worker's last message, in seconds.
 	Heard float64 `json:"heard_seconds"`
 }
 

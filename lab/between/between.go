@@ -33,8 +33,8 @@ type Options struct {
 	Rows, Columns int
 	Ways          []Way
 	Rounds        int
-	// Compare compares the results of all ways in a round that does not count. Numbers may differ
-	// by a relative error of 1e-9.
+	// Compare compares the results of all ways in a round that does not count. They must be equal;
+	// numbers may differ by a relative error of 1e-9.
 	Compare bool
 	// Carried, if not nil, returns the traffic of each worker so far.
 	Carried func() ([]netns.Traffic, error)

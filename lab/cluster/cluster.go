@@ -80,8 +80,8 @@ type arguments struct {
 // host returns the loopback address that stands for a site. On Linux, all of 127.0.0.0/8 are local.
 func host(site int) string { return fmt.Sprintf("127.0.0.%d", 1+site) }
 
-// dialer returns a dial function. Connections to another site, or to all workers if Every is set,
-// are slowed down.
+// dialer returns a dial function that slows down connections to another site or, if Every is set,
+// all connections except those to the master.
 func (a arguments) dialer() func(ctx context.Context, network, address string) (net.Conn, error) {
 	var wire *netem.Wire
 	if a.Every != nil && a.Every.Rate > 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // encodings are the compared encodings of presence: the shortest, or always the same. Encoding all
-// is not compared, because it is only possible for full columns.
+// is not compared, because it sends columns that are not full as bitmaps.
 var encodings = []delivery.Encoding{delivery.Auto, delivery.Bitmap, delivery.Sparse}
 
 // encodingLayouts are grids with a delivery in which presence is sent to all, along a column, or

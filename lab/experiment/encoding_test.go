@@ -2,8 +2,9 @@ package experiment
 
 import "testing"
 
-// TestEncodingsTakeWhatTheirFormsSay: a bitmap has the same size in every superstep. The shorter
-// encoding is never longer than both others, except for a few bytes at the beginning of positions.
+// TestEncodingsTakeWhatTheirFormsSay: a bitmap has the same size in every superstep. Auto is at
+// most as long as the shorter of bitmap and positions, except for a few bytes at the beginning of
+// positions.
 func TestEncodingsTakeWhatTheirFormsSay(t *testing.T) {
 	const scale, run = 10, 4
 	r := small(t, "encoding", scale)

@@ -2,7 +2,8 @@ package experiment
 
 import "testing"
 
-// TestOrderLeavesWhatItMust: with hubs first, a pull finds a sender sooner. The results are equal.
+// TestOrderLeavesWhatItMust: with hubs first, a pull finds a sender sooner, so it looks at fewer
+// edges.
 func TestOrderLeavesWhatItMust(t *testing.T) {
 	r := small(t, "order", 12)
 	table := r.Tables[0]

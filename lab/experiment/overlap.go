@@ -33,7 +33,7 @@ var overlapLayouts = []struct {
 	{"8x1 pull", graph.Grid{Rows: 8, Columns: 1}, delivery.ChoosePull},
 }
 
-// overlap compares overlapping columns with computation and with each other, and sending them one
+// overlap compares two ways to send columns: while others are made and edges are walked, or one
 // after the other (Ueno11, 4.2; Nakao20, 3.5.3).
 func overlap(ctx context.Context, b *bench) error {
 	t := b.table("overlap", append([]Column{

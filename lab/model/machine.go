@@ -99,8 +99,8 @@ type Prediction struct {
 	Times   Times   `json:"times"`
 	Volume  Traffic `json:"volume"`
 	Seconds float64 `json:"seconds"`
-	// TEPS counts the tuples in the component, except loops. This is close to all tuples
-	// (Graph500).
+	// TEPS counts all tuples of the input. Graph500 counts only those in the component, without
+	// loops, which are nearly all.
 	TEPS float64 `json:"teps"`
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Message tags of conjugate gradients: between all ranks, in a column, and in a row of the grid.
-// Two ranks may share both a row and a column.
+// They differ because two ranks may be in several of these groups: a single column has all ranks.
 const (
 	allTag uint32 = iota + 2
 	columnTag

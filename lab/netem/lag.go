@@ -36,7 +36,7 @@ type Wire struct {
 // NewWire returns a wire with a rate in bytes per second.
 func NewWire(rate float64) *Wire { return &Wire{rate: rate} }
 
-// carry sends n bytes, and returns when the last byte has left.
+// carry queues n bytes on the wire, and returns the time at which the last one will have left.
 func (w *Wire) carry(n int) time.Time {
 	now := time.Now()
 	if w == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/web"
 )
 
-// axe is the text of axe-core, which finds what people who use a screen reader or the keyboard
-// cannot use.
+// axe returns the source of axe-core, which finds accessibility errors. Without axe-core the test
+// is skipped, or fails if Chromium is required.
 func axe(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../web/node_modules/axe-core/axe.min.js")
@@ -25,11 +25,11 @@ func axe(t *testing.T) string {
 	return string(text)
 }
 
-// findings are what axe-core finds wrong on the page as it is now, a line for each.
+// findings is a script that returns axe-core's findings on the current page, one per line.
 const findings = `(async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
 	.flatMap(v => v.nodes.map(n => v.id + ": " + n.target.join(" ") + ": " + n.failureSummary.replaceAll("\n", " "))).join("\n"))()`
 
-// TestAxe: axe-core finds nothing on any page, in windows of three widths, light and dark.
+// TestAxe: axe-core finds no errors on any view, in windows of three widths, light and dark.
 func TestAxe(t *testing.T) {
 	library := axe(t)
 	l, now := cluster(), time.Now()

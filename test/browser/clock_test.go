@@ -37,7 +37,7 @@ func attempts(t *testing.T, l *web.Local, now time.Time) {
 		&trace.End{Job: "a-1", State: trace.Done, Ended: trace.Iterations, Supersteps: 1500}))
 }
 
-// byWorkers gives partitions 0 and 1 to worker w1, the others to w2.
+// byWorkers assigns partitions 0 and 1 to worker w1, and the others to w2.
 type byWorkers struct{ to trace.Journal }
 
 func (b byWorkers) Record(e trace.Event) error {
@@ -49,8 +49,8 @@ func (b byWorkers) Record(e trace.Event) error {
 	return b.to.Record(e)
 }
 
-// TestTheWallClock: a job's page has what its time went into, in order, and a lane for each worker
-// or each partition, in bins of supersteps where these are many.
+// TestTheWallClock: a job's page shows the parts of its time in order. It has a lane for each
+// worker or each partition. If there are many supersteps, each column of a lane has several.
 func TestTheWallClock(t *testing.T) {
 	l := cluster()
 	attempts(t, l, time.Now())

@@ -233,7 +233,7 @@ func TestAllTellTheSame(t *testing.T) {
 			r.last[0].Superstep)
 	}
 
-	// One of the workers is stopped again and again: the other waits for it.
+	// One of the workers is stopped repeatedly, and the other waits for it.
 	scripts.Must(t, os.WriteFile(held, nil, 0o600))
 	before := map[string]figures{}
 	r, job = run("one with a throttled worker", processes, func() {

@@ -12,13 +12,13 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// A throttled worker is stopped so often, each time for so long.
+// stops is the number of times that a throttled worker is stopped. stopped is the time of each.
 const (
 	stops   = 5
 	stopped = 300 * time.Millisecond
 )
 
-// throttle stops a process for most of the time, for a while.
+// throttle stops and continues a process several times. It is stopped for most of the time.
 func throttle(t *testing.T, p *os.Process) {
 	t.Helper()
 	for range stops {
@@ -47,8 +47,8 @@ func (s site) awaitSuperstep() {
 	}
 }
 
-// waits adds up how long the partitions of a worker have waited by a trace, in supersteps that took
-// so many seconds at least.
+// waits adds up the waiting times of a worker's partitions in a trace, over supersteps that took at
+// least this number of seconds.
 func waits(lines []record.Superstep, worker string, least float64) figures {
 	f := figures{}
 	for _, l := range lines {
@@ -61,7 +61,7 @@ func waits(lines []record.Superstep, worker string, least float64) figures {
 	return f
 }
 
-// waits is the same by the API's totals of a whole run.
+// waits returns the same from the API's totals of a whole run.
 func (s site) waits(job, worker string) figures {
 	s.t.Helper()
 	var all struct{ Totals []record.Partition }

@@ -20,8 +20,8 @@ var (
 	strongMoved  = pregel.AnyOf("moved")
 )
 
-// Phases: paint sets ids, spread propagates colors, turn begins the backward search, and then it
-// searches.
+// Phases: paint sets ids, spread propagates colors, turn begins the backward search, and search
+// continues it.
 const (
 	paint = iota
 	spread

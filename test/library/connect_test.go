@@ -422,8 +422,8 @@ func TestLogOnACluster(t *testing.T) {
 	}
 }
 
-// TestOtherVersion: a program is refused if the cluster has one of the same name with other
-// unexported fields.
+// TestOtherVersion: a program is refused if the cluster has one of the same name with another value
+// of a field that is not a parameter.
 func TestOtherVersion(t *testing.T) {
 	c, _ := connected(t)
 	conn, err := cluster.Connect(t.Context(), c.Address,

@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Prune computes the k-core: it removes vertices with fewer than K edges until none is left. The
-// value of a remaining vertex is its number of edges.
+// Prune computes the k-core: it removes vertices with fewer than K edges until all others have at
+// least K. The value of a remaining vertex is its number of edges.
 type Prune struct {
 	K int64 `param:"k" default:"2" help:"edges that everyone has"`
 }

@@ -25,7 +25,7 @@ func (Forever) Compute(v *vertex, _ int64) {
 	v.SendToAllNeighbors(1)
 }
 
-// Stuck never returns from Compute of one vertex.
+// Stuck never returns from Compute.
 type Stuck struct{}
 
 func (Stuck) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }

@@ -69,7 +69,7 @@ func (p Hops) Compute(v *vertex, hops int64) {
 	v.VoteToHalt()
 }
 
-// Prune removes vertices with fewer than K edges until none is left.
+// Prune removes vertices with fewer than K edges until all others have at least K.
 type Prune struct {
 	K int `param:"k" help:"least degree"`
 }

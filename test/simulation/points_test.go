@@ -19,7 +19,7 @@ type points struct {
 	armed []*trap
 }
 
-// trap kills a process when it reaches a point for the given time.
+// trap kills a process when it reaches a point for the times-th time.
 type trap struct {
 	point, who string
 	times      int
@@ -90,8 +90,9 @@ func (c *cluster) trapping(t *trap, hold time.Duration, kill, revive func()) *fa
 	return f
 }
 
-// TestKilledInASuperstep kills a worker in one of the first supersteps: the job goes on from the
-// checkpoint before, whichever that is, with the same result. Every other job loses it in others.
+// TestKilledInASuperstep kills a worker in one of the first supersteps. The job resumes from the
+// previous checkpoint with the same result. Even and odd jobs lose the worker in different
+// supersteps.
 func TestKilledInASuperstep(t *testing.T) {
 	for i, j := range jobs {
 		_, supersteps := j.expected(t)

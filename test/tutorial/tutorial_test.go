@@ -153,7 +153,7 @@ func run(t *testing.T, path string) {
 	page := strings.NewReplacer(
 		"git clone ADDRESS superstep && cd superstep", "cd superstep",
 		"go build ./cmd/superstep", build,
-		"go test .", "go test -vet off .", // what it vets go vet does, too
+		"go test .", "go test -vet off .", // the page runs go vet before, with the same checks
 		"superstep=../../superstep", "superstep="+tree,
 		"superstep=../superstep", "superstep="+tree,
 		"up --workers", "up --listen "+address+" --workers",

@@ -14,12 +14,12 @@ interface Props {
   draw: (g: CanvasRenderingContext2D, width: number, height: number) => void;
   /** the canvas redraws if one of these changes */
   on: unknown[];
-  /** the place under the pointer, from 0 to 1 each way */
   /**
    * a frame around the item under the pointer. It is an element of its own: on the canvas it would
    * cost a redraw at every move of the pointer.
    */
   mark?: Mark | undefined;
+  /** called with the place under the pointer; x and y are from 0 to 1 */
   onPoint?: (x: number, y: number) => void;
   onLeave?: () => void;
   onPress?: (x: number, y: number) => void;

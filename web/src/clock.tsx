@@ -1,4 +1,5 @@
-// A job by the wall clock: how long it waited, loaded, ran and wrote, which attempts it lost, and what was logged meanwhile.
+// The wall clock of a job: the times of waiting, loading, running and writing, the lost attempts,
+// and the log lines of that time.
 
 import type { Job, LogLine, Stage } from "./api";
 import * as format from "./format";
@@ -6,7 +7,7 @@ import { named } from "./theme";
 
 interface Span {
   name: string;
-  /** in milliseconds since 1970, as to */
+  /** from and to are in milliseconds since 1970 */
   from: number;
   to: number;
   color: string;
@@ -14,10 +15,13 @@ interface Span {
   error: string;
 }
 
-/** at is a time in milliseconds since 1970, 0 of one that is not known. */
+/** at returns a time in milliseconds since 1970, or 0 if it is unknown. */
 const at = (time: string | undefined): number => Math.max(Date.parse(time ?? "") || 0, 0);
 
-/** spans are what a job spent its time with. stages are its own. Of a job of before a restart of the master none is known. */
+/**
+ * spans returns the parts of a job's time. stages has the stages of this job only. They are unknown
+ * if the master restarted after the job.
+ */
 function spans(job: Job, stages: Stage[], now: number): Span[] {
   const end = at(job.finished) || now;
   const all: Span[] = [];

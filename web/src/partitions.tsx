@@ -252,7 +252,10 @@ interface LaneProps {
   onSelect: (superstep: number) => void;
 }
 
-/** LanePanel has a lane for each worker where these have several partitions, or if asked for each partition. */
+/**
+ * LanePanel shows a lane for each worker if workers have several partitions, and otherwise, or on
+ * request, a lane for each partition.
+ */
 function LanePanel({ lanes, workers, steps, onSelect }: LaneProps) {
   const [each, setEach] = useState(false);
   const names = useMemo(() => [...new Set(workers)].sort(), [workers.join()]);
@@ -274,7 +277,7 @@ function LanePanel({ lanes, workers, steps, onSelect }: LaneProps) {
   );
 }
 
-/** ofWorkers has a lane for each worker: the means of its partitions. */
+/** ofWorkers returns a lane for each worker, with the means over its partitions. */
 function ofWorkers(lanes: Lanes, workers: string[], names: string[]): Lanes {
   const busy = names.flatMap((name) => {
     const own = workers.flatMap((w, i) => (w === name ? [i] : []));

@@ -314,7 +314,7 @@ function stacked() {
   };
 }
 
-/** The axis of bytes has ticks at powers of two. */
+/** The distances of ticks on the axis of bytes are powers of two. */
 const doubling = Array.from({ length: 50 }, (_, k) => 2 ** k);
 
 function memory() {
