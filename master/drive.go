@@ -166,7 +166,7 @@ func (r *run) drives(ctx context.Context, d *control.DriveReport) error {
 		}
 	}
 	for _, note := range g.Notes {
-		r.server.append(r.id, said(note))
+		r.server.append(r.id, said(control.Text(note, control.MaxText)))
 	}
 	if d.Checkpoint > r.figures().Checkpoint {
 		r.set(func(a *control.Job) { a.Checkpoint = d.Checkpoint })

@@ -250,7 +250,7 @@ func (c *cluster) dropGraph(name string) (*graph, error) {
 	}
 	for _, id := range c.order {
 		j, code := c.jobs[id], connect.CodeFailedPrecondition
-		if j.cancelled {
+		if j.cancelled || j.stopping || j.ending {
 			code = connect.CodeAborted // it ends soon
 		}
 		if !j.state.Ended() && j.spec.Graph == name {

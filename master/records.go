@@ -165,7 +165,10 @@ func (s *server) restore(from *saved) {
 			j.about = about
 		}
 		if j.state.Ended() {
-			j.ended, j.about, j.stored = since(about.Ended), about, about.ResultParts
+			j.ended, j.about = since(about.Ended), about
+			if j.state == control.JobState_JOB_STATE_DONE {
+				j.stored = about.ResultParts
+			}
 		} else {
 			j.searched = about.Graph500
 		}

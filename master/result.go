@@ -30,6 +30,7 @@ func (s *server) Result(ctx context.Context, id string, offset uint64, each func
 
 // readResult is Result without the check of the caller.
 func (s *server) readResult(ctx context.Context, id string, offset uint64, each func(data []byte) error) error {
+	defer s.read(id)() // from before the job is described
 	s.mu.Lock()
 	known, err := s.cluster.job(id)
 	if err != nil {

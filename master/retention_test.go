@@ -153,6 +153,14 @@ func TestJobsWithResultsAreRemembered(t *testing.T) {
 	if got := strings.Join(s.cluster.order, " "); got != "aaaa-4 aaaa-5" {
 		t.Errorf("when the result is removed: found %s", got)
 	}
+	old := s.cluster.jobs["aaaa-4"] // it ends once more, as the oldest, with a result
+	old.stored = []*control.Sum{{Bytes: 1}}
+	s.cluster.end(s.now(), old, control.JobState_JOB_STATE_DONE, "")
+	end("aaaa-6")
+	end("aaaa-7")
+	if got := strings.Join(s.cluster.order, " "); got != "aaaa-4 aaaa-6 aaaa-7" {
+		t.Errorf("the oldest ended last: found %s", got)
+	}
 }
 
 // TestResultsBySize removes the oldest results when a job has ended, except results being read and

@@ -145,9 +145,10 @@ func (r *run) coordinate(ctx context.Context) {
 				r.job.searched = &control.Graph500Result{}
 			}
 		}
+		r.job.stored = about.ResultParts // before the end: a job with a result is not forgotten
 		s.cluster.runEnded(s.now(), r.id, r.epoch, err, about.Supersteps)
-		if r.job.state == control.JobState_JOB_STATE_DONE {
-			r.job.stored = about.ResultParts
+		if r.job.state != control.JobState_JOB_STATE_DONE {
+			r.job.stored = nil
 		}
 	})
 }

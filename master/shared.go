@@ -88,10 +88,11 @@ func (r *results) unshare(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// open finds a job's result: in the directory, or in the place that masters share.
-func (r *results) open(ctx context.Context, id string) (*found, error) {
+// open finds a job's result: in the directory, or in the place that masters share. The directory may
+// have parts of an attempt that another master has repeated.
+func (r *results) open(ctx context.Context, id string, sums []*control.Sum) (*found, error) {
 	f, err := r.local.result(ctx, id)
-	if err == nil && r.shared != nil && !f.begins() {
+	if err == nil && r.shared != nil && f.check(ctx, sums) != nil {
 		f, err = r.shared.result(ctx, id)
 	}
 	return f, err
@@ -101,7 +102,7 @@ func (r *results) open(ctx context.Context, id string) (*found, error) {
 func (s *server) openResult(ctx context.Context, j *control.Job) (f *found, done func(), err error) {
 	done = s.read(j.Id)
 	if len(j.ResultParts) > 0 {
-		f, err = s.results.open(ctx, j.Id)
+		f, err = s.results.open(ctx, j.Id, j.ResultParts)
 	}
 	switch {
 	case err != nil:
@@ -135,8 +136,11 @@ func (r *results) sweepShared(ctx context.Context, has func(job string) bool) er
 // results there that belong to no job.
 func (s *server) spawnShared() {
 	s.work.Go(func() {
-		if err := errors.Join(s.results.sweepShared(s.ctx, s.hasResult),
-			s.columns.learnAll(s.ctx)); err != nil && s.ctx.Err() == nil {
+		err := s.columns.learnAll(s.ctx)
+		if s.state.Found() {
+			err = errors.Join(err, s.results.sweepShared(s.ctx, s.hasResult))
+		}
+		if err != nil && s.ctx.Err() == nil {
 			s.log.Warn("it is not known which results and columns of earlier masters there are: what is old stays", "place", s.results.shared.called, "error", err)
 		}
 	})

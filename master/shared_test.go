@@ -52,7 +52,7 @@ func made(t *testing.T, r *results, job string, texts ...string) (sums []*contro
 // readAs returns a job's result as a client gets it.
 func readAs(t *testing.T, r *results, job string, sums []*control.Sum) string {
 	t.Helper()
-	f, err := r.open(t.Context(), job)
+	f, err := r.open(t.Context(), job, sums)
 	if err != nil {
 		return err.Error()
 	}
@@ -174,6 +174,16 @@ func TestSharedPlaceThatIsDown(t *testing.T) {
 		t.Errorf("found %q", got)
 	}
 	down = false
+	// another master has made the result again: the parts here are of a lost attempt
+	again := made(t, sharing(t, view, 9), "abcd-1", "2 b\n")
+	if got := readAs(t, r, "abcd-1", again); got != "2 b\n" {
+		t.Errorf("of a lost attempt: found %q", got)
+	}
+	for o, err := range view.List(t.Context(), "") {
+		if err != nil || view.Delete(t.Context(), o.Name) != nil {
+			t.Fatal(err)
+		}
+	}
 	if got := readAs(t, sharing(t, view, 8), "abcd-1", sums); got != "none" {
 		t.Errorf("another master found %q", got)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"sync"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+
+	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -276,7 +279,9 @@ func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(em
 		return err
 	}
 	defer to.Close()
-	stream, err := to.Workers.DeliverValues(ctx)
+	calling, stop := context.WithCancel(ctx)
+	defer stop()
+	stream, err := to.Workers.DeliverValues(calling)
 	if err != nil {
 		return broken(ctx, err)
 	}
@@ -298,7 +303,10 @@ func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(em
 	if err == nil {
 		err = send(&control.ValuesChunk{Last: true})
 	}
-	if _, refused := stream.CloseAndReceive(); err == nil {
+	if err != nil && !errors.Is(err, io.EOF) {
+		stop() // the master's answer does not matter
+	}
+	if _, refused := stream.CloseAndReceive(); err == nil || errors.Is(err, io.EOF) {
 		err = broken(ctx, refused)
 	}
 	return err
@@ -309,13 +317,16 @@ func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(em
 var errMasterAway = errors.New("the connection to the master broke")
 
 // broken returns why a delivery failed: the cause of ctx if it has ended, otherwise err as
-// errMasterAway. It returns nil if err is nil.
+// errMasterAway, or the master's own error. It returns nil if err is nil.
 func broken(ctx context.Context, err error) error {
+	var said *connect.Error
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.As(err, &said) && connect.IsWireError(err) && said.Code() == connect.CodeUnknown:
+		return errors.New(said.Message()) // the master cannot store the values
 	}
 	return fmt.Errorf("%w: %w", errMasterAway, err)
 }

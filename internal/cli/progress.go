@@ -230,6 +230,7 @@ func (p *progress) done() {
 const (
 	rateAfter = 300 * time.Millisecond
 	leftAfter = time.Second
+	mostLeft  = 1e9 // seconds: a longer estimate is not shown
 	barWidth  = 30
 )
 
@@ -257,8 +258,10 @@ func (s step) line(now time.Time, width int) string {
 		parts = append(parts, rate(speed))
 	}
 	if share > 0 && speed > 0 && s.done < s.total && elapsed >= leftAfter {
-		left := time.Duration(float64(s.total-s.done) / speed * float64(time.Second))
-		parts = append(parts, left.Round(time.Second).String()+" left")
+		if left := float64(s.total-s.done) / speed; left < mostLeft {
+			text := time.Duration(left * float64(time.Second)).Round(time.Second).String()
+			parts = append(parts, text+" left")
+		}
 	}
 	if stepped {
 		text := fmt.Sprintf("%s, %s active, %s senders", s.scheme, counted(s.active),
@@ -279,7 +282,7 @@ func (s step) line(now time.Time, width int) string {
 // left. There is no bar, because the run may end before the limit.
 func (s step) bound(now time.Time, wantLeft bool) string {
 	text := fmt.Sprintf("%d of at most %d supersteps", s.left.Done(), s.most)
-	if left := s.left.Seconds(s.most, now); left > 0 && wantLeft {
+	if left := s.left.Seconds(s.most, now); left > 0 && left < mostLeft && wantLeft {
 		text += ", at most about " +
 			max(time.Duration(left*float64(time.Second)).Round(time.Second), time.Second).String() +
 			" left"

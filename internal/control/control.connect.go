@@ -101,9 +101,9 @@ type WorkersClient interface {
 	// ReadColumn streams the initial values of a column to the worker that drives the job: blocks as
 	// in a raw result, or whole lines "PLACE ID VALUE" of a file.
 	ReadColumn(context.Context, *ReadColumnRequest) (*connect.ServerStreamForClient[ResultChunk], error)
-	// DeliverValues receives a long answer to a command, in chunks. The first chunk names the command,
-	// the last has `last`. When the master has received all chunks, the worker sends the report on the
-	// session.
+	// DeliverValues receives a long answer to a command, in chunks. The first chunk names the
+	// command, the last has `last`. When the master has received all chunks, the worker sends the
+	// report on the session.
 	DeliverValues(context.Context) (*connect.ClientStreamForClientSimple[ValuesChunk, DeliverValuesResponse], error)
 	// The following methods are the object store on the master's disk, for checkpoints if there is no
 	// place that all workers reach. PutObject stores an object or its next piece. The object exists
@@ -264,9 +264,9 @@ type WorkersHandler interface {
 	// ReadColumn streams the initial values of a column to the worker that drives the job: blocks as
 	// in a raw result, or whole lines "PLACE ID VALUE" of a file.
 	ReadColumn(context.Context, *ReadColumnRequest, *connect.ServerStream[ResultChunk]) error
-	// DeliverValues receives a long answer to a command, in chunks. The first chunk names the command,
-	// the last has `last`. When the master has received all chunks, the worker sends the report on the
-	// session.
+	// DeliverValues receives a long answer to a command, in chunks. The first chunk names the
+	// command, the last has `last`. When the master has received all chunks, the worker sends the
+	// report on the session.
 	DeliverValues(context.Context, *connect.ClientStream[ValuesChunk]) (*DeliverValuesResponse, error)
 	// The following methods are the object store on the master's disk, for checkpoints if there is no
 	// place that all workers reach. PutObject stores an object or its next piece. The object exists

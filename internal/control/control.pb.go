@@ -261,7 +261,7 @@ const (
 	Refusal_KIND_VERSION     Refusal_Kind = 3 // another protocol version: stop
 	Refusal_KIND_PROGRAMS    Refusal_Kind = 4 // a program is missing or differs: stop
 	Refusal_KIND_FENCED      Refusal_Kind = 5 // a newer incarnation has the name: stop
-	Refusal_KIND_LAPSED      Refusal_Kind = 6 // the worker was lost for too long: free everything and register as a new process
+	Refusal_KIND_LAPSED      Refusal_Kind = 6 // lost for too long: free everything and register as a new process
 	Refusal_KIND_UNKNOWN     Refusal_Kind = 7 // not registered with this master: register
 	Refusal_KIND_INVALID     Refusal_Kind = 8 // the request is invalid: stop
 )
@@ -3392,7 +3392,7 @@ type LoadReport struct {
 	Arcs          uint64                 `protobuf:"varint,7,opt,name=arcs,proto3" json:"arcs,omitempty"`      // of the whole graph, as stored
 	Named         bool                   `protobuf:"varint,8,opt,name=named,proto3" json:"named,omitempty"`    // the input has names for its vertices
 	Skipped       []string               `protobuf:"bytes,9,rep,name=skipped,proto3" json:"skipped,omitempty"` // malformed lines that this worker skipped; in sums, of all workers
-	Notes         []string               `protobuf:"bytes,10,rep,name=notes,proto3" json:"notes,omitempty"`    // what the input revealed beyond its flags; from the first worker
+	Notes         []string               `protobuf:"bytes,10,rep,name=notes,proto3" json:"notes,omitempty"`    // facts about the input that no flag gave; from the first worker
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4939,7 +4939,7 @@ type ValuesChunk struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	Last          bool                   `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
-	To            *Deliver               `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"` // of the first
+	To            *Deliver               `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"` // in the first chunk only, which has no data
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5515,15 +5515,16 @@ type Job struct {
 	Arcs         uint64        `protobuf:"varint,27,opt,name=arcs,proto3" json:"arcs,omitempty"`                               // as stored: an undirected edge is two
 	Aggregators  []*Aggregator `protobuf:"bytes,29,rep,name=aggregators,proto3" json:"aggregators,omitempty"`                  // after the run; not in lists of jobs
 	// of a program that changes the graph: its current size, and its size at the end
-	GraphLeft     *GraphSize      `protobuf:"bytes,30,opt,name=graph_left,json=graphLeft,proto3" json:"graph_left,omitempty"`
-	Checkpoint    uint32          `protobuf:"varint,31,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`                                // superstep of its newest checkpoint; 0: none
-	Owner         string          `protobuf:"bytes,33,opt,name=owner,proto3" json:"owner,omitempty"`                                           // of the submitter: the certificate's name, or a substitute; empty: unknown
-	Priority      Priority        `protobuf:"varint,34,opt,name=priority,proto3,enum=superstep.control.v1.Priority" json:"priority,omitempty"` // current priority while queued, which increases with time
-	Named         bool            `protobuf:"varint,35,opt,name=named,proto3" json:"named,omitempty"`                                          // its graph, and so its result, has names for vertices
-	Skipped       []string        `protobuf:"bytes,36,rep,name=skipped,proto3" json:"skipped,omitempty"`                                       // malformed lines that were skipped in the job's own graph
-	MaxSupersteps uint64          `protobuf:"varint,37,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"`     // maximum number of supersteps, by its options and program; 0: unknown
-	Forked        string          `protobuf:"bytes,42,opt,name=forked,proto3" json:"forked,omitempty"`                                         // the checkpoint of another run that this run continued, and the differences
-	Before        []byte          `protobuf:"bytes,43,opt,name=before,proto3" json:"before,omitempty"`                                         // summary of the run before the checkpoint that it resumed from, for package history
+	GraphLeft     *GraphSize `protobuf:"bytes,30,opt,name=graph_left,json=graphLeft,proto3" json:"graph_left,omitempty"`
+	Checkpoint    uint32     `protobuf:"varint,31,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`                                // superstep before which its newest checkpoint was taken; 0: none
+	Owner         string     `protobuf:"bytes,33,opt,name=owner,proto3" json:"owner,omitempty"`                                           // of the submitter: the certificate's name, or a substitute; empty: unknown
+	Priority      Priority   `protobuf:"varint,34,opt,name=priority,proto3,enum=superstep.control.v1.Priority" json:"priority,omitempty"` // current priority while queued, which increases with time
+	Named         bool       `protobuf:"varint,35,opt,name=named,proto3" json:"named,omitempty"`                                          // its graph, and so its result, has names for vertices
+	Skipped       []string   `protobuf:"bytes,36,rep,name=skipped,proto3" json:"skipped,omitempty"`                                       // malformed lines that were skipped in the job's own graph
+	MaxSupersteps uint64     `protobuf:"varint,37,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"`     // maximum of supersteps, by its options and program; 0: unknown
+	Forked        string     `protobuf:"bytes,42,opt,name=forked,proto3" json:"forked,omitempty"`                                         // the checkpoint of another run that this run continued, and the differences
+	// summary of the run before the checkpoint from which it resumed, for package history
+	Before        []byte          `protobuf:"bytes,43,opt,name=before,proto3" json:"before,omitempty"`
 	Graph500      *Graph500Result `protobuf:"bytes,40,opt,name=graph500,proto3" json:"graph500,omitempty"`
 	Brief         bool            `protobuf:"varint,50,opt,name=brief,proto3" json:"brief,omitempty"` // in a list: something was omitted or cut; GetJob has it
 	unknownFields protoimpl.UnknownFields
@@ -6904,7 +6905,7 @@ type Graph struct {
 	Arcs          uint64                 `protobuf:"varint,15,opt,name=arcs,proto3" json:"arcs,omitempty"`        // as stored
 	Owner         string                 `protobuf:"bytes,17,opt,name=owner,proto3" json:"owner,omitempty"`       // the caller that loaded it, see Job
 	Skipped       []string               `protobuf:"bytes,19,rep,name=skipped,proto3" json:"skipped,omitempty"`   // malformed lines that were skipped
-	Notes         []string               `protobuf:"bytes,20,rep,name=notes,proto3" json:"notes,omitempty"`       // what the input revealed beyond its flags
+	Notes         []string               `protobuf:"bytes,20,rep,name=notes,proto3" json:"notes,omitempty"`       // facts about the input that no flag gave
 	Load          string                 `protobuf:"bytes,16,opt,name=load,proto3" json:"load,omitempty"`         // changes when the graph is loaded again, which may renumber vertices
 	Named         bool                   `protobuf:"varint,18,opt,name=named,proto3" json:"named,omitempty"`      // the input has names for its vertices
 	Brief         bool                   `protobuf:"varint,30,opt,name=brief,proto3" json:"brief,omitempty"`      // in a list: something was omitted or cut; InspectGraph has it
@@ -7521,7 +7522,7 @@ type Worker struct {
 	HeardSeconds  float64                `protobuf:"fixed64,12,opt,name=heard_seconds,json=heardSeconds,proto3" json:"heard_seconds,omitempty"` // since the last message
 	MemoryUsed    uint64                 `protobuf:"varint,13,opt,name=memory_used,json=memoryUsed,proto3" json:"memory_used,omitempty"`
 	HttpAddress   string                 `protobuf:"bytes,14,opt,name=http_address,json=httpAddress,proto3" json:"http_address,omitempty"`
-	Excluded      bool                   `protobuf:"varint,15,opt,name=excluded,proto3" json:"excluded,omitempty"` // it gets no work while it cannot connect to another worker, or the other to it
+	Excluded      bool                   `protobuf:"varint,15,opt,name=excluded,proto3" json:"excluded,omitempty"` // it gets no work until it and another worker can connect to each other
 	Ways          []*Way                 `protobuf:"bytes,16,rep,name=ways,proto3" json:"ways,omitempty"`
 	Budget        *Budget                `protobuf:"bytes,17,opt,name=budget,proto3" json:"budget,omitempty"` // from its last heartbeat
 	unknownFields protoimpl.UnknownFields
@@ -7892,7 +7893,7 @@ type StatusResponse struct {
 	JobsEnded     uint64                 `protobuf:"varint,7,opt,name=jobs_ended,json=jobsEnded,proto3" json:"jobs_ended,omitempty"`
 	Refused       uint64                 `protobuf:"varint,8,opt,name=refused,proto3" json:"refused,omitempty"` // workers and clients refused since the start
 	Now           *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=now,proto3" json:"now,omitempty"`
-	RefusedTokens uint64                 `protobuf:"varint,10,opt,name=refused_tokens,json=refusedTokens,proto3" json:"refused_tokens,omitempty"` // of these, callers with a wrong token
+	RefusedTokens uint64                 `protobuf:"varint,10,opt,name=refused_tokens,json=refusedTokens,proto3" json:"refused_tokens,omitempty"` // of these, refused at the port, such as for a wrong token
 	WorkersLost   uint64                 `protobuf:"varint,11,opt,name=workers_lost,json=workersLost,proto3" json:"workers_lost,omitempty"`       // since the start
 	Stale         uint64                 `protobuf:"varint,12,opt,name=stale,proto3" json:"stale,omitempty"`                                      // messages of workers for which nothing waited
 	Quotas        []*QuotaUse            `protobuf:"bytes,13,rep,name=quotas,proto3" json:"quotas,omitempty"`                                     // by owner, if there are any
@@ -8152,12 +8153,12 @@ type JobRecord struct {
 	Job                 *Job                   `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`        // the job; if it has ended, with its figures
 	Number              uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"` // order of jobs
 	Key                 string                 `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
-	ConfirmMilliseconds uint64                 `protobuf:"varint,4,opt,name=confirm_milliseconds,json=confirmMilliseconds,proto3" json:"confirm_milliseconds,omitempty"` // time for the client to confirm it; 0: confirmed, or not needed
+	ConfirmMilliseconds uint64                 `protobuf:"varint,4,opt,name=confirm_milliseconds,json=confirmMilliseconds,proto3" json:"confirm_milliseconds,omitempty"` // time for the client to confirm; 0: confirmed, or not needed
 	Losses              []string               `protobuf:"bytes,5,rep,name=losses,proto3" json:"losses,omitempty"`                                                       // reasons of attempts that lost a worker
 	Cancelled           bool                   `protobuf:"varint,6,opt,name=cancelled,proto3" json:"cancelled,omitempty"`                                                // it is being cancelled, for the job's reason
 	Placements          []*Placement           `protobuf:"bytes,7,rep,name=placements,proto3" json:"placements,omitempty"`                                               // of the current attempt
 	Driving             bool                   `protobuf:"varint,8,opt,name=driving,proto3" json:"driving,omitempty"`                                                    // the workers run the program, after the phases of a plan, without the master
-	UsedMilliseconds    uint64                 `protobuf:"varint,9,opt,name=used_milliseconds,json=usedMilliseconds,proto3" json:"used_milliseconds,omitempty"`          // time used of the owner's quota so far
+	UsedMilliseconds    uint64                 `protobuf:"varint,9,opt,name=used_milliseconds,json=usedMilliseconds,proto3" json:"used_milliseconds,omitempty"`          // time that its attempts took so far, for the owner's quota
 	Stragglers          []*Placement           `protobuf:"bytes,10,rep,name=stragglers,proto3" json:"stragglers,omitempty"`                                              // slow workers that it has moved away from
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
@@ -8458,7 +8459,7 @@ type Step_Phase struct {
 	Phase         uint32                 `protobuf:"varint,1,opt,name=phase,proto3" json:"phase,omitempty"`           // index in the plan plus 1; 0 means the program itself
 	Before        *Outcome               `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`          // what ran before in the same job
 	GoOn          bool                   `protobuf:"varint,3,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"` // resume from the checkpoint
-	Idle          bool                   `protobuf:"varint,4,opt,name=idle,proto3" json:"idle,omitempty"`             // do not run, because a phase ended at the limit of supersteps
+	Idle          bool                   `protobuf:"varint,4,opt,name=idle,proto3" json:"idle,omitempty"`             // do not run, because a phase ended at the limit of supersteps or was stopped
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -37,7 +37,7 @@ func TestWhatGridsRefuse(t *testing.T) {
 		engine.Options{Delivery: delivery.ChooseRingPull, Deterministic: true},
 		"a deterministic run", "use delivery pull")
 	refused(t, g, pregel.List(listener{}), engine.Options{Delivery: delivery.ChoosePull},
-		"a list program is pushed in a grid of 2x2", "a grid of 4x1")
+		"a list program always pushes in a grid of 2x2", "a grid of 4x1")
 	refused(t, g, pregel.Program[int, int64](looks{}), engine.Options{}, "program looks, vertex ",
 		"superstep 0: Edges: ", "a grid of 4x1 keeps them together (--grid 4x1)")
 }

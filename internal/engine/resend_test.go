@@ -201,7 +201,7 @@ func TestCheckpointsWithAndWithoutMessages(t *testing.T) {
 			case with:
 				check(t, err)
 				same("without Resend, from "+l.Name, got)
-			case err == nil || !strings.Contains(err.Error(), "the method Resend is missing"):
+			case err == nil || !strings.Contains(err.Error(), "now Resend is missing"):
 				t.Errorf("from %s: error %v", l.Name, err)
 			}
 		}

@@ -151,8 +151,8 @@ func TestAPlanThatTakesAnotherWayIsRefused(t *testing.T) {
 		phase := len(l.Manifest.Plan.Ran)
 		for want, p := range map[string]pregel.Program[uint64, uint64]{
 			"another path|is of program seer":   of(unseen{c}, unseen{c}),
-			"here the plan has 0|is of program": of(),
-			"is not of the plan of":             composed{c, phases{}},
+			"now the plan has run 0|is of program": of(),
+			"is from another plan than that of":             composed{c, phases{}},
 		} {
 			j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), way.o)
 			check(t, err)

@@ -18,7 +18,7 @@ import (
 type adjacencyLists struct{}
 
 func (adjacencyLists) line(p *parser, line []byte) *fault {
-	text := trimLine(line)
+	text := bytes.Trim(line, " \t")
 	if len(text) == 0 {
 		return nil
 	}

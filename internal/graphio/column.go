@@ -14,7 +14,7 @@ func (p *parser) line(line []byte) *fault {
 	if f := checkLine(line); f != nil {
 		return f
 	}
-	text := trimLine(line)
+	text := bytes.Trim(line, " \t")
 	if len(text) == 0 {
 		return nil
 	}

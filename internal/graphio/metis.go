@@ -116,7 +116,7 @@ func (m metisLists) line(p *parser, line []byte) *fault {
 		p.comments++
 		return nil
 	}
-	text := trimLine(line)
+	text := bytes.Trim(line, " \t")
 	u := uint64(p.first + p.rows + 1)
 	p.rows++
 	if u > m.vertices {

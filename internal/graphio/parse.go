@@ -32,8 +32,8 @@ type grammar struct {
 // lineFormat reads the lines of a format that is neither columns separated by blanks nor a table:
 // objects and lists. A call per line costs little in comparison with reading the line.
 type lineFormat interface {
-	// line reads a line, without its newline and carriage return, into the columns of p. It may
-	// change the bytes of the line.
+	// line reads a line, without its newline and carriage return, into the columns of p. It must
+	// not change the bytes of the line.
 	line(p *parser, line []byte) *fault
 }
 

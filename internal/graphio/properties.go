@@ -104,16 +104,18 @@ type Entry struct {
 // backslash continues in the next line. If a key occurs several times, the last entry counts.
 func ReadEntries(r io.Reader, path string) (map[string]Entry, error) {
 	all, lines, text := map[string]Entry{}, &lineReader{r: bufio.NewReader(r)}, ""
+	continued := false
 	for {
 		line, err := lines.next()
 		if err != nil && err != io.EOF {
 			return nil, inFile(err, path)
 		}
 		more := trimProperty(line)
-		if text == "" && more != "" && (more[0] == '#' || more[0] == '!') {
+		if !continued && more != "" && (more[0] == '#' || more[0] == '!') {
 			continue
 		}
-		if text += more; err == nil && goesOn(text) && len(text) <= maxLine {
+		text += more
+		if continued = err == nil && goesOn(text) && len(text) <= maxLine; continued {
 			text = text[:len(text)-1]
 			continue
 		}

@@ -298,6 +298,10 @@ func TestSharesOfLargeCompressed(t *testing.T) {
 	for name, text := range map[string]string{"a.el.gz": gz(b.String()), "a.el.zst": zst(b.String())} {
 		path := put(t, name, text)
 		wantJoined(t, path, 4, 64<<10, ReadOptions{})
+		dir := t.TempDir()
+		putIn(t, dir, "1-"+name, text)
+		putIn(t, dir, "2-"+name, text)
+		wantJoined(t, dir, 4, 64<<10, ReadOptions{})
 		for rank := range 4 {
 			r := newReader(ReadOptions{}, 64<<10)
 			r.rank, r.ranks = rank, 4

@@ -10,17 +10,17 @@ import (
 )
 
 // sortIDs numbers ids by sorting them. It divides them into ranges with about equal numbers of ids,
-// and one worker sorts a range. The worker searches the whole table for the ids of its range, which
-// takes little time in comparison with sorting them.
+// and one worker sorts a range. The worker searches the whole table for the ids of its range. With
+// few workers this takes little time in comparison with sorting the ids.
 func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, error) {
 	if err := t.slabs.admission.admit(8*int64(t.n*t.columns), "sorting the ids of its vertices"); err != nil {
 		return nil, err
 	}
-	cuts := t.cuts(4 * team.Size())
+	cuts := t.cuts(max(4, team.Size()))
 	ranges := make([][]uint64, len(cuts)-1)
 	team.For(len(ranges), 1, func(_, i, _ int) {
 		if ctx.Err() == nil {
-			ranges[i] = t.between(cuts[i], cuts[i+1], t.n*t.columns/len(ranges))
+			ranges[i] = t.between(ctx, cuts[i], cuts[i+1], t.n*t.columns/len(ranges))
 		}
 	})
 	if ctx.Err() != nil {
@@ -64,10 +64,10 @@ func (t *table) cuts(n int) []uint64 {
 
 // between returns the distinct ids of the table in [low, high), in rising order. about is the
 // expected number of ids, including repeated ones.
-func (t *table) between(low, high uint64, about int) []uint64 {
+func (t *table) between(ctx context.Context, low, high uint64, about int) []uint64 {
 	found := make([]uint64, 0, about+about/8)
 	for i := range t.batches {
-		if t.batches[i].max < low {
+		if t.batches[i].max < low || ctx.Err() != nil {
 			continue
 		}
 		t.each(i, func(ids []uint64) { found = appendBetween(found, ids, low, high) })

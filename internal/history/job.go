@@ -144,8 +144,9 @@ func (j *job) record(s *record.Superstep) *Detail {
 		j.Steps = slices.Delete(j.Steps, 0, MaxSteps/10)
 	}
 	j.Steps = append(j.Steps, step.Clone())
+	reached := j.Supersteps
 	j.sum("", step)
-	if step.Active > 0 {
+	if j.Supersteps = reached; step.Active > 0 {
 		j.timeLeft.Add(step.Superstep, step.Times.Total, cmp.Or(s.Ended, time.Now()))
 		j.Supersteps = step.Superstep + 1
 	}

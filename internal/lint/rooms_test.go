@@ -24,7 +24,7 @@ type room struct {
 // rooms are ordered from the bottom. A package may import only from its own room and from rooms
 // below.
 var rooms = []room{
-	{"ground", 3556, []string{
+	{"ground", 3555, []string{
 		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem",
 		"internal/statefile",
 		"internal/figure", "internal/buildinfo", "internal/invariants", "internal/laxgc",
@@ -37,14 +37,14 @@ var rooms = []room{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby",
 		"drivers/s3",
 	}},
-	{"formats", 10935, []string{
+	{"formats", 10937, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
 	{"transport", 8312, []string{
 		"internal/certs", "internal/transport", "internal/collective", "internal/netbench",
 		"internal/testcluster/memlink",
 	}},
-	{"graphs", 11908, []string{
+	{"graphs", 11907, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
 	{"engine", 11738, []string{
@@ -60,8 +60,8 @@ var rooms = []room{
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12091, []string{"master", "worker", "internal/daemon"}},
-	{"users", 12300, []string{
+	{"daemons", 12109, []string{"master", "worker", "internal/daemon"}},
+	{"users", 12302, []string{
 		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
 		"internal/reference",
 		"pregel/pregeltest",

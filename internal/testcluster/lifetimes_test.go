@@ -218,7 +218,7 @@ func TestAttachDuringCleanUp(t *testing.T) {
 	c.Break("w1")
 	worker.await(t, "session: false")
 	worker.await(t, "session: true")
-	if j := c.job(t, j.Id); j.State != control.JobState_JOB_STATE_RUNNING {
+	if j := c.job(t, j.Id); j.State.Ended() {
 		t.Errorf("the job is %s: expected it to be cleaned up", j.State.Word())
 	}
 	close(p.gates[value].open)

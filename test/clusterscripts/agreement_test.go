@@ -236,10 +236,10 @@ func TestAllTellTheSame(t *testing.T) {
 	// One of the workers is stopped repeatedly, and the other waits for it.
 	scripts.Must(t, os.WriteFile(held, nil, 0o600))
 	before := map[string]figures{}
+	for name, w := range byName {
+		before[name] = metrics(w)
+	}
 	r, job = run("one with a throttled worker", processes, func() {
-		for name, w := range byName {
-			before[name] = metrics(w)
-		}
 		master.awaitSuperstep()
 		throttle(t, c.Running["w2"].Process)
 		scripts.Must(t, os.Remove(held))

@@ -84,7 +84,7 @@ func TestResume(t *testing.T) {
 		}
 		other(&p, &o)
 		if _, err := superstep.Run(t.Context(), load(1), p, o); err == nil ||
-			!strings.Contains(err.Error(), " is of another run: "+want+"; --fork") {
+			!strings.Contains(err.Error(), " is of another run: "+want+"; to continue all the same, use --fork") {
 			t.Errorf("error %v, expected %s", err, want)
 		}
 		o.Checkpoints.Fork, o.Log = true, func(line string) { said += line }

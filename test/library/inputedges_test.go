@@ -193,7 +193,7 @@ func TestInputOfEdgesRefuses(t *testing.T) {
 		{"1 2\n2 3\n", superstep.LoadOptions{}, edgeNumber, "1 2 x\n", `lines:1:5: found "x", expected a whole number`},
 		{"1 2\n2 3\n", superstep.LoadOptions{}, edgeVertex, "1 2 1\n2 3 7\n", "lines:2:5: found vertex 7 as a value, expected one of the graph, or -1"},
 		{"1 2\n2 3\n", superstep.LoadOptions{}, edgeNumber, "1 2\n", `lines:1:1: found no value in "1 2", expected "from to value"`},
-		{"1 2\n2 3\n", superstep.LoadOptions{}, edgeList, "1 2 1\n", "column list: values of type []int are not read from files"},
+		{"1 2\n2 3\n", superstep.LoadOptions{}, edgeList, "1 2 1\n", "column list: values of type []int cannot be read from files"},
 		{"1 2 1\n1 2 2\n", superstep.LoadOptions{Weights: superstep.Float32}, edgeNumber, "1 2 1\n1 2 2\n", "lines:1:1: found one of parallel edges from 1 to 2 with other weights, expected one edge, as --duplicates first"},
 		{"1 2 1\n1 2 2\n", superstep.LoadOptions{Duplicates: superstep.MinDuplicates}, edgeNumber, "1 2 1\n1 2 2\n", "lines:2:1: found another value of the edge from 1 to 2, expected the same of parallel edges that were merged by --duplicates min"},
 		{"1 2\n2 3\n", superstep.LoadOptions{Grid: superstep.Grid{Rows: 2, Columns: 2}}, edgeNumber, "1 2 5\n", "edge column number: the edges of a vertex are spread over a column of the 2x2 grid of partitions; a grid of 4x1"},

@@ -206,7 +206,7 @@ func TestTopWithoutCompare(t *testing.T) {
 	res := must(t, grid(t), summing{})
 	defer func() {
 		if text := fmt.Sprint(recover()); !strings.Contains(text,
-			"superstep: Result.Top: the function that compares is nil") {
+			"superstep: Result.Top: compare is nil") {
 			t.Errorf("found %s", text)
 		}
 	}()

@@ -54,7 +54,7 @@ var causes = []struct {
 	{"full disk", regexp.MustCompile(`(result|the master.s state cannot be written): .*no space left on device`)},
 	{differingFiles, differs},
 	// A job starts again on workers with another file than before.
-	{ofAnotherFile, regexp.MustCompile(`the checkpoint before superstep \d+ is of another run|the graph is another than the checkpoint was made on`)},
+	{ofAnotherFile, regexp.MustCompile(`the checkpoint before superstep \d+ is of another run|the checkpoint was made on another graph`)},
 	{"no such job", regexp.MustCompile(`there is no job "`)},
 	{"workers cut from each other", regexp.MustCompile(`worker \S+: .*(connection|worker) .*`)},
 }

@@ -28,7 +28,7 @@ function spans(job: Job, stages: Stage[], now: number): Span[] {
   const add = (name: string, from: number, to: number, color: string, error = "") => {
     if (from > 0 && to >= from) all.push({ name, from, to, color, error });
   };
-  let start = at(job.began);
+  let start = Math.max(at(job.began), at(job.submitted));
   add("queued", at(job.submitted), start || end, "wait");
   job.lost?.forEach((a, i) => {
     const lost = at(a.finished);
