@@ -150,9 +150,9 @@ func TestAPlanThatTakesAnotherWayIsRefused(t *testing.T) {
 		way.o.From = &checkpoint.Reader{Store: place, Manifest: l.Manifest}
 		phase := len(l.Manifest.Plan.Ran)
 		for want, p := range map[string]pregel.Program[uint64, uint64]{
-			"another path|is of program seer":   of(unseen{c}, unseen{c}),
+			"another path|is of program seer":      of(unseen{c}, unseen{c}),
 			"now the plan has run 0|is of program": of(),
-			"is from another plan than that of":             composed{c, phases{}},
+			"is from another plan than that of":    composed{c, phases{}},
 		} {
 			j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), way.o)
 			check(t, err)

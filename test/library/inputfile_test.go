@@ -156,8 +156,8 @@ func TestInputFromFileRefuses(t *testing.T) {
 		`values.txt:1:3: found "90", expected a time, such as 1m30s`:                    superstep.FromFile(typedWait, path("1 90")),
 		`values.txt:2:3: found vertex 900 as a value, expected one of the graph, or -1`: superstep.FromFile(typedVertex, path("\n1 900")),
 		`values.txt:1:3: found "x", expected the id of a vertex`:                        superstep.FromFile(typedVertex, path("1 x")),
-		`values.txt:1:3: found "\"a", expected text quoted as Go does`:                  superstep.FromFile(typedText, path(`1 "a`)),
-		"column pair: values of type [2]int cannot be read from files, only strings":      superstep.FromFile(typedPair, path("1 2 3")),
+		`values.txt:1:3: found "\"a", expected text quoted as in Go`:                    superstep.FromFile(typedText, path(`1 "a`)),
+		"column pair: values of type [2]int cannot be read from files, only strings":    superstep.FromFile(typedPair, path("1 2 3")),
 		"column float: open nowhere: no such file":                                      superstep.FromFile(typedFloat, "nowhere"),
 		`values.txt:1:3: found ` + strings.Repeat("7", 150) +
 			`, expected a number that fits 32`: superstep.FromFile(typedFloat,
