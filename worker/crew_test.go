@@ -58,7 +58,7 @@ func TestReportsThatCannotBe(t *testing.T) {
 		"its reports: malformed":     unread,
 		"the aggregators of 0":       fewer,
 		"reports nothing of a":       none,
-		"more than the aggregators":  more,
+		"after the last aggregator":  more,
 	} {
 		c := made()
 		err := c.take(1, sent)
