@@ -157,8 +157,7 @@ type totals = pregel.Context
 // (a *pregel.ProgramError), or if the program does not fit the graph. If the graph belongs to a
 // cluster.Connection, the cluster runs the program that is registered there under the same name.
 // Fields that are not parameters must then have their registered values.
-func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V,
-	M], options ...Options,
+func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], options ...Options,
 ) (r *Result[V], err error) {
 	defer mem.Recover(&err)
 	o, err := one(options)

@@ -12,8 +12,7 @@ import (
 
 // bounded runs a program until its last iteration. It expects the maximum number of supersteps that
 // the program declares.
-func bounded[V, M any](t *testing.T, words string, p pregel.Program[V,
-	M], inner interface{ Traits() pregel.Traits },
+func bounded[V, M any](t *testing.T, words string, p pregel.Program[V, M], inner interface{ Traits() pregel.Traits },
 ) {
 	t.Helper()
 	res, err := superstep.Run(t.Context(), pregeltest.Graph(t, words), p)

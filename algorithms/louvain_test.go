@@ -161,7 +161,9 @@ func planted(seed uint64, groups, size int, within, across float64) (list []supe
 }
 
 // listed loads an undirected graph with all vertices below n.
-func listed(t *testing.T, n int, list []superstep.Edge, weights superstep.LoadOptions) *superstep.Graph {
+func listed(
+	t *testing.T, n int, list []superstep.Edge, weights superstep.LoadOptions,
+) *superstep.Graph {
 	t.Helper()
 	weights.Undirected = true
 	for v := range n {
@@ -171,7 +173,9 @@ func listed(t *testing.T, n int, list []superstep.Edge, weights superstep.LoadOp
 }
 
 // communities runs Louvain. It checks the reported modularity against the definition.
-func communities(t *testing.T, n int, list []superstep.Edge, g *superstep.Graph) ([]pregel.VertexID, float64) {
+func communities(
+	t *testing.T, n int, list []superstep.Edge, g *superstep.Graph,
+) ([]pregel.VertexID, float64) {
 	t.Helper()
 	res, err := superstep.Run(t.Context(), g, algorithms.Louvain{})
 	if err != nil {

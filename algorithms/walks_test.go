@@ -13,7 +13,9 @@ import (
 )
 
 // walksOf checks that walks follow arcs and begin at every vertex. It returns them by input ids.
-func walksOf(t *testing.T, s sample, p algorithms.Walks, walks [][][]pregel.VertexID) (all [][]int) {
+func walksOf(
+	t *testing.T, s sample, p algorithms.Walks, walks [][][]pregel.VertexID,
+) (all [][]int) {
 	t.Helper()
 	arc, leaves := map[[2]int]bool{}, map[int]bool{}
 	for _, a := range s.twin.Arcs {

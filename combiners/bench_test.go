@@ -36,7 +36,9 @@ func sortedArcs() []arc {
 
 // benchKernel runs all loops of a combiner's kernel. All vertices send m(id), except in pull/half,
 // where every other vertex sends.
-func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(id pregel.VertexID) M) {
+func benchKernel[M any](
+	b *testing.B, c pregel.Combiner[M], single bool, m func(id pregel.VertexID) M,
+) {
 	pull := weightedBy(bcsr(benchVertices, benchArcs,
 		func(a arc) (row, entry uint32) { return a.to, a.from }), single)
 	push := weightedBy(bcsr(benchVertices, benchArcs,

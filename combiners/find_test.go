@@ -15,7 +15,9 @@ import (
 const dense = 20
 
 // findTwin scans every list from its beginning.
-func findTwin(p *kernel.Pull, w int, need uint64) (hit uint64, walked int, slots [64]pregel.VertexID) {
+func findTwin(
+	p *kernel.Pull, w int, need uint64,
+) (hit uint64, walked int, slots [64]pregel.VertexID) {
 	for i := range 64 {
 		if need>>i&1 == 0 {
 			continue
@@ -34,7 +36,9 @@ func findTwin(p *kernel.Pull, w int, need uint64) (hit uint64, walked int, slots
 }
 
 // wordsOf makes lists of several words. length returns the length of each row.
-func wordsOf(rng *rand.Rand, words, sources int, rows func(w int) uint64, length func(w int) int) *kernel.Lists {
+func wordsOf(
+	rng *rand.Rand, words, sources int, rows func(w int) uint64, length func(w int) int,
+) *kernel.Lists {
 	l := &kernel.Lists{Rank: []uint32{0}, Starts: []uint32{0}}
 	for w := range words {
 		l.Bits = append(l.Bits, rows(w))

@@ -127,7 +127,9 @@ func lightestLike[M any](t *testing.T, c pregel.Combiner[M], single bool, messag
 }
 
 // thinnedLike checks that exactly the arcs over which a message could matter are kept.
-func thinnedLike[M any](t *testing.T, k kernel.Kernel[M], p *kernel.Pull, owned int, least float64) {
+func thinnedLike[M any](
+	t *testing.T, k kernel.Kernel[M], p *kernel.Pull, owned int, least float64,
+) {
 	t.Helper()
 	best := bestOf(k)
 	bins := &kernel.ArcBins{Shift: 7, Arcs: make([][]kernel.Arc, (64*len(p.Present)-1)>>7+1)}

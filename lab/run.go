@@ -206,7 +206,9 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 }
 
 // load loads and builds the graph.
-func (r *runCommand) load(ctx context.Context, p engine.Program, grid graph.Grid, o engine.Options) (*graph.Graph, error) {
+func (r *runCommand) load(
+	ctx context.Context, p engine.Program, grid graph.Grid, o engine.Options,
+) (*graph.Graph, error) {
 	request := load.Request{Name: r.graph, Team: o.Team, Progress: showStage(), Weights: p.Weights()}
 	if r.directed || r.undirected {
 		request.Directed = &r.directed
@@ -224,7 +226,9 @@ func (r *runCommand) load(ctx context.Context, p engine.Program, grid graph.Grid
 }
 
 // measure runs the program once to warm up, and then for the given number of rounds.
-func (r *runCommand) measure(ctx context.Context, name string, p engine.Program, g *graph.Graph, o engine.Options) error {
+func (r *runCommand) measure(
+	ctx context.Context, name string, p engine.Program, g *graph.Graph, o engine.Options,
+) error {
 	job, err := p.Bind(ctx, g, o)
 	if err != nil {
 		return err

@@ -37,7 +37,9 @@ func (s *server) SubmitJob(ctx context.Context, r *control.SubmitJobRequest) (*c
 
 // Submit queues a job. If an earlier call with the same key did so, Submit returns that job and
 // found is true. It fails if ctx has ended.
-func (s *server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about *control.Job, found bool, err error) {
+func (s *server) Submit(
+	ctx context.Context, r *control.SubmitJobRequest,
+) (about *control.Job, found bool, err error) {
 	defer func() {
 		if !found {
 			s.audit.add(ctx,
@@ -103,7 +105,9 @@ func (s *server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 }
 
 // ConfirmJob lets a job start after the client has received the answer to its submission.
-func (s *server) ConfirmJob(ctx context.Context, r *control.ConfirmJobRequest) (*control.Job, error) {
+func (s *server) ConfirmJob(
+	ctx context.Context, r *control.ConfirmJobRequest,
+) (*control.Job, error) {
 	if err := s.allowedJob(ctx, r.Id, "confirm"); err != nil {
 		return nil, err
 	}
@@ -138,7 +142,9 @@ func (s *server) job(id, done string, do func() (*job, error)) (about *control.J
 }
 
 // ListJobs lists jobs, oldest first.
-func (s *server) ListJobs(ctx context.Context, r *control.ListJobsRequest) (*control.ListJobsResponse, error) {
+func (s *server) ListJobs(
+	ctx context.Context, r *control.ListJobsRequest,
+) (*control.ListJobsResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.jobs(r.Ended)
@@ -176,7 +182,9 @@ func (s *server) GetJob(ctx context.Context, r *control.GetJobRequest) (*control
 }
 
 // CancelJob cancels a job.
-func (s *server) CancelJob(ctx context.Context, r *control.CancelJobRequest) (_ *control.Job, err error) {
+func (s *server) CancelJob(
+	ctx context.Context, r *control.CancelJobRequest,
+) (_ *control.Job, err error) {
 	defer s.audit.add(ctx, entry{What: "cancel", Job: r.Id}, &err)
 	if err := s.allowedJob(ctx, r.Id, "cancel"); err != nil {
 		return nil, err
@@ -188,7 +196,9 @@ func (s *server) CancelJob(ctx context.Context, r *control.CancelJobRequest) (_ 
 }
 
 // WatchJob streams the events of a job.
-func (s *server) WatchJob(ctx context.Context, r *control.WatchJobRequest, stream *connect.ServerStream[control.JobEvent]) error {
+func (s *server) WatchJob(
+	ctx context.Context, r *control.WatchJobRequest, stream *connect.ServerStream[control.JobEvent],
+) error {
 	owner, ended := "", false
 	s.mu.Lock()
 	j := s.journals[r.Id]
@@ -252,7 +262,9 @@ const watchPace = 20 * time.Millisecond
 
 // LoadGraph loads a graph and answers when it is loaded. The load continues if the client
 // disconnects.
-func (s *server) LoadGraph(ctx context.Context, r *control.LoadGraphRequest) (_ *control.Graph, err error) {
+func (s *server) LoadGraph(
+	ctx context.Context, r *control.LoadGraphRequest,
+) (_ *control.Graph, err error) {
 	defer s.audit.add(ctx, entry{What: "load", Graph: r.Name, Source: r.Source().Origin()},
 		&err)
 	if err := small(r); err != nil {
@@ -306,7 +318,9 @@ func describeGraph(g *graph) *control.Graph {
 }
 
 // InspectGraph returns the description of a graph.
-func (s *server) InspectGraph(ctx context.Context, r *control.InspectGraphRequest) (*control.Graph, error) {
+func (s *server) InspectGraph(
+	ctx context.Context, r *control.InspectGraphRequest,
+) (*control.Graph, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.cluster.graphs[r.Name]
@@ -317,7 +331,9 @@ func (s *server) InspectGraph(ctx context.Context, r *control.InspectGraphReques
 }
 
 // DropGraph removes a graph from the catalog and the workers' memory.
-func (s *server) DropGraph(ctx context.Context, r *control.DropGraphRequest) (_ *control.Graph, err error) {
+func (s *server) DropGraph(
+	ctx context.Context, r *control.DropGraphRequest,
+) (_ *control.Graph, err error) {
 	defer s.audit.add(ctx, entry{What: "drop", Graph: r.Name}, &err)
 	if err := s.allowedGraph(ctx, r.Name, "drop"); err != nil {
 		return nil, err

@@ -15,7 +15,9 @@ const removeTime = 30 * time.Second
 
 // SaveGraph stores a graph as a snapshot. All its workers store their partitions at the same time,
 // then one of them commits. If it fails, or the client disconnects, the workers remove their files.
-func (s *server) SaveGraph(ctx context.Context, r *control.SaveGraphRequest) (_ *control.SaveGraphResponse, err error) {
+func (s *server) SaveGraph(
+	ctx context.Context, r *control.SaveGraphRequest,
+) (_ *control.SaveGraphResponse, err error) {
 	defer s.audit.add(ctx, entry{What: "save", Graph: r.Name, Place: r.Place}, &err)
 	if err := small(r); err != nil {
 		return nil, err
@@ -55,7 +57,9 @@ func (s *server) ready(name string) (placements []*control.Placement, vertices u
 
 // save makes the workers of a team store their partitions and the first of them commit. It returns
 // the manifest.
-func (s *server) save(ctx context.Context, team []*control.Placement, name, place string) ([]byte, error) {
+func (s *server) save(
+	ctx context.Context, team []*control.Placement, name, place string,
+) ([]byte, error) {
 	what, id := "save "+name, snapshot.NewID()
 	ask := func(ctx context.Context, team []*control.Placement,
 		c *control.Save,
@@ -110,7 +114,9 @@ const maxNames = 1 << 10
 
 // ListVertices returns the input ids of a range of vertices. It asks every worker and merges the
 // answers: vertex id is in partition id mod P.
-func (s *server) ListVertices(ctx context.Context, r *control.ListVerticesRequest) (*control.ListVerticesResponse, error) {
+func (s *server) ListVertices(
+	ctx context.Context, r *control.ListVerticesRequest,
+) (*control.ListVerticesResponse, error) {
 	placements, vertices, err := s.ready(r.Graph)
 	if err != nil {
 		return nil, err
@@ -150,7 +156,9 @@ func (s *server) ListVertices(ctx context.Context, r *control.ListVerticesReques
 
 // locate asks workers about vertices of their partitions. They answer even while a job runs on the
 // graph.
-func (s *server) locate(ctx context.Context, what string, team []*control.Placement, l *control.Locate) ([]*control.Located, error) {
+func (s *server) locate(
+	ctx context.Context, what string, team []*control.Placement, l *control.Locate,
+) ([]*control.Located, error) {
 	reports, err := s.gather(ctx, team, order{
 		what: what, command: &control.Command{Body: &control.Command_Locate{Locate: l}},
 		fits: func(_ int, report *control.Report) bool { return report.GetLocated() != nil },

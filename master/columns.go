@@ -76,7 +76,9 @@ func newSentColumns(r *results, now func() time.Time, named map[string]int) (*se
 }
 
 // SendColumn receives a piece of the initial values of a column, before the job is submitted.
-func (s *server) SendColumn(ctx context.Context, r *control.SendColumnRequest) (*control.SendColumnResponse, error) {
+func (s *server) SendColumn(
+	ctx context.Context, r *control.SendColumnRequest,
+) (*control.SendColumnResponse, error) {
 	return &control.SendColumnResponse{}, s.columns.take(ctx, r)
 }
 
@@ -311,7 +313,9 @@ func (c *sentColumns) enter(id string, o store.Object) {
 }
 
 // copy passes the data of a column to each, in chunks.
-func (c *sentColumns) copy(ctx context.Context, data *jobspec.ColumnData, each func(data []byte) error) error {
+func (c *sentColumns) copy(
+	ctx context.Context, data *jobspec.ColumnData, each func(data []byte) error,
+) error {
 	from, err := c.open(ctx, data)
 	if err != nil {
 		return err
@@ -322,7 +326,9 @@ func (c *sentColumns) copy(ctx context.Context, data *jobspec.ColumnData, each f
 
 // lines passes the data of a column to each in pieces of whole lines, of at most a chunk and a
 // line.
-func (c *sentColumns) lines(ctx context.Context, data *jobspec.ColumnData, each func(text []byte) error) error {
+func (c *sentColumns) lines(
+	ctx context.Context, data *jobspec.ColumnData, each func(text []byte) error,
+) error {
 	from, err := c.open(ctx, data)
 	if err != nil {
 		return err

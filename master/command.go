@@ -58,7 +58,9 @@ func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
 
 // gather sends each worker of a team a command and waits for all answers. The first failure ends
 // the wait and is returned, because later ones are consequences.
-func (s *server) gather(ctx context.Context, team []*control.Placement, o order) ([]*control.Report, error) {
+func (s *server) gather(
+	ctx context.Context, team []*control.Placement, o order,
+) ([]*control.Report, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	reports := make([]*control.Report, len(team))
@@ -213,7 +215,9 @@ func (s *server) load(ctx context.Context, g *graph) {
 
 // stopLoading cancels the workers' part of a failed load, of a graph of the catalog or of a job.
 // The caller holds the lock.
-func (s *server) stopLoading(job string, epoch uint32, name string, team []*control.Placement, err error) {
+func (s *server) stopLoading(
+	job string, epoch uint32, name string, team []*control.Placement, err error,
+) {
 	if job != "" {
 		name = ""
 	}
@@ -252,7 +256,9 @@ func (s *server) together(ctx context.Context, job string, epoch uint32, team []
 }
 
 // loadOn makes a team load its partitions of a graph, and returns the totals.
-func (s *server) loadOn(ctx context.Context, team []*control.Placement, l *control.Load) (*control.LoadReport, error) {
+func (s *server) loadOn(
+	ctx context.Context, team []*control.Placement, l *control.Load,
+) (*control.LoadReport, error) {
 	what := "load " + l.Source().Input
 	var answers []*control.Report
 	err := s.together(ctx, "", 0, team, what,
@@ -273,7 +279,9 @@ func (s *server) loadOn(ctx context.Context, team []*control.Placement, l *contr
 }
 
 // sumLoads combines the reports of a team's workers into one of the graph.
-func sumLoads(input string, team []*control.Placement, shares []*control.LoadReport) (*control.LoadReport, error) {
+func sumLoads(
+	input string, team []*control.Placement, shares []*control.LoadReport,
+) (*control.LoadReport, error) {
 	sum := &control.LoadReport{}
 	for i, share := range shares {
 		if i > 0 && (share.Vertices != sum.Vertices || share.Edges != sum.Edges) {
@@ -314,7 +322,9 @@ func (s *session) broken() error {
 
 // DeliverValues receives a worker's answer to a command, as fast as it is consumed. Unread data
 // waits in the connection and delays nothing else.
-func (s *server) DeliverValues(_ context.Context, stream *connect.ClientStream[control.ValuesChunk]) (*control.DeliverValuesResponse, error) {
+func (s *server) DeliverValues(
+	_ context.Context, stream *connect.ClientStream[control.ValuesChunk],
+) (*control.DeliverValuesResponse, error) {
 	var k *call
 	for stream.Receive() {
 		chunk := stream.Msg()

@@ -80,7 +80,9 @@ func (r *run) takeUp(ctx context.Context) error {
 }
 
 // arrival waits until awaited accepts the session of a worker, which is nil while there is none.
-func (s *server) arrival(ctx context.Context, name string, awaited func(w *session) bool) (*session, error) {
+func (s *server) arrival(
+	ctx context.Context, name string, awaited func(w *session) bool,
+) (*session, error) {
 	for {
 		s.mu.Lock()
 		w, arrived := s.sessions[name], s.arrived

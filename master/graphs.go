@@ -42,7 +42,9 @@ type graph struct {
 // place assigns the partitions of a grid to the available workers in turn. It avoids the workers of
 // avoid if there are others. If rows is 0, it makes one partition per worker, in the grid that
 // shape returns for their number.
-func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid, avoid []*control.Placement) ([]*control.Placement, uint32, uint32, error) {
+func (c *cluster) place(
+	rows, columns uint32, shape func(int) layout.Grid, avoid []*control.Placement,
+) ([]*control.Placement, uint32, uint32, error) {
 	var there []*worker
 	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
 		if w := c.workers[name]; w.free() {

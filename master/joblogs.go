@@ -240,7 +240,9 @@ func (l *jobLogs) forget(known func(id string) bool) {
 // border. A line marks missing events, such as the end of a job that has ended. If the job has not
 // ended, the last line tells of the master's restart. Each added line gets the number and time of
 // the event after it, the last one border and at.
-func (l *jobLogs) before(id string, ended bool, border uint64, at *timestamppb.Timestamp) (events []*control.JobEvent) {
+func (l *jobLogs) before(
+	id string, ended bool, border uint64, at *timestamppb.Timestamp,
+) (events []*control.JobEvent) {
 	if l == nil {
 		return nil
 	}

@@ -94,7 +94,9 @@ const maxKey = 64
 
 // submit queues a job. If the key has already made the same job, submit returns that one: the
 // client missed the answer, and gets the full time to confirm again.
-func (c *cluster) submit(now time.Duration, owner string, spec *jobspec.Spec, key string, confirm time.Duration) (j *job, found bool, err error) {
+func (c *cluster) submit(
+	now time.Duration, owner string, spec *jobspec.Spec, key string, confirm time.Duration,
+) (j *job, found bool, err error) {
 	if len(key) > maxKey {
 		return nil, false, invalid("found a key of %d bytes, expected at most %d", len(key), maxKey)
 	}
@@ -115,7 +117,9 @@ func (c *cluster) submit(now time.Duration, owner string, spec *jobspec.Spec, ke
 }
 
 // enqueue queues a new job.
-func (c *cluster) enqueue(now time.Duration, owner string, spec *jobspec.Spec, key string, confirm time.Duration) (*job, error) {
+func (c *cluster) enqueue(
+	now time.Duration, owner string, spec *jobspec.Spec, key string, confirm time.Duration,
+) (*job, error) {
 	if spec.Graph != "" && spec.Rows|spec.Columns != 0 {
 		return nil,
 			invalid("graph %.150q is loaded as it is: a grid belongs to a graph that the job loads",

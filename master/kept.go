@@ -84,7 +84,9 @@ const (
 
 // open returns a reader of an object. It checks the length at once. The reader returns
 // store.ErrDamaged instead of io.EOF if the checksum differs.
-func (f *found) open(ctx context.Context, file string, want store.Sum, piece int) (io.Reader, error) {
+func (f *found) open(
+	ctx context.Context, file string, want store.Sum, piece int,
+) (io.Reader, error) {
 	name := f.called + "/" + f.dir + file
 	o, ok := f.objects[file]
 	switch {

@@ -94,7 +94,9 @@ func briefJob(j *control.Job, described func() *jobspec.Spec) *control.Job {
 }
 
 // ListGraphs lists the catalog.
-func (s *server) ListGraphs(ctx context.Context, r *control.ListGraphsRequest) (*control.ListGraphsResponse, error) {
+func (s *server) ListGraphs(
+	ctx context.Context, r *control.ListGraphsRequest,
+) (*control.ListGraphsResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	graphs, more := fitting(
@@ -126,7 +128,9 @@ func briefGraph(g *control.Graph) *control.Graph {
 }
 
 // ListWorkers lists the live workers by name, then the others.
-func (s *server) ListWorkers(context.Context, *control.ListWorkersRequest) (*control.ListWorkersResponse, error) {
+func (s *server) ListWorkers(
+	context.Context, *control.ListWorkersRequest,
+) (*control.ListWorkersResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	workers, more := fittingWorkers(s.workers())
@@ -162,7 +166,9 @@ func oneIf(fact bool) int {
 }
 
 // Status returns the state of the cluster.
-func (s *server) Status(ctx context.Context, _ *control.StatusRequest) (*control.StatusResponse, error) {
+func (s *server) Status(
+	ctx context.Context, _ *control.StatusRequest,
+) (*control.StatusResponse, error) {
 	return s.shownStatus(ctx), nil
 }
 

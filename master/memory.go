@@ -40,7 +40,9 @@ type shortage struct {
 }
 
 // shortOf returns the first shortage of memory for a worker's partitions of a graph, or nil.
-func (c *cluster) shortOf(placements []*control.Placement, what string, d resolve.Demand) *shortage {
+func (c *cluster) shortOf(
+	placements []*control.Placement, what string, d resolve.Demand,
+) *shortage {
 	for _, name := range workersOf(placements) {
 		w := c.workers[name]
 		if w == nil || w.budget == nil {

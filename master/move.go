@@ -206,7 +206,9 @@ func (r *run) kept() {
 }
 
 // DrainWorker makes a worker leave.
-func (s *server) DrainWorker(ctx context.Context, r *control.DrainWorkerRequest) (_ *control.DrainWorkerResponse, err error) {
+func (s *server) DrainWorker(
+	ctx context.Context, r *control.DrainWorkerRequest,
+) (_ *control.DrainWorkerResponse, err error) {
 	defer s.audit.add(ctx, entry{What: "drain", Worker: r.Name}, &err)
 	answer := &control.DrainWorkerResponse{}
 	s.event(func() {

@@ -143,7 +143,9 @@ func (s *server) shownGraph(ctx context.Context, g *control.Graph) *control.Grap
 }
 
 // shownEvent is shownJob for an event of a job.
-func (s *server) shownEvent(ctx context.Context, owner string, e *control.JobEvent) *control.JobEvent {
+func (s *server) shownEvent(
+	ctx context.Context, owner string, e *control.JobEvent,
+) *control.JobEvent {
 	text := e.GetLog().GetText()
 	if !s.hides(ctx, owner) || e.GetJob() == nil && !quoted.MatchString(text) {
 		return e

@@ -21,7 +21,9 @@ func (s *server) GetResult(ctx context.Context, r *control.GetResultRequest, str
 }
 
 // Result passes a job's result to each, starting at byte offset.
-func (s *server) Result(ctx context.Context, id string, offset uint64, each func(data []byte) error) error {
+func (s *server) Result(
+	ctx context.Context, id string, offset uint64, each func(data []byte) error,
+) error {
 	if err := s.allowedJob(ctx, id, "read the result of"); err != nil {
 		return err
 	}
@@ -29,7 +31,9 @@ func (s *server) Result(ctx context.Context, id string, offset uint64, each func
 }
 
 // readResult is Result without the check of the caller.
-func (s *server) readResult(ctx context.Context, id string, offset uint64, each func(data []byte) error) error {
+func (s *server) readResult(
+	ctx context.Context, id string, offset uint64, each func(data []byte) error,
+) error {
 	defer s.read(id)() // from before the job is described
 	s.mu.Lock()
 	known, err := s.cluster.job(id)

@@ -22,7 +22,9 @@ var noon = time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // retaining returns a master at a given time. It keeps results of the given age and size in a
 // directory.
-func retaining(t *testing.T, data string, at time.Time, age time.Duration, size int64) (*server, *bytes.Buffer) {
+func retaining(
+	t *testing.T, data string, at time.Time, age time.Duration, size int64,
+) (*server, *bytes.Buffer) {
 	t.Helper()
 	said := &bytes.Buffer{}
 	s, err := New(Config{Options: Options{Data: data, KeepResults: age, KeepResultBytes: size, Log: slog.New(slog.NewTextHandler(said, nil))}, Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}, Now: func() time.Time { return at }}}})

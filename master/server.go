@@ -294,7 +294,9 @@ func (s *server) spawn(f func()) bool {
 }
 
 // Register registers a worker.
-func (s *server) Register(ctx context.Context, r *control.RegisterRequest) (_ *control.RegisterResponse, err error) {
+func (s *server) Register(
+	ctx context.Context, r *control.RegisterRequest,
+) (_ *control.RegisterResponse, err error) {
 	defer func() {
 		if r.Incarnation == 0 || err != nil { // otherwise it is registering again
 			s.audit.add(ctx, entry{What: "register", Worker: r.Name}, &err)

@@ -77,7 +77,9 @@ func (s *session) do(ctx context.Context, c *control.Command, each func(*control
 }
 
 // begin numbers a command and registers its call, which accepts reports until ctx ends.
-func (s *session) begin(ctx context.Context, c *control.Command, take func(*control.ValuesChunk) error) *call {
+func (s *session) begin(
+	ctx context.Context, c *control.Command, take func(*control.ValuesChunk) error,
+) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
@@ -100,7 +102,9 @@ func (s *session) forget(c *control.Command) {
 	delete(s.calls, c.Id)
 }
 
-func (s *session) wait(ctx context.Context, k *call, each func(*control.Report) error) (*control.Report, error) {
+func (s *session) wait(
+	ctx context.Context, k *call, each func(*control.Report) error,
+) (*control.Report, error) {
 	for {
 		r, err := s.next(ctx, k)
 		if err != nil || !r.More {
@@ -224,7 +228,9 @@ func (s *server) awaitExit(ctx context.Context, err error) {
 }
 
 // ReportExit receives the reason why a worker's process ended.
-func (s *server) ReportExit(ctx context.Context, r *control.ReportExitRequest) (*control.ReportExitResponse, error) {
+func (s *server) ReportExit(
+	ctx context.Context, r *control.ReportExitRequest,
+) (*control.ReportExitResponse, error) {
 	defer s.audit.add(ctx, entry{What: "report the end of a worker", Worker: r.Name}, nil)
 	reason := strings.Join(strings.Fields(control.Text(r.Reason, maxReason)), " ")
 	s.log.Info("worker ended", "worker", r.Name, "incarnation", r.Incarnation, "reason",
@@ -239,7 +245,9 @@ func (s *server) ReportExit(ctx context.Context, r *control.ReportExitRequest) (
 const maxReason = 4 << 10
 
 // attach makes w the worker's session, and ends its previous one.
-func (s *server) attach(w *session, offers []*control.Offer) (attached *control.Attached, err error) {
+func (s *server) attach(
+	w *session, offers []*control.Offer,
+) (attached *control.Attached, err error) {
 	attached = &control.Attached{}
 	s.event(func() {
 		if err = s.cluster.attach(s.now(), w.name, w.incarnation, offers); err != nil {

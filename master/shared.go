@@ -99,7 +99,9 @@ func (r *results) open(ctx context.Context, id string, sums []*control.Sum) (*fo
 }
 
 // openResult finds a job's result, which is not removed until done is called.
-func (s *server) openResult(ctx context.Context, j *control.Job) (f *found, done func(), err error) {
+func (s *server) openResult(
+	ctx context.Context, j *control.Job,
+) (f *found, done func(), err error) {
 	done = s.read(j.Id)
 	if len(j.ResultParts) > 0 {
 		f, err = s.results.open(ctx, j.Id, j.ResultParts)

@@ -61,7 +61,9 @@ func (o Config) takeTurns(ctx context.Context) error {
 }
 
 // lead stands by until this master leads.
-func (o *Config) lead(ctx context.Context, place store.Store, l daemon.Listener) (*standby.Log, error) {
+func (o *Config) lead(
+	ctx context.Context, place store.Store, l daemon.Listener,
+) (*standby.Log, error) {
 	var id [16]byte
 	if _, err := io.ReadFull(o.Random, id[:]); err != nil {
 		return nil, fmt.Errorf("a name for the master: %w", err)
@@ -225,7 +227,9 @@ func (certainty) WrapStreamingClient(next connect.StreamingClientFunc) connect.S
 
 // WrapStreamingHandler implements connect.Interceptor. Streams only report changes that are on
 // disk. Their contexts end with the server's.
-func (c certainty) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+func (c certainty) WrapStreamingHandler(
+	next connect.StreamingHandlerFunc,
+) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		err := next(ctx, conn)
 		if errors.Is(err, context.Canceled) && c.s.ctx.Err() != nil {

@@ -50,7 +50,9 @@ func (w *worker) live() bool {
 // not assign is from before the master's restart, and stays valid.
 //
 // by is the owner of the worker's certificate, or "".
-func (c *cluster) registerBy(now time.Duration, by string, r *control.RegisterRequest) (uint64, error) {
+func (c *cluster) registerBy(
+	now time.Duration, by string, r *control.RegisterRequest,
+) (uint64, error) {
 	if err := c.acceptable(r); err != nil {
 		c.refused++
 		return 0, err
@@ -138,7 +140,9 @@ func lostRefusal(kind control.Refusal_Kind, name string, incarnation uint64) err
 
 // attach begins a session of a registered worker, which offers its partitions of graphs. A previous
 // session has ended.
-func (c *cluster) attach(now time.Duration, name string, incarnation uint64, offers []*control.Offer) error {
+func (c *cluster) attach(
+	now time.Duration, name string, incarnation uint64, offers []*control.Offer,
+) error {
 	w := c.workers[name]
 	switch {
 	case w != nil && incarnation < w.incarnation:
@@ -295,7 +299,9 @@ func (c *cluster) lose(now time.Duration, w *worker, reason string) {
 
 // exited handles the reason why a worker's process ended. Its graphs do not wait for it. starvedSo
 // means that the process ran out of memory.
-func (c *cluster) exited(now time.Duration, name string, incarnation uint64, reason string, starvedSo bool) {
+func (c *cluster) exited(
+	now time.Duration, name string, incarnation uint64, reason string, starvedSo bool,
+) {
 	w := c.workers[name]
 	if w == nil || w.incarnation != incarnation {
 		return

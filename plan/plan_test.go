@@ -156,8 +156,7 @@ func goOn(t *testing.T, g *superstep.Graph) {
 	}
 }
 
-func compare[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Program[V,
-	M], o ...superstep.Options,
+func compare[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Program[V, M], o ...superstep.Options,
 ) {
 	t.Helper()
 	want, err := superstep.Run(t.Context(), here, p, o...)

@@ -49,7 +49,8 @@ func (v *cursor) CountCommon(list []VertexID) int {
 	return n
 }
 
-// changedCommon is Common for a vertex that has changed its own edges.
+// changedCommon does what Common does, for a vertex that has changed its own edges: it yields the
+// edges to the vertices of list.
 func (v *cursor) changedCommon(list []VertexID) iter.Seq2[int, Edge] {
 	return func(yield func(int, Edge) bool) {
 		for e := range v.Edges() {

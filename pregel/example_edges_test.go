@@ -13,8 +13,7 @@ import (
 )
 
 // run runs a program on a graph of a few edges.
-func run[V, M any](p pregel.Program[V,
-	M], list []superstep.Edge, o ...superstep.LoadOptions,
+func run[V, M any](p pregel.Program[V, M], list []superstep.Edge, o ...superstep.LoadOptions,
 ) *superstep.Result[V] {
 	ctx := context.Background()
 	g, err := superstep.FromEdges(ctx, list, o...)

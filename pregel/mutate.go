@@ -103,11 +103,11 @@ func (v *cursor) requestEdge(method string, kind kernel.RequestKind, from, to Ve
 	return c, to
 }
 
-// AddVertex adds a vertex, which runs in the next superstep. The vertex was removed before, or is
-// new with an id from NextID on. AddVertex has no effect on a vertex that exists. If several
+// AddVertex adds a vertex, which first runs in the next superstep. The id must be that of a removed
+// vertex, or new: NextID or greater. AddVertex has no effect on a vertex that exists. If several
 // vertices request it, the request of the vertex with the least id counts, unless the program has a
-// method Resolve ([Resolution]). A new id may exceed NextID by the number of ids so far plus
-// 65,536.
+// method Resolve ([Resolution]). A new id may exceed NextID by at most 65,536 plus the
+// number of ids so far.
 func (c *Change[V]) AddVertex(id VertexID, value V) {
 	r := c.v.request("AddVertex",
 		kernel.Request{Kind: kernel.AddVertex, Of: uint64(id), To: uint64(id)})

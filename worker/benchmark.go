@@ -154,7 +154,9 @@ func (a ranks) Construct(ctx context.Context) (float64, []graph500.Root, error) 
 
 // Search runs a search. It reuses the current job if that is of the same kernel, and otherwise
 // prepares a new one.
-func (a ranks) Search(ctx context.Context, kernel string, root graph500.Root, name string) (float64, error) {
+func (a ranks) Search(
+	ctx context.Context, kernel string, root graph500.Root, name string,
+) (float64, error) {
 	program, err := graph500.Program(kernel, a.options.Registry.New("bfs"), root.ID)
 	if err != nil {
 		return 0, err

@@ -230,7 +230,9 @@ func (j *job) follow(ctx context.Context) error {
 }
 
 // superstep runs a superstep of this worker's partitions for the first worker.
-func (j *job) superstep(ctx context.Context, s *control.Superstep) (*control.SuperstepReport, error) {
+func (j *job) superstep(
+	ctx context.Context, s *control.Superstep,
+) (*control.SuperstepReport, error) {
 	aggregates := j.program.Aggregates()
 	command, err := commandOf(s, j.first, aggregates, j.totals)
 	if err != nil {

@@ -147,7 +147,9 @@ func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
 
 // commandOf decodes such a command. first is the number of supersteps of the run before superstep
 // 0. It decodes the totals into cells.
-func commandOf(s *control.Superstep, first int, aggregates bsp.Aggregates, totals []kernel.Cell) (*bsp.Command, error) {
+func commandOf(
+	s *control.Superstep, first int, aggregates bsp.Aggregates, totals []kernel.Cell,
+) (*bsp.Command, error) {
 	if s.Scheme > uint32(delivery.RingPull) {
 		return nil, fmt.Errorf("superstep %d: there is no scheme %d", s.Superstep, s.Scheme)
 	}
@@ -164,7 +166,9 @@ func commandOf(s *control.Superstep, first int, aggregates bsp.Aggregates, total
 }
 
 // reportOf encodes the reports of partitions for the driver, and resets their aggregators.
-func reportOf(superstep uint32, reports []*bsp.Report, aggregates bsp.Aggregates) (*control.SuperstepReport, error) {
+func reportOf(
+	superstep uint32, reports []*bsp.Report, aggregates bsp.Aggregates,
+) (*control.SuperstepReport, error) {
 	sent := &control.SuperstepReport{Superstep: superstep}
 	for _, r := range reports {
 		cells, err := aggregates.Encode(nil, r.Cells)

@@ -7,7 +7,9 @@ import (
 )
 
 // does executes the worker's part of a job, as a command does.
-func (x *executor) does(ctx context.Context, t task, c *control.Run, tell func(*control.Report) error) (*control.DriveReport, error) {
+func (x *executor) does(
+	ctx context.Context, t task, c *control.Run, tell func(*control.Report) error,
+) (*control.DriveReport, error) {
 	a, err := x.together(ctx, t)
 	if err != nil {
 		return nil, err

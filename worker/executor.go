@@ -151,7 +151,9 @@ func (x *executor) retain(jobs, graphs []string) (free func()) {
 }
 
 // forget moves the entries with other names from a map to old.
-func forget[T closer](old []interface{ Close() }, from map[string]T, names []string) []interface{ Close() } {
+func forget[T closer](
+	old []interface{ Close() }, from map[string]T, names []string,
+) []interface{ Close() } {
 	for name, x := range from {
 		if !slices.Contains(names, name) {
 			delete(from, name)
@@ -295,7 +297,9 @@ func (x *executor) together(ctx context.Context, t task) (*attempt, error) {
 
 // values passes this worker's part of the result of a job to emit: the lines of its vertices, or
 // the report of a netbench.
-func (x *executor) values(ctx context.Context, t task, v *control.Values, emit func([]byte) error) error {
+func (x *executor) values(
+	ctx context.Context, t task, v *control.Values, emit func([]byte) error,
+) error {
 	if v.Report {
 		a, err := x.find(t)
 		if err != nil {

@@ -89,7 +89,9 @@ func (a *attempt) fillColumn(ctx context.Context, name string) error {
 
 // readColumn passes the master's data of a column to each, in non-empty pieces. The first worker
 // reads the data and broadcasts it.
-func (a *attempt) readColumn(ctx context.Context, c kernel.Property, each func(data []byte) error) error {
+func (a *attempt) readColumn(
+	ctx context.Context, c kernel.Property, each func(data []byte) error,
+) error {
 	next := func() ([]byte, error) { return nil, nil }
 	if a.leads() {
 		master := a.options.master()
@@ -152,7 +154,9 @@ func (awayError) Is(target error) bool { return target == errMasterAway }
 // fillLines sets a column from the lines of a file. Each worker sets the values of its own
 // vertices, and of edges with an end here. The error is that of the first faulty line, whichever
 // worker finds it.
-func (a *attempt) fillLines(ctx context.Context, of *engine.Prefilled, file string, named bool) error {
+func (a *attempt) fillLines(
+	ctx context.Context, of *engine.Prefilled, file string, named bool,
+) error {
 	to, err := fill.New(of, a.graph.Graph)
 	if err != nil {
 		return err
@@ -254,7 +258,9 @@ func (a *attempt) setLine(to *fill.Column, v *graphio.Value, file string, find e
 
 // unnamed replaces vertex names in lines of a column by input ids. It returns the lines before the
 // first faulty one, and the fault of that line.
-func (a *attempt) unnamed(ctx context.Context, c kernel.Property, lines []graphio.Value, file string) (good []graphio.Value, wrong, err error) {
+func (a *attempt) unnamed(
+	ctx context.Context, c kernel.Property, lines []graphio.Value, file string,
+) (good []graphio.Value, wrong, err error) {
 	if a.graph.directory.Names == nil {
 		for i := range lines {
 			v := &lines[i]

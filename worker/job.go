@@ -100,7 +100,9 @@ func (a *attempt) begin(ctx context.Context, j *job, as string) (err error) {
 }
 
 // connect opens a session with the other workers of a job.
-func (x *executor) connect(ctx context.Context, name string, epoch uint32, layout mesh.Layout, codec transport.Codec) (*mesh.Session, error) {
+func (x *executor) connect(
+	ctx context.Context, name string, epoch uint32, layout mesh.Layout, codec transport.Codec,
+) (*mesh.Session, error) {
 	m, err := x.registeredMesh()
 	if err != nil {
 		return nil, err
@@ -197,7 +199,7 @@ type attempt struct {
 	ran     float64 // seconds of the last run's supersteps
 	text    []byte  // the report of a netbench
 
-	// Of a program:
+	// The following fields are set only if the job runs a program.
 	graph    *localGraph
 	of       engine.Program
 	phases   []engine.Program   // of its plan

@@ -155,7 +155,9 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 }
 
 // loadTogether is load with the workers of a session.
-func (x *executor) loadTogether(ctx context.Context, t task, session *mesh.Session, l *control.Load) (*control.LoadReport, error) {
+func (x *executor) loadTogether(
+	ctx context.Context, t task, session *mesh.Session, l *control.Load,
+) (*control.LoadReport, error) {
 	began := time.Now()
 	at := placesOf(l.Placements)
 	group, err := at.group(session.Link())
@@ -226,7 +228,9 @@ type seenFiles struct {
 
 // sameFiles fails on all workers of a group, with the same error, if two of them see different
 // files under the graph's file names.
-func sameFiles(ctx context.Context, group *collective.Group, worker string, l *control.Load, r load.Request) error {
+func sameFiles(
+	ctx context.Context, group *collective.Group, worker string, l *control.Load, r load.Request,
+) error {
 	if group.Link().Size() == 1 || l.Source().TrustFiles {
 		return nil
 	}

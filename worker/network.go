@@ -96,7 +96,9 @@ func (p *places) group(link collective.Link) (*collective.Group, error) {
 
 // calibrate makes a group use the first worker's model of the network. All workers of the group
 // call it. They measure if the first worker has no recent model.
-func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places, tag uint32) error {
+func (x *executor) calibrate(
+	ctx context.Context, g *collective.Group, p *places, tag uint32,
+) error {
 	if g.Link().Size() == 1 {
 		return nil
 	}
@@ -162,7 +164,9 @@ func (n *network) find(key string) *collective.Model {
 }
 
 // keep stores a measurement.
-func (n *network) keep(key string, p *places, self int, model *collective.Model, seen func(name string) mesh.Seen) {
+func (n *network) keep(
+	key string, p *places, self int, model *collective.Model, seen func(name string) mesh.Seen,
+) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.models == nil || len(n.models) >= mostModels {
@@ -191,7 +195,9 @@ func (x *executor) seen(name string) mesh.Seen {
 // cost returns the cost of a frame from this worker to a typical other one: the mean time per byte
 // and gap, and the maximum latency. For workers without a measurement it assumes a fast local
 // network.
-func (n *network) cost(self string, workers []mesh.Peer, seen func(name string) mesh.Seen) (c collective.Pair) {
+func (n *network) cost(
+	self string, workers []mesh.Peer, seen func(name string) mesh.Seen,
+) (c collective.Pair) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	others := 0.

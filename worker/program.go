@@ -102,7 +102,9 @@ func (a *attempt) loadOwn(ctx context.Context, known engine.Registered) error {
 // vertices returns the program's parameters with vertex names replaced by input ids, and a function
 // that finds these vertices. Each vertex is known to one worker only, so all workers exchange what
 // they found.
-func (a *attempt) vertices(ctx context.Context, known engine.Registered) (map[string]string, engine.Find, error) {
+func (a *attempt) vertices(
+	ctx context.Context, known engine.Registered,
+) (map[string]string, engine.Find, error) {
 	parameters := a.spec.Parameters
 	l := &control.Locate{}
 	byName := a.graph.directory.Names != nil && a.spec.Values == "" // clients in Go send input ids
@@ -312,7 +314,9 @@ func (a *attempt) walk(ctx context.Context) (before bsp.Outcome, goOn bool, err 
 }
 
 // phase runs a phase of the plan.
-func (a *attempt) phase(ctx context.Context, before bsp.Outcome, s *control.Step_Phase) (*engine.Ran, error) {
+func (a *attempt) phase(
+	ctx context.Context, before bsp.Outcome, s *control.Step_Phase,
+) (*engine.Ran, error) {
 	if s.Phase > uint32(len(a.phases)) {
 		return nil, fmt.Errorf("phase %d of a plan of %d: a worker has another version of %s",
 			s.Phase, len(a.phases), a.spec.Program)
@@ -331,7 +335,9 @@ func (a *attempt) phase(ctx context.Context, before bsp.Outcome, s *control.Step
 }
 
 // last runs the program itself.
-func (a *attempt) last(ctx context.Context, before bsp.Outcome, s *control.Step_Phase) (*control.DriveReport, error) {
+func (a *attempt) last(
+	ctx context.Context, before bsp.Outcome, s *control.Step_Phase,
+) (*control.DriveReport, error) {
 	if err := a.announce(ctx, before, s); err != nil {
 		return nil, err
 	}

@@ -227,7 +227,9 @@ func (q *queue) task(c *control.Command) task {
 }
 
 // do executes a command. ctx ends when the command should stop, session when nobody waits for it.
-func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (_ *control.Report, err error) {
+func (q *queue) do(
+	ctx, session context.Context, c *control.Command, t task,
+) (_ *control.Report, err error) {
 	x := q.executor
 	if err := faults.At(faults.Commanded, x.options.Name); err != nil {
 		return nil, err
@@ -336,7 +338,9 @@ func lostPeer(self string, err error) string {
 func bounded(s string) string { return control.Text(s, control.MaxText) }
 
 // observed passes a command's outcome to the observer.
-func (q *queue) observed(ctx context.Context, c *control.Command, took time.Duration, r *control.Report, err error) {
+func (q *queue) observed(
+	ctx context.Context, c *control.Command, took time.Duration, r *control.Report, err error,
+) {
 	if err != nil && ctx.Err() != nil {
 		err = context.Canceled
 	}

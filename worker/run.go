@@ -280,7 +280,9 @@ func (r *run) take(f *follower) (told []*control.Report, changed chan struct{}, 
 // follow sends the run's reports, except those before serial wanted, until the run has ended, and
 // returns its answer. If the session ends, follow returns early. If only ctx ends, it stops the run
 // for that reason and waits for its end.
-func (r *run) follow(ctx, session context.Context, wanted uint64, send func(*control.Report) error) (*control.DriveReport, error) {
+func (r *run) follow(
+	ctx, session context.Context, wanted uint64, send func(*control.Report) error,
+) (*control.DriveReport, error) {
 	f := &follower{wanted: wanted, heard: wanted}
 	r.mu.Lock()
 	r.follower = f
@@ -330,7 +332,9 @@ func ofDrive(d *control.DriveReport) *control.Report {
 }
 
 // run starts the worker's part of a job and follows it.
-func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*control.DriveReport, error) {
+func (q *queue) run(
+	ctx, session context.Context, c *control.Command, t task,
+) (*control.DriveReport, error) {
 	a, err := q.executor.together(ctx, t)
 	if err != nil {
 		return nil, err
@@ -351,7 +355,9 @@ func (q *queue) run(ctx, session context.Context, c *control.Command, t task) (*
 }
 
 // rejoin follows a run that another session started.
-func (q *queue) rejoin(ctx, session context.Context, c *control.Command, t task) (*control.DriveReport, error) {
+func (q *queue) rejoin(
+	ctx, session context.Context, c *control.Command, t task,
+) (*control.DriveReport, error) {
 	a, err := q.executor.find(t)
 	if err != nil {
 		return nil, errAbsent

@@ -13,7 +13,9 @@ import (
 
 // reports returns the reports that a master receives from a run until it has all before serial
 // until. It acknowledges some.
-func reports(t *testing.T, r *run, wanted, until uint64, acknowledged ...uint64) (heard []*control.DriveReport, text []string) {
+func reports(
+	t *testing.T, r *run, wanted, until uint64, acknowledged ...uint64,
+) (heard []*control.DriveReport, text []string) {
 	t.Helper()
 	enough := errors.New("enough")
 	_, err := r.follow(t.Context(), t.Context(), wanted, func(report *control.Report) error {

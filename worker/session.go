@@ -273,7 +273,9 @@ func (s *session) overdue(ctx context.Context, leaving bool) error {
 // deliver sends the master a long answer to a command on a separate connection, so that heartbeats
 // do not wait for it. produce passes the answer to emit in pieces of any size. deliver returns when
 // the master has confirmed the answer.
-func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(emit func([]byte) error) error) error {
+func (q *queue) deliver(
+	ctx context.Context, c *control.Command, produce func(emit func([]byte) error) error,
+) error {
 	to, err := control.Connect(q.address, q.who(), q.Dial)
 	if err != nil {
 		return err

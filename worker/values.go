@@ -112,7 +112,9 @@ func (j *job) sort(ctx context.Context, ids []pregel.VertexID) error {
 
 // emitTogether emits the lines batch by batch. For each batch it first finds the vertices among the
 // values, then their input ids, then all names.
-func (j *job) emitTogether(ctx context.Context, group *collective.Group, ids []pregel.VertexID, o *out) error {
+func (j *job) emitTogether(
+	ctx context.Context, group *collective.Group, ids []pregel.VertexID, o *out,
+) error {
 	call := collective.Call{Tag: forLabels, Bytes: batch}
 	batch := j.batch()
 	most := binary.LittleEndian.AppendUint64(nil, uint64((len(ids)+batch-1)/batch))
@@ -159,7 +161,9 @@ func (j *job) batch() int {
 }
 
 // labelsOf returns the input ids of the vertices that occur as values of the given vertices.
-func (j *job) labelsOf(ctx context.Context, group *collective.Group, call collective.Call, some []pregel.VertexID) (*labelled, error) {
+func (j *job) labelsOf(
+	ctx context.Context, group *collective.Group, call collective.Call, some []pregel.VertexID,
+) (*labelled, error) {
 	l := &labelled{}
 	if !j.program.MayHaveVertices() {
 		return l, nil

@@ -26,7 +26,9 @@ type holder struct {
 
 const heldFor = 400 * time.Millisecond
 
-func (h *holder) Register(context.Context, *control.RegisterRequest) (*control.RegisterResponse, error) {
+func (h *holder) Register(
+	context.Context, *control.RegisterRequest,
+) (*control.RegisterResponse, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls = append(h.calls, time.Now())

@@ -106,7 +106,9 @@ func printComponents(ctx context.Context, g *superstep.Graph, letters int, out i
 
 // printLadder searches from the last word, so that the parents lead from the first word to it. The
 // run is deterministic: it always finds the same one of several shortest ladders.
-func printLadder(ctx context.Context, g *superstep.Graph, words []string, from, to string, out io.Writer) error {
+func printLadder(
+	ctx context.Context, g *superstep.Graph, words []string, from, to string, out io.Writer,
+) error {
 	first, last := vertex(g, words, from), vertex(g, words, to)
 	res, err := superstep.Run(ctx, g, algorithms.BFS{Source: last},
 		superstep.Options{Deterministic: true})

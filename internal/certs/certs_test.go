@@ -46,7 +46,9 @@ func load(t testing.TB, n Names) *Files {
 
 // shake runs a TLS handshake. It returns the client's identity as the server sees it, and both
 // errors.
-func shake(t testing.TB, server *Files, client *tls.Config) (who Identity, serverErr, clientErr error) {
+func shake(
+	t testing.TB, server *Files, client *tls.Config,
+) (who Identity, serverErr, clientErr error) {
 	t.Helper()
 	a, b := net.Pipe()
 	defer a.Close()

@@ -156,7 +156,7 @@ func TestInterruptAsksAndGoesOn(t *testing.T) {
 	}
 }
 
-// TestTerminateDoesNotAsk: SIGTERM cancels the job without a question, as without a terminal.
+// TestTerminateDoesNotAsk: SIGTERM cancels the job and asks nothing, even if there is a terminal.
 func TestTerminateDoesNotAsk(t *testing.T) {
 	m := newFakeMaster(t)
 	c := terminalFor(t, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address)

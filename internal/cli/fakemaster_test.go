@@ -98,7 +98,9 @@ func (m *fakeMaster) ConfirmJob(context.Context, *control.ConfirmJobRequest) (*c
 	return m.state(), nil
 }
 
-func (m *fakeMaster) SubmitJob(ctx context.Context, _ *control.SubmitJobRequest) (*control.Job, error) {
+func (m *fakeMaster) SubmitJob(
+	ctx context.Context, _ *control.SubmitJobRequest,
+) (*control.Job, error) {
 	m.called <- "submit"
 	if m.submit != nil {
 		select {
@@ -125,7 +127,9 @@ func (m *fakeMaster) state() *control.Job {
 	}
 }
 
-func (m *fakeMaster) WatchJob(ctx context.Context, _ *control.WatchJobRequest, s *connect.ServerStream[control.JobEvent]) error {
+func (m *fakeMaster) WatchJob(
+	ctx context.Context, _ *control.WatchJobRequest, s *connect.ServerStream[control.JobEvent],
+) error {
 	m.called <- "watch"
 	if m.unwatched {
 		return connect.NewError(connect.CodeUnavailable, errors.New("busy"))
@@ -146,7 +150,9 @@ func (m *fakeMaster) GetJob(context.Context, *control.GetJobRequest) (*control.J
 	return m.state(), nil
 }
 
-func (m *fakeMaster) CancelJob(ctx context.Context, _ *control.CancelJobRequest) (*control.Job, error) {
+func (m *fakeMaster) CancelJob(
+	ctx context.Context, _ *control.CancelJobRequest,
+) (*control.Job, error) {
 	m.called <- "cancel"
 	if m.cancel != nil {
 		select {
@@ -159,7 +165,9 @@ func (m *fakeMaster) CancelJob(ctx context.Context, _ *control.CancelJobRequest)
 	return m.state(), nil
 }
 
-func (m *fakeMaster) GetResult(ctx context.Context, r *control.GetResultRequest, s *connect.ServerStream[control.ResultChunk]) error {
+func (m *fakeMaster) GetResult(
+	ctx context.Context, r *control.GetResultRequest, s *connect.ServerStream[control.ResultChunk],
+) error {
 	if r.Offset > 0 {
 		return connect.NewError(connect.CodeInternal,
 			errors.New("a result that never broke is asked for in the middle"))

@@ -46,7 +46,7 @@ type Options struct {
 type Client struct {
 	Options
 	conns []*control.Connection // one per address
-	at    atomic.Uint32         // index of the current one, modulo their number
+	at    atomic.Uint32         // index of the current connection, modulo their number
 	met   atomic.Bool           // the master has answered
 }
 

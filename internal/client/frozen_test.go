@@ -30,7 +30,9 @@ type frozen struct {
 	began   time.Time
 }
 
-func (f *frozen) WatchJob(ctx context.Context, _ *control.WatchJobRequest, s *connect.ServerStream[control.JobEvent]) error {
+func (f *frozen) WatchJob(
+	ctx context.Context, _ *control.WatchJobRequest, s *connect.ServerStream[control.JobEvent],
+) error {
 	if err := s.Send(&control.JobEvent{Sequence: 1}); err != nil {
 		return err
 	}
@@ -132,7 +134,9 @@ func TestAFrozenMaster(t *testing.T) {
 }
 
 // ListWorkers returns one more worker every second.
-func (f *frozen) ListWorkers(context.Context, *control.ListWorkersRequest) (*control.ListWorkersResponse, error) {
+func (f *frozen) ListWorkers(
+	context.Context, *control.ListWorkersRequest,
+) (*control.ListWorkersResponse, error) {
 	r := &control.ListWorkersResponse{}
 	for range min(time.Since(f.began)/time.Second, 9) {
 		r.Workers = append(r.Workers,

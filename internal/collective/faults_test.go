@@ -182,7 +182,7 @@ func TestBadCalls(t *testing.T) {
 		`no algorithm "pairwise" of broadcast; there are binomial, flat, chain, sites`: broadcast,
 		"root 2 is none of 2 ranks": root,
 		"1 blocks for 2 ranks":      blocks,
-		"5 bytes are no elements of 8 bytes": g.Allreduce(ctx, Call{},
+		"5 bytes are not a multiple of an element's 8": g.Allreduce(ctx, Call{},
 			make([]byte, 5), SumUint64),
 		"model of 3 ranks for a link of 2":                   model,
 		`no algorithm "chain" of alltoall`:                   forced,

@@ -143,7 +143,7 @@ func (g *Group) Allgather(ctx context.Context, call Call, data []byte) ([][]byte
 func (g *Group) Allreduce(ctx context.Context, call Call, data []byte, op Op) error {
 	if op.Size <= 0 || op.Combine == nil || len(data)%op.Size != 0 {
 		return wrap(Allreduce,
-			fmt.Errorf("%d bytes are no elements of %d bytes", len(data), op.Size))
+			fmt.Errorf("%d bytes are not a multiple of an element's %d", len(data), op.Size))
 	}
 	if call.Bytes == 0 {
 		call.Bytes = len(data)

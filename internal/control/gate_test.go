@@ -43,7 +43,9 @@ func newAuthority(t testing.TB) *authority {
 	return &authority{t, dir}
 }
 
-func (a *authority) files(name string, roles certs.Role, days int, trusted *authority) *certs.Files {
+func (a *authority) files(
+	name string, roles certs.Role, days int, trusted *authority,
+) *certs.Files {
 	a.t.Helper()
 	p, err := certs.Issue(a.dir, a.dir,
 		certs.Request{Name: name, Roles: roles, Hosts: []string{"127.0.0.1"}, Days: days})
@@ -62,8 +64,8 @@ func (a *authority) load(n certs.Names) *certs.Files {
 	return f
 }
 
-// gated serves both services, sessions and pages behind a gate. It records refused callers and
-// reasons.
+// gated serves Workers, Cluster, sessions and pages behind a gate. It records each refused caller
+// and the reason.
 type gated struct {
 	address string
 	mu      sync.Mutex
@@ -277,10 +279,10 @@ func TestWhoMayWhat(t *testing.T) {
 				second(conn.Cluster.DrainWorker(t.Context(),
 					&DrainWorkerRequest{})))
 			check("backup", operating(c.who.TLS, c.change), streamed(archive, err))
-			check("the page of status", c.status, paged(t, conn, "/status"))
-			check("metrics", c.scrape, paged(t, conn, "/metrics"))
+			check("the page of status", c.status, fetchPage(t, conn, "/status"))
+			check("metrics", c.scrape, fetchPage(t, conn, "/metrics"))
 			if c.register != "none" {
-				check("health", "in", paged(t, conn, "/healthz"))
+				check("health", "in", fetchPage(t, conn, "/healthz"))
 			}
 			end := time.Now().Add(time.Minute)
 			for all := c.at.take(); !strings.Contains(all, c.why); all += c.at.take() {
@@ -334,8 +336,8 @@ func streamed[T any](s *connect.ServerStreamForClient[T], err error) error {
 	return errors.Join(s.Err(), s.Close())
 }
 
-// paged requests a page through a connection.
-func paged(t *testing.T, c *Connection, path string) error {
+// fetchPage requests a page through a connection.
+func fetchPage(t *testing.T, c *Connection, path string) error {
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+path, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -390,7 +392,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := paged(t, conn, "/healthz"); err != nil {
+	if err := fetchPage(t, conn, "/healthz"); err != nil {
 		t.Error(err)
 	}
 	conn.Close()

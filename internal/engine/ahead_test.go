@@ -132,8 +132,7 @@ type aheadJobs struct {
 	frames *aheadFrames
 }
 
-func newAheadJobs[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
-	M], o engine.Options, seed uint64,
+func newAheadJobs[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, seed uint64,
 ) (*aheadJobs, *bsp.Driver) {
 	t.Helper()
 	o.Sizes.PartBytes = 16
@@ -171,8 +170,7 @@ func aheadValues[V any](a *aheadJobs) []V {
 }
 
 // runAhead runs a program once, and returns the values.
-func runAhead[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
-	M], o engine.Options, seed uint64,
+func runAhead[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, seed uint64,
 ) ([]V, *aheadFrames) {
 	t.Helper()
 	a, d := newAheadJobs(t, g, p, o, seed)

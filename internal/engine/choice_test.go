@@ -34,7 +34,9 @@ func BenchmarkChoice(b *testing.B) {
 
 // benchmarkGraph returns a Kronecker graph of SCALE 20, or 14 in short tests, and roots of
 // searches.
-func benchmarkGraph(b *testing.B, team *parallel.Team, roots int, weights edges.Weights) (*graph.Graph, []pregel.VertexID) {
+func benchmarkGraph(
+	b *testing.B, team *parallel.Team, roots int, weights edges.Weights,
+) (*graph.Graph, []pregel.VertexID) {
 	gen := generate.Kronecker{Scale: 20, EdgeFactor: 16, Seed1: 2, Seed2: 3}
 	if testing.Short() {
 		gen.Scale = 14
@@ -56,8 +58,7 @@ func benchmarkGraph(b *testing.B, team *parallel.Team, roots int, weights edges.
 	return g, ids
 }
 
-func choices[V, M any, P pregel.Program[V,
-	M]](b *testing.B, g *graph.Graph, team *parallel.Team, name string, roots []pregel.VertexID,
+func choices[V, M any, P pregel.Program[V, M]](b *testing.B, g *graph.Graph, team *parallel.Team, name string, roots []pregel.VertexID,
 	program func(pregel.VertexID) P,
 ) {
 	b.Run(name, func(b *testing.B) {

@@ -52,8 +52,7 @@ func (looks) Compute(v *pregel.Vertex[int, int64], _ int64) {
 	v.VoteToHalt()
 }
 
-func refused[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
-	M], o engine.Options, texts ...string,
+func refused[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, texts ...string,
 ) {
 	t.Helper()
 	_, _, err := tryRun(t, g, p, setting{threads: 2, o: o})
@@ -132,8 +131,7 @@ func TestFramesGoAlongLines(t *testing.T) {
 
 // speak runs a program with a job per partition, and returns the number of frames of each kind, by
 // sender and receiver.
-func speak[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
-	M], o engine.Options,
+func speak[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options,
 ) map[[2]int]map[transport.Kind]int {
 	t.Helper()
 	local := transport.NewLocal(len(g.Parts))

@@ -43,7 +43,7 @@ func (j *Job) halt() {
 // call. If a partition fails or ctx ends, the error is the first cause among these partitions.
 func (j *Job) Superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
 	if j.running == nil {
-		return nil, errors.New("a superstep before the run began")
+		return nil, errors.New("found a superstep before the first one of the run")
 	}
 	j.settled = false
 	run := j.contained

@@ -82,7 +82,9 @@ func (early[W]) Traits() pregel.Traits {
 
 // lightestOf runs a program with whole lists, with the lightest arcs and, if it allows that, with
 // early messages; each twice.
-func lightestOf[V comparable, M any](t *testing.T, s shape, g *graph.Graph, way setting, p pregel.Program[V, M]) (thinned, shared int) {
+func lightestOf[V comparable, M any](
+	t *testing.T, s shape, g *graph.Graph, way setting, p pregel.Program[V, M],
+) (thinned, shared int) {
 	t.Helper()
 	team := parallel.NewTeam(way.threads, false)
 	defer team.Close()

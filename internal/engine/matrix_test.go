@@ -238,8 +238,7 @@ func teamed(t testing.TB, s setting) engine.Options {
 }
 
 // run runs a program in a setting and returns the values by input vertex.
-func run[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V,
-	M], s setting,
+func run[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setting,
 ) ([]V, *bsp.Outcome) {
 	t.Helper()
 	values, o, err := tryRun(t, g, p, s)
@@ -249,8 +248,7 @@ func run[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V,
 	return values, o
 }
 
-func tryRun[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V,
-	M], s setting,
+func tryRun[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setting,
 ) ([]V, *bsp.Outcome, error) {
 	t.Helper()
 	s.o.Team = parallel.NewTeam(s.threads, false)

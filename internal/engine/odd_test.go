@@ -134,7 +134,9 @@ func (r oddRule[M]) check(t *testing.T, number int) {
 
 // compare compares the received messages with the rule. A monotone program need not get messages
 // that are not better than the identity.
-func (r oddRule[M]) compare(t *testing.T, where string, list [][]float64, got []came[M], monotone bool) {
+func (r oddRule[M]) compare(
+	t *testing.T, where string, list [][]float64, got []came[M], monotone bool,
+) {
 	t.Helper()
 	for v, values := range list {
 		want, any := r.of(values)

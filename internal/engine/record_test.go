@@ -189,8 +189,7 @@ func TestTheLimitOfSuperstepsIsTold(t *testing.T) {
 		if len(j.begun) != 2 || j.begun[1].MaxSupersteps != 1 {
 			t.Errorf("limits %d and 1: begun %+v", c.users, j.begun)
 		}
-		erased, err := engine.NewProgram(pregel.Erase(pregel.Program[pregel.VertexID,
-			pregel.VertexID](limited{most: c.programs})))
+		erased, err := engine.NewProgram(pregel.Erase(pregel.Program[pregel.VertexID, pregel.VertexID](limited{most: c.programs})))
 		check(t, err)
 		if most, err := erased.MaxSupersteps(c.users); most != c.want || err != nil {
 			t.Errorf("limits %d and %d: found %d, %v", c.users, c.programs, most, err)
@@ -201,8 +200,7 @@ func TestTheLimitOfSuperstepsIsTold(t *testing.T) {
 		engine.Options{}); err == nil || err.Error() != text {
 		t.Errorf("the error is %v, want %s", err, text)
 	}
-	erased, err := engine.NewProgram(pregel.Erase(pregel.Program[pregel.VertexID,
-		pregel.VertexID](limited{most: -1})))
+	erased, err := engine.NewProgram(pregel.Erase(pregel.Program[pregel.VertexID, pregel.VertexID](limited{most: -1})))
 	check(t, err)
 	if _, err := erased.MaxSupersteps(5); err == nil || err.Error() != text {
 		t.Errorf("the error is %v, want %s", err, text)

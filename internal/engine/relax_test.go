@@ -63,7 +63,9 @@ func (p relax[M]) Compute(v *pregel.Vertex[M, M], m M) {
 }
 
 // relaxOf compares the monotone run with one that is not, over all settings of one shape.
-func relaxOf[M comparable](t *testing.T, name string, kind edges.Weights, p relax[M], tune func(*toy[M, M])) {
+func relaxOf[M comparable](
+	t *testing.T, name string, kind edges.Weights, p relax[M], tune func(*toy[M, M]),
+) {
 	t.Run(name, func(t *testing.T) {
 		for seed := range uint64(6) {
 			rng := rand.New(rand.NewPCG(seed, 77))

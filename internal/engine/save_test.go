@@ -24,8 +24,7 @@ import (
 // interruption.
 
 // keeping runs a program and keeps all possible checkpoints.
-func keeping[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
-	M], s setting,
+func keeping[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s setting,
 ) (store.Store, []V, *bsp.Outcome) {
 	t.Helper()
 	place := &memory{objects: map[string][]byte{}, running: true}
@@ -46,8 +45,7 @@ func keeping[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
 }
 
 // goOn continues a run from a checkpoint.
-func goOn[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
-	M], s setting, place store.Store, m *checkpoint.Manifest,
+func goOn[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s setting, place store.Store, m *checkpoint.Manifest,
 ) ([]V, *bsp.Outcome) {
 	t.Helper()
 	s.o.From = &checkpoint.Reader{Store: place, Manifest: m}

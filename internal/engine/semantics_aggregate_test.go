@@ -369,8 +369,7 @@ func (written) Output(dst []byte, v string) []byte { return append(append(dst, "
 
 func TestOutputWritesValues(t *testing.T) {
 	w := on(t, "0>1")
-	e, err := engine.NewProgram(pregel.Erase(pregel.Program[string,
-		int64](written{script{func(v talker, _ int64) {
+	e, err := engine.NewProgram(pregel.Erase(pregel.Program[string, int64](written{script{func(v talker, _ int64) {
 		say(v, "%d", v.Label())
 		v.VoteToHalt()
 	}}})))

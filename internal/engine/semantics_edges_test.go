@@ -45,8 +45,7 @@ func look(w *world) script {
 
 func TestADirectionThatIsNoneIsRefused(t *testing.T) {
 	const text = "looker: Direction is Direction(4), want pregel.Out, pregel.In, pregel.Both or pregel.Either"
-	if _, err := engine.NewProgram(pregel.Erase(pregel.Program[string,
-		int64](looker{direction: 4}))); err == nil || err.Error() != text {
+	if _, err := engine.NewProgram(pregel.Erase(pregel.Program[string, int64](looker{direction: 4}))); err == nil || err.Error() != text {
 		t.Errorf("the error is %v, want %s", err, text)
 	}
 }

@@ -47,8 +47,7 @@ func TestEdgeIsByIndexWhatEdgesYields(t *testing.T) {
 			var first []string
 			for _, parts := range []int{1, 2 + 3*(i%2)} {
 				g := s.load(t, parts, kind)
-				got, _ := run(t, g, pregel.Program[string,
-					int64](byIndex(&world{shape: s, ids: g.IDs})),
+				got, _ := run(t, g, pregel.Program[string, int64](byIndex(&world{shape: s, ids: g.IDs})),
 					setting{parts: parts, threads: 3})
 				for v, said := range got {
 					if strings.Contains(said, "Edges") || strings.Contains(said, "of") ||

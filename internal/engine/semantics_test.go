@@ -67,8 +67,7 @@ func (w *world) expect(t *testing.T, p pregel.Program[string, int64], want ...st
 	return w.expectWith(t, p, nil, want...)
 }
 
-func (w *world) expectWith(t *testing.T, p pregel.Program[string,
-	int64], tune func(*setting), want ...string,
+func (w *world) expectWith(t *testing.T, p pregel.Program[string, int64], tune func(*setting), want ...string,
 ) *bsp.Outcome {
 	t.Helper()
 	var first *bsp.Outcome
@@ -263,8 +262,7 @@ func TestASourceThatIsNoVertexFailsTheJob(t *testing.T) {
 
 // wantError runs a program in some partitions, with three threads, and checks that the error
 // contains each text.
-func wantError[V, M any](t *testing.T, w *world, p pregel.Program[V,
-	M], parts int, texts ...string,
+func wantError[V, M any](t *testing.T, w *world, p pregel.Program[V, M], parts int, texts ...string,
 ) error {
 	t.Helper()
 	_, err := tryOn(t, w, p, setting{parts: parts, threads: 3})
@@ -277,8 +275,7 @@ func wantError[V, M any](t *testing.T, w *world, p pregel.Program[V,
 }
 
 // tryOn runs a program that may fail.
-func tryOn[V, M any](t *testing.T, w *world, p pregel.Program[V,
-	M], s setting,
+func tryOn[V, M any](t *testing.T, w *world, p pregel.Program[V, M], s setting,
 ) (*bsp.Outcome, error) {
 	t.Helper()
 	j, err := engine.NewJob(t.Context(), w.loadAs(t, s, w.kind), pregel.Erase(p), teamed(t, s))

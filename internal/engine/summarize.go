@@ -27,7 +27,8 @@ type summarizer struct {
 }
 
 // summarize checks the lengths of paths, and summarizes the values of the partition's vertices,
-// after the program has ended. The owner of a group's key counts the group.
+// after the program has ended. A group of equal values is counted by the partition that owns the
+// group's key.
 func (r *summarizer) summarize(ctx context.Context) (err error) {
 	r.report.Begin()
 	r.report.Cells = r.threads[0].State().Cells // nothing adds to them

@@ -40,8 +40,7 @@ func (told) Report() pregel.Report[int] {
 }
 
 // summaryOf runs a program and returns the summary of its values.
-func summaryOf[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V,
-	M], s setting,
+func summaryOf[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s setting,
 ) (summary trace.Summary, values []V, label func(pregel.VertexID) uint64) {
 	t.Helper()
 	s.o.Summary = true

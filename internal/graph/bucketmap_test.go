@@ -12,7 +12,9 @@ import (
 )
 
 // dealt makes lists of random arcs, one by one or in blocks.
-func dealt(t *testing.T, seed uint64, parts, n int, kind edges.Weights, blocks bool) ([]*Partition, int) {
+func dealt(
+	t *testing.T, seed uint64, parts, n int, kind edges.Weights, blocks bool,
+) ([]*Partition, int) {
 	t.Helper()
 	g := &Graph{N: n, Connected: n, Directed: true}
 	a, err := NewBuilder(g, Options{Partitions: parts, Weights: kind})
@@ -61,7 +63,9 @@ func weights(kind edges.Weights, arcs []uint64, weight func(arc uint64) float64)
 }
 
 // dealBlocks puts arcs into their buckets in blocks of random sizes.
-func dealBlocks(t *testing.T, s *Scatter, n, parts int, arcs []uint64, weight func(arc uint64) float64) int {
+func dealBlocks(
+	t *testing.T, s *Scatter, n, parts int, arcs []uint64, weight func(arc uint64) float64,
+) int {
 	t.Helper()
 	d, err := NewBucketMap(n, parts, s.Plan())
 	if err != nil {

@@ -20,7 +20,9 @@ import (
 )
 
 // change changes all partitions of a graph.
-func change(ctx context.Context, g []*graph.Partition, changes []graph.Change) ([]*graph.Changed, error) {
+func change(
+	ctx context.Context, g []*graph.Partition, changes []graph.Change,
+) ([]*graph.Changed, error) {
 	parts := make([]*graph.Changed, len(g))
 	errs := make([]error, len(g))
 	m := graph.NewRendezvous(len(g))

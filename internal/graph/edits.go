@@ -202,8 +202,8 @@ func (a *changer) encode(own *arcs, some bool, largest uint64) [][]byte {
 	return data
 }
 
-// decode decodes a message of arcs from partition q, whether q has vertices, and their largest
-// input id.
+// decode decodes a message from partition q. It returns the arcs, whether q has vertices, and the
+// largest input id of these vertices.
 func (a *changer) decode(data []byte, q int) (got *arcs, some bool, largest uint64, err error) {
 	if len(data) < headerBytes || data[8] > 1 {
 		return nil, false, 0, errMessage

@@ -8,7 +8,9 @@ const (
 
 // SetLimits changes the sizes above which a graph is built by another method, or in pieces. reset
 // restores them.
-func SetLimits(linkGrain, bucketArcs, narrowBuckets, indexedArcs, chunkCost, idBits int) (reset func()) {
+func SetLimits(
+	linkGrain, bucketArcs, narrowBuckets, indexedArcs, chunkCost, idBits int,
+) (reset func()) {
 	before := limits
 	limits.linkGrain, limits.bucketArcs, limits.narrowBuckets = linkGrain, bucketArcs, narrowBuckets
 	limits.indexedArcs, limits.chunkCost, limits.idBits = indexedArcs, chunkCost, idBits

@@ -129,7 +129,9 @@ func (s *share) weights(arcs []uint64) (all []float32) {
 
 // exchange is an Exchange that simulates all other partitions: it checks the messages of this
 // partition, and answers them.
-func (s *share) exchange(_ context.Context, send iter.Seq[Message], take func(Message) error) error {
+func (s *share) exchange(
+	_ context.Context, send iter.Seq[Message], take func(Message) error,
+) error {
 	s.call++
 	if s.grid.Flat() || s.call == 3 {
 		return s.exchangeSets(send, take)
@@ -220,7 +222,9 @@ func (s *share) exchangeSets(send iter.Seq[Message], take func(Message) error) e
 }
 
 // build makes the partition.
-func (s *share) build(ctx context.Context, team *parallel.Team, meter *mem.Budget) (*Graph, *Builder, error) {
+func (s *share) build(
+	ctx context.Context, team *parallel.Team, meter *mem.Budget,
+) (*Graph, *Builder, error) {
 	g := &Graph{N: int(s.n), Connected: int(s.n), Labels: edges.Consecutive(1)}
 	a, err := NewBuilder(g, Options{Grid: s.grid, Weights: s.kind, Team: team, Budget: meter})
 	if err != nil {

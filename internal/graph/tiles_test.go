@@ -91,7 +91,9 @@ func path(t *testing.T) *graph.Adjacency {
 }
 
 // checkTiles checks the parts of all lists, and that they take this number of bytes.
-func checkTiles(t *testing.T, a *graph.Adjacency, size graph.TileSize, tiles *graph.Tiles, bytes int64) {
+func checkTiles(
+	t *testing.T, a *graph.Adjacency, size graph.TileSize, tiles *graph.Tiles, bytes int64,
+) {
 	t.Helper()
 	together := make([][]uint32, len(a.Bits)*64)
 	for k := range tiles.Ranges() {

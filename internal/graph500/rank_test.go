@@ -25,7 +25,9 @@ import (
 )
 
 // searched returns a function that searches the whole graph from a root.
-func searched(t *testing.T, c LocalConfig, partitions int) func(sssp bool, root pregel.VertexID) Found {
+func searched(
+	t *testing.T, c LocalConfig, partitions int,
+) func(sssp bool, root pregel.VertexID) Found {
 	in, err := generate.Input(t.Context(), c.Generator, generate.Options{Weights: edges.Float32})
 	if err != nil {
 		t.Fatal(err)

@@ -86,7 +86,9 @@ func (r *reader) readAdjacency(ctx context.Context, f *file) (*edges.RankInput, 
 
 // readLists reads lists of neighbours with the given number of columns: 3 with weights. Each line
 // is a vertex of the graph.
-func (r *reader) readLists(ctx context.Context, f *file, what string, columns int, own lineFormat) (*edges.RankInput, error) {
+func (r *reader) readLists(
+	ctx context.Context, f *file, what string, columns int, own lineFormat,
+) (*edges.RankInput, error) {
 	directed := r.directed(true)
 	g := grammar{columns: columns, twice: !directed, high: maxID, single: r.single(), own: own}
 	t, err := r.readTable(ctx, f, start{}, g)

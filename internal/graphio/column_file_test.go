@@ -16,7 +16,9 @@ func readColumn(path string, column int) (ids []uint64, values []string, err err
 }
 
 // readColumnOf is readColumn. For edges it collects both ids.
-func readColumnOf(path string, ofEdges bool, column int) (ids []uint64, values []string, err error) {
+func readColumnOf(
+	path string, ofEdges bool, column int,
+) (ids []uint64, values []string, err error) {
 	of := Column{Number: column, OfEdges: ofEdges}
 	err = ReadColumn(context.Background(), path, of, func(v *Value) (found, expected string) {
 		if string(v.Text) == "refused" {

@@ -118,7 +118,9 @@ func (c *csvGrammar) kinds(said *string) (directed bool, err error) {
 
 // understand derives the meaning of a table's columns from the first lines, and describes it in
 // said. from is the beginning of the data, after the names of columns if there are any.
-func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGrammar, said string, from start, err error) {
+func (o *Columns) understand(
+	content []byte, all bool, format Format,
+) (c *csvGrammar, said string, from start, err error) {
 	c = &csvGrammar{at: [3]int{-1, -1, -1}}
 	if c.delimiter, err = o.delimiter(content, format); err != nil {
 		return nil, "", from, err

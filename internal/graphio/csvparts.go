@@ -12,7 +12,9 @@ import (
 // otherHeader looks for the names of columns in the files after f, the first file of the table,
 // which has none. c and said describe the table according to f. It returns the new description, and
 // the beginning of the data in f.
-func (r *reader) otherHeader(ctx context.Context, f *file, c *csvGrammar, said string) (*csvGrammar, string, start, error) {
+func (r *reader) otherHeader(
+	ctx context.Context, f *file, c *csvGrammar, said string,
+) (*csvGrammar, string, start, error) {
 	for _, path := range r.others {
 		other, err := newReader(ReadOptions{}, r.piece).open(ctx, path)
 		if err != nil {

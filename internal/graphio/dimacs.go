@@ -96,7 +96,9 @@ func (h *countedHeader) parsed(f *file, t *table, what string, directed, weighte
 }
 
 // read calls parse with the lines of the header. parse reports whether a line is the last one.
-func (h *countedHeader) read(lines *lineReader, expected *string, parse func(line []byte) (last bool, bad *fault)) error {
+func (h *countedHeader) read(
+	lines *lineReader, expected *string, parse func(line []byte) (last bool, bad *fault),
+) error {
 	for {
 		line, err := lines.next()
 		if err == io.EOF {

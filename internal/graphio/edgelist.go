@@ -103,7 +103,9 @@ func (g *grammar) others() string {
 
 // input makes the result from a list in memory. x has numbered the endpoints; nil means that they
 // are input ids.
-func (r *reader) input(path string, list *edges.Packed, x *numbering, directed bool) *edges.RankInput {
+func (r *reader) input(
+	path string, list *edges.Packed, x *numbering, directed bool,
+) *edges.RankInput {
 	s := &edges.RankInput{Input: edges.Input{Name: path, Edges: list, Directed: directed, Free: list.Close}}
 	if x == nil {
 		s.Naming = edges.Named
@@ -122,7 +124,9 @@ func inFile(err error, path string) error {
 }
 
 // account describes in one line how a file was understood. For a part of a file it returns nothing.
-func (r *reader) account(f *file, what string, remarks int, s *edges.RankInput, weighted bool) []string {
+func (r *reader) account(
+	f *file, what string, remarks int, s *edges.RankInput, weighted bool,
+) []string {
 	if r.partial {
 		return nil
 	}

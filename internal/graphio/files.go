@@ -162,7 +162,9 @@ func (r *reader) alike(paths []string, format Format) error {
 
 // readTables is readTable for all files of a graph. f is the first file. begin returns the
 // beginning of the data in another file.
-func (r *reader) readTables(ctx context.Context, f *file, from start, g grammar, begin func(f *file) (start, error)) (*table, error) {
+func (r *reader) readTables(
+	ctx context.Context, f *file, from start, g grammar, begin func(f *file) (start, error),
+) (*table, error) {
 	if len(r.others) == 0 {
 		return r.readTable(ctx, f, from, g)
 	}

@@ -77,7 +77,9 @@ func (r *reader) finish(ctx context.Context, p *parsed) (*edges.RankInput, error
 
 // numberParsed numbers the vertices, and returns their names if they have any. It returns no
 // numbering if all parts of the graph are needed to number them.
-func (r *reader) numberParsed(ctx context.Context, p *parsed) (x *numbering, d *names.Dictionary, err error) {
+func (r *reader) numberParsed(
+	ctx context.Context, p *parsed,
+) (x *numbering, d *names.Dictionary, err error) {
 	if p.listed != nil && !r.partial && p.numbering == nil {
 		if x, err = r.numberListed(ctx, p); err != nil || p.only {
 			return x, nil, err
@@ -172,7 +174,9 @@ func (r *reader) tableGrammar(weighted, named bool) grammar {
 
 // readNamed reads lines with a grammar of tableGrammar. begin returns the beginning of the data in
 // another file of the table; it is nil if the table is one file.
-func (r *reader) readNamed(ctx context.Context, from start, g grammar, p *parsed, begin func(f *file) (start, error)) (*edges.RankInput, error) {
+func (r *reader) readNamed(
+	ctx context.Context, from start, g grammar, p *parsed, begin func(f *file) (start, error),
+) (*edges.RankInput, error) {
 	defer g.named.Close()
 	p.names, p.weighted = g.named, g.columns == 3
 	var err error

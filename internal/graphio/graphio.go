@@ -100,7 +100,9 @@ func Read(ctx context.Context, path string, o ReadOptions) (*edges.Input, error)
 // those of Read; of several errors, the first is that of the lowest rank. The functions Check,
 // Undeclared and Repeated of the result check what only all ranks together know. The caller closes
 // the result.
-func ReadRank(ctx context.Context, path string, rank, ranks int, o ReadOptions) (*edges.RankInput, error) {
+func ReadRank(
+	ctx context.Context, path string, rank, ranks int, o ReadOptions,
+) (*edges.RankInput, error) {
 	r := newReader(o, pieceSize)
 	r.rank, r.ranks = rank, ranks
 	return r.readRank(ctx, path)

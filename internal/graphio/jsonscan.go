@@ -34,7 +34,7 @@ func (c *jsonCursor) bad(expected string) *fault {
 	return wrong(quote(c.text), expected).inColumn(c.column())
 }
 
-// tail returns the end of a text that errors show.
+// tail returns the end of a text, for an error.
 func tail(text []byte) []byte { return text[max(len(text)-40, 0):] }
 
 func (c *jsonCursor) space() {

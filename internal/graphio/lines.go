@@ -117,7 +117,9 @@ func (r *reader) again(ctx context.Context, f *file, g grammar, from start, each
 // vertices it is the k-th vertex, and if listed is set, the vertex of the k-th list. Only lines that
 // begin at offset first or later count. The function reads the file again, beginning at from, to
 // find the line.
-func (r *reader) lineOf(f *file, g grammar, from start, first int64, listed bool, what, expected string) func(ctx context.Context, k int, id uint64) error {
+func (r *reader) lineOf(
+	f *file, g grammar, from start, first int64, listed bool, what, expected string,
+) func(ctx context.Context, k int, id uint64) error {
 	return func(ctx context.Context, k int, id uint64) error {
 		bad := f.fault(fmt.Sprintf("vertex %d%s", id, what), expected)
 		if g.named != nil {

@@ -29,7 +29,9 @@ type output struct {
 // .zst. The file appears complete or not at all. A pipe is written in place; waiting for its reader
 // ends with ctx. mode limits the permissions: an existing file's permissions are not extended, and
 // a new file gets those that the umask allows.
-func WriteFile(ctx context.Context, path string, mode fs.FileMode, threads int, fill func(w io.Writer) error) error {
+func WriteFile(
+	ctx context.Context, path string, mode fs.FileMode, threads int, fill func(w io.Writer) error,
+) error {
 	_, c := splitCodec(path)
 	o, err := create(ctx, path, mode, c, threads)
 	if err != nil {
@@ -65,7 +67,9 @@ func Writable(path string) error {
 }
 
 // create begins a file. A future object is begun in the directory of temporary files.
-func create(ctx context.Context, path string, mode fs.FileMode, c codec, threads int) (*output, error) {
+func create(
+	ctx context.Context, path string, mode fs.FileMode, c codec, threads int,
+) (*output, error) {
 	far := store.IsS3(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil && !far {
 		path = real

@@ -16,7 +16,9 @@ const packRound = 4096
 // pack makes the list of the tuples in t, in their order, and frees the packed slabs. x numbers the
 // endpoints; if it is nil, they stay as they are. If an endpoint has no number, it returns the
 // first such tuple, which is still in t; otherwise -1.
-func pack(ctx context.Context, team *parallel.Team, t *table, x *numbering, kind edges.Weights) (*edges.Packed, int, error) {
+func pack(
+	ctx context.Context, team *parallel.Team, t *table, x *numbering, kind edges.Weights,
+) (*edges.Packed, int, error) {
 	if !t.weighted {
 		kind = edges.Unweighted
 	}

@@ -105,7 +105,9 @@ func mostVertices(n int) uint64 { return max(1024*uint64(n), 1<<20) }
 
 // load makes the list of the tuples in part. Their endpoints must be below vertices, otherwise the
 // file has changed. It adds the weights if they are wanted and w is not nil.
-func (r *reader) load(ctx context.Context, f, w *file, part extent, vertices uint64) (*edges.Packed, error) {
+func (r *reader) load(
+	ctx context.Context, f, w *file, part extent, vertices uint64,
+) (*edges.Packed, error) {
 	kind, n := r.Weights, part.to-part.from
 	if w == nil {
 		kind = edges.Unweighted

@@ -41,7 +41,9 @@ func slowLines(data, marks string) (lines [][]string, numbers []int, bad badLine
 
 // slowList is the simple counterpart of the edge list parser. Lines have the given number of
 // columns; at most three are used.
-func slowList(data, marks string, columns int, low, high uint64, size int) (ids []uint64, weights []float64, bad badLine) {
+func slowList(
+	data, marks string, columns int, low, high uint64, size int,
+) (ids []uint64, weights []float64, bad badLine) {
 	lines, numbers, bad := slowLines(data, marks)
 	for i, fields := range lines {
 		if len(fields) != columns {

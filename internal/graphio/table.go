@@ -39,7 +39,9 @@ func (r *reader) part(size, before, total int64) (lo, hi int64) {
 }
 
 // readPart adds to t the lines that begin in bytes [lo, hi) of f as it is stored.
-func (r *reader) readPart(ctx context.Context, t *table, f *file, from start, g grammar, lo, hi int64) error {
+func (r *reader) readPart(
+	ctx context.Context, t *table, f *file, from start, g grammar, lo, hi int64,
+) error {
 	if g.csv != nil { // its header was peeked, not consumed
 		if _, err := f.content.Discard(int(from.offset)); err != nil {
 			return err
@@ -81,7 +83,9 @@ func (t *table) put(index int, b batch) {
 var errMalformed = errors.New("graphio: malformed lines")
 
 // parseInto adds the lines of a source, which is a part of f, to t.
-func (r *reader) parseInto(ctx context.Context, t *table, f *file, src source, from start, g grammar) error {
+func (r *reader) parseInto(
+	ctx context.Context, t *table, f *file, src source, from start, g grammar,
+) error {
 	base := len(t.batches)
 	parsers := make([]parser, r.Team.Size())
 	limit := r.mayLeave()

@@ -139,7 +139,9 @@ func readMatrix(ctx context.Context, lines *lineReader, of *Column, each eachLin
 
 // readLines reads a column of lines that begin with ids or with names, and returns the number of
 // values.
-func readLines(ctx context.Context, lines *lineReader, of *Column, each eachLine) (n int, err error) {
+func readLines(
+	ctx context.Context, lines *lineReader, of *Column, each eachLine,
+) (n int, err error) {
 	for ctx.Err() == nil {
 		line, err := lines.next()
 		if err != nil {

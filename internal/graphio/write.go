@@ -190,7 +190,9 @@ func (w *writer) decode(i int, b *edges.Block) error {
 }
 
 // blocks formats all blocks of tuples in parallel and writes them in order.
-func (w *writer) blocks(out *output, format func(dst []byte, i int, b *edges.Block) ([]byte, error)) error {
+func (w *writer) blocks(
+	out *output, format func(dst []byte, i int, b *edges.Block) ([]byte, error),
+) error {
 	return w.pieces(func(_ int, dst []byte, i int, b *edges.Block) ([]byte, error) {
 		return format(dst, i, b)
 	}, func(piece int, data []byte) error {

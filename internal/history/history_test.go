@@ -434,7 +434,8 @@ func TestPredictionsAreJudgedByARange(t *testing.T) {
 	}
 }
 
-// TestMediansOfFactors compares medians from counts with medians of sorted factors.
+// TestMediansOfFactors: medians that are computed from counts of buckets are near the medians of the
+// sorted values.
 func TestMediansOfFactors(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := 1; n < 200; n++ {

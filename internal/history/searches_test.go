@@ -118,7 +118,8 @@ func TestSearchesCountForTheirJob(t *testing.T) {
 	}
 }
 
-// TestTheWorstSearchIsNamed: a summary names the search of a benchmark's superstep.
+// TestTheWorstSearchIsNamed: the summary of a benchmark names the search that has the worst
+// superstep.
 func TestTheWorstSearchIsNamed(t *testing.T) {
 	s, m := NewNamedStore(), new(Meter)
 	must(t, s.Record(&trace.Job{Job: "j", Program: "graph500", Partitions: 2}))

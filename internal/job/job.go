@@ -163,8 +163,8 @@ func unlike[T any](text []byte, _ *T) error {
 	return &json.UnmarshalTypeError{Value: fmt.Sprintf("%.50q", text), Type: reflect.TypeFor[T]()}
 }
 
-// Origin describes a job's graph: its name in the catalog, a file, or a generator; or the network
-// for a netbench.
+// Origin describes where a job's graph comes from: its name in the catalog, a file, or a generator.
+// For a network benchmark it describes the network.
 func (s *Spec) Origin() string {
 	switch g := s.Graph500; {
 	case s.Netbench != nil:

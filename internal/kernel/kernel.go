@@ -79,8 +79,8 @@ type Kernel[M any] interface {
 	Push(p *Push, rows []Row, into *Inbox[M])
 	// Emit appends the messages that cross some rows to the bins, one pair per edge.
 	Emit(p *Push, rows []Row, bins *Bins[M])
-	// Fold folds pairs of receiver and message into an inbox. Concurrent calls must have receivers
-	// in different ranges of 4096.
+	// Fold folds pairs of receiver and message into an inbox. Concurrent calls must not
+	// have receivers in the same block of 4096, aligned to 4096.
 	Fold(to []uint32, msg []M, into *Inbox[M])
 }
 

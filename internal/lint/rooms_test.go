@@ -37,7 +37,7 @@ var rooms = []room{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby",
 		"drivers/s3",
 	}},
-	{"formats", 10937, []string{
+	{"formats", 10956, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
 	{"transport", 8312, []string{
@@ -60,8 +60,8 @@ var rooms = []room{
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12109, []string{"master", "worker", "internal/daemon"}},
-	{"users", 12302, []string{
+	{"daemons", 12180, []string{"master", "worker", "internal/daemon"}},
+	{"users", 12301, []string{
 		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
 		"internal/reference",
 		"pregel/pregeltest",

@@ -23,7 +23,9 @@ import (
 )
 
 // saved builds and saves a random graph. It returns the graph and the directory.
-func saved(t *testing.T, seed uint64, listed, directed bool, o graph.Options) (*graph.Graph, string) {
+func saved(
+	t *testing.T, seed uint64, listed, directed bool, o graph.Options,
+) (*graph.Graph, string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var lines strings.Builder

@@ -44,7 +44,7 @@ func (b *Budget) ask(kind string, bytes int64) {
 	}
 }
 
-var errOnHeap = errors.New("Go's heap cannot be spilled")
+var errOnHeap = errors.New("the heap of Go cannot be spilled")
 
 // SizeOf returns the bytes of a value of T.
 func SizeOf[T any]() int { return int(unsafe.Sizeof(*new(T))) }

@@ -41,7 +41,7 @@ var ends = [][2]string{
 	{trace.Failed},
 	{trace.Cancelled},
 	{again},
-	{trace.Done}, // a benchmark
+	{trace.Done}, // of Graph500 and netbench, without a reason
 }
 
 // NewRuns adds the metrics of runs to the set. The counters of the named programs exist from the

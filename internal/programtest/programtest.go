@@ -57,8 +57,7 @@ func Load(t testing.TB, conn *cluster.Connection, name string, options ...supers
 // Same runs a program on a graph here and on a cluster, and returns the result here. The numbers of
 // supersteps and messages, and the records of changes of the graph, must be equal. Values must be
 // equal by reflect.DeepEqual, or by same, for example if floats are added in another order.
-func Same[V, M any](t testing.TB, here, there *superstep.Graph, p pregel.Program[V,
-	M], o superstep.Options, same ...func(a, b V) bool,
+func Same[V, M any](t testing.TB, here, there *superstep.Graph, p pregel.Program[V, M], o superstep.Options, same ...func(a, b V) bool,
 ) *superstep.Result[V] {
 	t.Helper()
 	var results [2]*superstep.Result[V]

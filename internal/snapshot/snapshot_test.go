@@ -21,7 +21,9 @@ import (
 )
 
 // random builds a random graph.
-func random(t testing.TB, seed uint64, vertices, tuples int, directed, sparse bool, o graph.Options) *graph.Graph {
+func random(
+	t testing.TB, seed uint64, vertices, tuples int, directed, sparse bool, o graph.Options,
+) *graph.Graph {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 7))
 	list, weights := [][2]uint64{}, []float64{}

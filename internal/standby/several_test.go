@@ -44,7 +44,9 @@ func TestOnlyOneCommits(t *testing.T) {
 
 // several performs one run. It returns the problems, the number of committed records, and how often
 // a process took over.
-func several(t *testing.T, seed uint64, memory *storetest.Memory) (problems []string, all int, terms uint64) {
+func several(
+	t *testing.T, seed uint64, memory *storetest.Memory,
+) (problems []string, all int, terms uint64) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer end()

@@ -13,7 +13,7 @@ import (
 // and the job count from the beginning of the run. With other parameters or another seed, it
 // resumes only as a fork.
 func TestAJobThatGoesOnCountsFromItsBeginning(t *testing.T) {
-	config := paged(control.Token{})
+	config := withPage(control.Token{})
 	config.Options = master.Options{Log: config.Options.Log, Checkpoints: t.TempDir(), CheckpointEvery: 10}
 	c := Start(t, 2, config, programs()...)
 	s := siteOf(t, c)

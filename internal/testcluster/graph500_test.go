@@ -23,7 +23,9 @@ func scale(n uint32) *job.Graph500 {
 	return &job.Graph500{Scale: n, EdgeFactor: 16, Seed1: 2, Seed2: 3, Roots: 6, SSSP: true}
 }
 
-func (c *Cluster) graph500(t testing.TB, spec *job.Graph500, o job.Options, rows, columns uint32) *control.Job {
+func (c *Cluster) graph500(
+	t testing.TB, spec *job.Graph500, o job.Options, rows, columns uint32,
+) *control.Job {
 	t.Helper()
 	return c.submitSpec(t,
 		&job.Spec{Program: trace.Graph500, Graph500: spec, Options: o, Rows: rows, Columns: columns})
@@ -102,8 +104,7 @@ func (p wrongBFS) Start() (pregel.VertexID, []pregel.VertexID) {
 
 func (p wrongBFS) Init(v *pregel.Vertex[pregel.VertexID, pregel.VertexID]) { p.Compute(v, v.ID()) }
 
-func (p wrongBFS) Compute(v *pregel.Vertex[pregel.VertexID,
-	pregel.VertexID], parent pregel.VertexID,
+func (p wrongBFS) Compute(v *pregel.Vertex[pregel.VertexID, pregel.VertexID], parent pregel.VertexID,
 ) {
 	if v.ID() == p.at {
 		parent = p.parent

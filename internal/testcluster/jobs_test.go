@@ -41,7 +41,9 @@ func here(e *control.JobEvent) bool { return strings.HasSuffix(e.GetLog().GetTex
 
 // watch watches a job to its end. It returns the job and the words of its events. seen is called
 // for each event.
-func (c *Cluster) watch(t testing.TB, id string, seen func(*control.JobEvent)) (*control.Job, string) {
+func (c *Cluster) watch(
+	t testing.TB, id string, seen func(*control.JobEvent),
+) (*control.Job, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -308,14 +308,14 @@ func (c *Cluster) job(t testing.TB, id string) *control.Job {
 	return r
 }
 
-// breaking calls a function after a worker has ended a command, before its answer.
-type breaking struct {
+// hookedObserver calls a function after a worker has ended a command, before its answer.
+type hookedObserver struct {
 	observed
 	after string
 	do    func()
 }
 
-func (b breaking) Command(name string, _ time.Duration, _ *control.Report, _ error) {
+func (b hookedObserver) Command(name string, _ time.Duration, _ *control.Report, _ error) {
 	if name == b.after {
 		b.do()
 	}
@@ -348,7 +348,7 @@ func TestFillWithoutAMaster(t *testing.T) {
 		}
 	}}))
 	c = Start(t, 0, master.Config{Options: master.Options{Retries: 3}}, first, counts)
-	c.Worker.Observe = breaking{make(observed, 1000), "run", func() { c.Thaw("w0") }}
+	c.Worker.Observe = hookedObserver{make(observed, 1000), "run", func() { c.Thaw("w0") }}
 	c.StartWorker("w0")
 	c.Await(1)
 	c.load(t, "web", p.spec(0, 0, "").Source, 0, 0)

@@ -23,8 +23,8 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// paged returns the options of a master with a page.
-func paged(token control.Token) master.Config {
+// withPage returns the options of a master with a page.
+func withPage(token control.Token) master.Config {
 	store := history.NewNamedStore()
 	teller := &jobtrace.Observer{Queued: store.Queue, New: func() trace.Journal { return trace.Tee{&history.Searches{To: store}} }}
 	return master.Config{Options: master.Options{Log: slog.New(history.NewLogHandler(store))}, Master: daemon.Master{
@@ -49,7 +49,9 @@ func siteOf(t *testing.T, c *Cluster) *site {
 }
 
 // call calls the API and decodes the answer.
-func (s *site) call(method, path, body string, want int, to any, edit ...func(*http.Request)) string {
+func (s *site) call(
+	method, path, body string, want int, to any, edit ...func(*http.Request),
+) string {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+"/api/v1/"+path,
 		strings.NewReader(body))
@@ -97,7 +99,7 @@ func (s *site) submit(body string) (j history.Job) {
 
 // TestPageOfAMaster submits and inspects jobs through the API, on a cluster of two workers.
 func TestPageOfAMaster(t *testing.T) {
-	c := Start(t, 2, paged(control.Token{}), programs()...)
+	c := Start(t, 2, withPage(control.Token{}), programs()...)
 	s := siteOf(t, c)
 	if status, page := ask(t, s.base+"/", ""); status != 200 ||
 		!strings.Contains(page, `src="app.js"`) {
@@ -208,7 +210,7 @@ func TestPageOfAMaster(t *testing.T) {
 
 // TestPageOfGraph500: each search of the benchmark is a run on the page.
 func TestPageOfGraph500(t *testing.T) {
-	c := Start(t, 2, paged(control.Token{}), programs()...)
+	c := Start(t, 2, withPage(control.Token{}), programs()...)
 	s := siteOf(t, c)
 	r, err := c.Client.SubmitJob(t.Context(),
 		&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{
@@ -278,7 +280,7 @@ func TestWhoMayUseThePage(t *testing.T) {
 		return func(r *http.Request) { r.Header.Set("Origin", value) }
 	}
 	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
-	s := siteOf(t, Start(t, 0, paged(token)))
+	s := siteOf(t, Start(t, 0, withPage(token)))
 	s.token = ""
 	for _, path := range []string{"jobs", "about", "graphs", "workers", "log", "events"} {
 		s.call("GET", path, "", 401, nil)
@@ -290,7 +292,7 @@ func TestWhoMayUseThePage(t *testing.T) {
 	s.call("POST", "jobs", good, 403, nil, origin("http://evil.example"))
 	s.call("GET", "jobs", "", 200, nil, host("cluster.example"))
 
-	s = siteOf(t, Start(t, 0, paged(control.Token{})))
+	s = siteOf(t, Start(t, 0, withPage(control.Token{})))
 	s.call("GET", "jobs", "", 403, nil, host("evil.example"))
 	s.call("POST", "jobs", good, 403, nil, host("evil.example"))
 	s.call("POST", "jobs", good, 403, nil, origin("http://evil.example"))
@@ -334,7 +336,7 @@ func TestWhoMayUseThePage(t *testing.T) {
 
 // TestEventsOfAMaster: events arrive when jobs change their state, and end with the master.
 func TestEventsOfAMaster(t *testing.T) {
-	c := Start(t, 1, paged(control.Token{}), programs()...)
+	c := Start(t, 1, withPage(control.Token{}), programs()...)
 	s := siteOf(t, c)
 	r, err := http.NewRequestWithContext(t.Context(), "GET", s.base+"/api/v1/events", nil)
 	if err != nil {
@@ -378,7 +380,7 @@ func TestEventsOfAMaster(t *testing.T) {
 // TestRefusalsOfAMasterAreJSON: requests refused before they reach the API get errors in the API's
 // form.
 func TestRefusalsOfAMasterAreJSON(t *testing.T) {
-	c := Start(t, 1, paged(control.Token{}), programs()...)
+	c := Start(t, 1, withPage(control.Token{}), programs()...)
 	for header, value := range map[string]string{"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site", "Host": "evil.example"} {
 		r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+c.Address+
 			"/api/v1/jobs", strings.NewReader("{}"))

@@ -24,7 +24,9 @@ import (
 )
 
 // load loads a graph into the catalog.
-func (c *Cluster) load(t testing.TB, name string, source *job.Source, rows, columns uint32) *control.Graph {
+func (c *Cluster) load(
+	t testing.TB, name string, source *job.Source, rows, columns uint32,
+) *control.Graph {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -81,7 +83,9 @@ func (c *Cluster) result(t testing.TB, id string) map[uint64]string {
 }
 
 // alone runs a program on one partition in one process. Clusters must compute the same.
-func alone(t testing.TB, p engine.Registered, values map[string]string, input string, directed *bool) (map[uint64]string, *bsp.Outcome) {
+func alone(
+	t testing.TB, p engine.Registered, values map[string]string, input string, directed *bool,
+) (map[uint64]string, *bsp.Outcome) {
 	t.Helper()
 	return inGrid(t, p, values, input, directed, graph.Grid{}, engine.Options{Deterministic: true})
 }

@@ -78,7 +78,7 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 		jobs = 40
 	}
 	sessions := &attached{}
-	c := Start(t, 0, paged(control.Token{}), programs()...)
+	c := Start(t, 0, withPage(control.Token{}), programs()...)
 	c.Worker.Observe = sessions
 	for i := range 4 {
 		c.StartWorker(fmt.Sprintf("w%d", i))

@@ -32,7 +32,9 @@ type fakeMaster struct {
 	err       error
 }
 
-func (m *fakeMaster) Status(context.Context, *control.StatusRequest) (*control.StatusResponse, error) {
+func (m *fakeMaster) Status(
+	context.Context, *control.StatusRequest,
+) (*control.StatusResponse, error) {
 	return &control.StatusResponse{
 		Graphs: []*control.Graph{
 			{
@@ -45,7 +47,9 @@ func (m *fakeMaster) Status(context.Context, *control.StatusRequest) (*control.S
 	}, nil
 }
 
-func (m *fakeMaster) Submit(_ context.Context, r *control.SubmitJobRequest) (*control.Job, bool, error) {
+func (m *fakeMaster) Submit(
+	_ context.Context, r *control.SubmitJobRequest,
+) (*control.Job, bool, error) {
 	if m.err != nil {
 		return nil, false, m.err
 	}
@@ -59,12 +63,16 @@ func (m *fakeMaster) GetJob(_ context.Context, r *control.GetJobRequest) (*contr
 	return &control.Job{SpecJson: job.Text(&job.Spec{Program: j.Program, Parameters: j.Parameters})}, err
 }
 
-func (m *fakeMaster) CancelJob(_ context.Context, r *control.CancelJobRequest) (*control.Job, error) {
+func (m *fakeMaster) CancelJob(
+	_ context.Context, r *control.CancelJobRequest,
+) (*control.Job, error) {
 	m.cancelled = append(m.cancelled, r.Id+" "+r.Reason)
 	return &control.Job{}, m.err
 }
 
-func (m *fakeMaster) LoadGraph(ctx context.Context, r *control.LoadGraphRequest) (*control.Graph, error) {
+func (m *fakeMaster) LoadGraph(
+	ctx context.Context, r *control.LoadGraphRequest,
+) (*control.Graph, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
@@ -76,7 +84,9 @@ func (m *fakeMaster) LoadGraph(ctx context.Context, r *control.LoadGraphRequest)
 	return &control.Graph{}, nil
 }
 
-func (m *fakeMaster) DropGraph(_ context.Context, r *control.DropGraphRequest) (*control.Graph, error) {
+func (m *fakeMaster) DropGraph(
+	_ context.Context, r *control.DropGraphRequest,
+) (*control.Graph, error) {
 	if m.err != nil {
 		return nil, m.err
 	}

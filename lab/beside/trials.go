@@ -63,8 +63,7 @@ func Trials(ctx context.Context, w io.Writer, file, algorithm string, n, threads
 	return nil
 }
 
-func run[V, M any](ctx context.Context, g *superstep.Graph, p pregel.Program[V,
-	M], threads int,
+func run[V, M any](ctx context.Context, g *superstep.Graph, p pregel.Program[V, M], threads int,
 ) error {
 	_, err := superstep.Run(ctx, g, p, superstep.Options{Threads: threads})
 	return err

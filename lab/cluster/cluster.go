@@ -103,7 +103,9 @@ func (a arguments) dialer() func(ctx context.Context, network, address string) (
 
 // Serve runs a worker of a Cluster with its argument. It ends when in ends. After the master has
 // registered it, it writes its address to out.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, argument string, programs []pregel.Registered) error {
+func Serve(
+	ctx context.Context, in io.Reader, out io.Writer, argument string, programs []pregel.Registered,
+) error {
 	var a arguments
 	if err := json.Unmarshal([]byte(argument), &a); err != nil {
 		return fmt.Errorf("the arguments of a worker: %w", err)
@@ -204,7 +206,9 @@ func (c Cluster) Run(ctx context.Context, do func(ctx context.Context, address s
 }
 
 // start starts a worker.
-func (c Cluster) start(ctx context.Context, all *processes, i int, a arguments, died context.CancelCauseFunc) error {
+func (c Cluster) start(
+	ctx context.Context, all *processes, i int, a arguments, died context.CancelCauseFunc,
+) error {
 	a.Name, a.Threads, a.Compress, a.Every = fmt.Sprintf("w%d", i+1), c.Threads, c.Compress, c.Every
 	if a.Delay = c.Delay; c.Delay > 0 {
 		a.Site = i * 2 / c.Workers

@@ -39,7 +39,9 @@ type process struct {
 
 // start starts a process and returns its standard input. If the process ends before end is called,
 // died is called.
-func (p *processes) start(name string, cmd *exec.Cmd, died context.CancelCauseFunc) (io.Writer, error) {
+func (p *processes) start(
+	name string, cmd *exec.Cmd, died context.CancelCauseFunc,
+) (io.Writer, error) {
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

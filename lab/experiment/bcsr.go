@@ -70,7 +70,9 @@ func bcsrLists(ctx context.Context, b *bench) error {
 // footprint has sizes in bytes, means over blocks.
 type footprint struct{ csr, bcsr, here, heads, dst, vertices, rows float64 }
 
-func (b *bench) starts(ctx context.Context, s *source, t *Table, grid graph.Grid) (footprint, error) {
+func (b *bench) starts(
+	ctx context.Context, s *source, t *Table, grid graph.Grid,
+) (footprint, error) {
 	g, err := s.build(ctx, graph.Options{Grid: grid})
 	if err != nil {
 		return footprint{}, err

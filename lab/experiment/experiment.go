@@ -110,7 +110,7 @@ func (e Experiment) Run(ctx context.Context, o Options) (*Report, error) {
 		Threads: o.Team.Size(), CPUs: runtime.NumCPU(),
 	}}
 	b.report.Figure.Title = e.Name + ": " + e.Title
-	b.report.Figure.Subtitle = fmt.Sprintf("%s · %s, medians of %d", e.Paper, b.report.what(),
+	b.report.Figure.Subtitle = fmt.Sprintf("%s · %s, medians of %d", e.Paper, b.report.graphText(),
 		o.Repeat)
 	if err := e.run(ctx, b); err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Name, err)
@@ -118,8 +118,8 @@ func (e Experiment) Run(ctx context.Context, o Options) (*Report, error) {
 	return b.report, nil
 }
 
-// what describes the scale and threads of an experiment. Without a graph it uses no threads.
-func (r *Report) what() string {
+// graphText describes the scale and threads of an experiment. Without a graph it uses no threads.
+func (r *Report) graphText() string {
 	if r.Scale == 0 {
 		return "no graph"
 	}

@@ -28,7 +28,9 @@ type source struct {
 }
 
 // generated makes the tuples of a generator's text.
-func (b *bench) generated(ctx context.Context, text string) (*edges.Input, generate.Generator, error) {
+func (b *bench) generated(
+	ctx context.Context, text string,
+) (*edges.Input, generate.Generator, error) {
 	g, err := generate.Parse(text)
 	if err != nil {
 		return nil, nil, err
@@ -116,7 +118,9 @@ type searcher struct {
 }
 
 // searcher makes a searcher for a layout.
-func (s *source) searcher(ctx context.Context, g *graph.Graph, o engine.Options) (*searcher, error) {
+func (s *source) searcher(
+	ctx context.Context, g *graph.Graph, o engine.Options,
+) (*searcher, error) {
 	o.Team = s.b.Team
 	job, err := engine.NewJob(ctx, g, pregel.Erase(algorithms.BFS{}), o)
 	if err != nil {
@@ -129,7 +133,9 @@ func (x *searcher) close() { x.job.Close() }
 
 // search searches from a root and validates the tree by Graph500's rules. It returns the time of
 // the search alone, and the number of tuples in the component.
-func (x *searcher) search(ctx context.Context, root uint64) (seconds float64, tuples int64, o *bsp.Outcome, err error) {
+func (x *searcher) search(
+	ctx context.Context, root uint64,
+) (seconds float64, tuples int64, o *bsp.Outcome, err error) {
 	id, _ := x.g.Find(root)
 	if err := x.job.Restart(pregel.Erase(algorithms.BFS{Source: id})); err != nil {
 		return 0, 0, nil, err

@@ -103,7 +103,9 @@ func direction(ctx context.Context, b *bench) error {
 
 // directions measures one graph in one arena. It returns the ratio of each choice to the best fixed
 // one.
-func (b *bench) directions(ctx context.Context, t *Table, s *source, name string, a arena) ([]float64, error) {
+func (b *bench) directions(
+	ctx context.Context, t *Table, s *source, name string, a arena,
+) ([]float64, error) {
 	g, err := s.build(ctx, graph.Options{Grid: a.grid})
 	if err != nil {
 		return nil, err

@@ -185,7 +185,7 @@ func (r *Report) checked() string {
 func (r *Report) Text(w io.Writer) error {
 	fmt.Fprintf(w,
 		"%s: %s (%s)\n%s, %d processors, medians of %d rounds by turns, every %s checked\n\n",
-		r.Name, r.Title, r.Paper, r.what(), r.CPUs, r.Repeat, r.checked())
+		r.Name, r.Title, r.Paper, r.graphText(), r.CPUs, r.Repeat, r.checked())
 	if err := r.Tables[0].Text(w); err != nil {
 		return err
 	}

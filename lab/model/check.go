@@ -113,7 +113,9 @@ func Check(ctx context.Context, scale, edgeFactor int, grid Grid, roots int, pro
 	return c, nil
 }
 
-func search(ctx context.Context, g *graph.Graph, root pregel.VertexID, scheme Scheme, sink trace.Journal) error {
+func search(
+	ctx context.Context, g *graph.Graph, root pregel.VertexID, scheme Scheme, sink trace.Journal,
+) error {
 	o := engine.Options{Trace: sink, Delivery: delivery.ChoosePush}
 	switch flat := len(g.Parts) == 1 || g.Parts[0].Grid.Flat(); {
 	case scheme == Pull && flat:

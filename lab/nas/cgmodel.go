@@ -47,7 +47,9 @@ func paperLayout(ranks int) string { return graph.Of(ranks).String() }
 
 // PredictCG predicts, measures and runs CG for each number of ranks, in rising order. With a delay
 // or a bandwidth, half of the ranks are at each of two sites.
-func PredictCG(ctx context.Context, class Class, at Place, ranks []int, repeat int) (*CGModel, error) {
+func PredictCG(
+	ctx context.Context, class Class, at Place, ranks []int, repeat int,
+) (*CGModel, error) {
 	m := &CGModel{
 		Class: class.Name, CPUs: runtime.NumCPU(),
 		Delay: at.Delay.Seconds(), Bandwidth: at.Bandwidth, Repeat: repeat, Verified: true,

@@ -89,7 +89,9 @@ func RunCG(ctx context.Context, class Class, at CGPlace) (r *CGResult, err error
 }
 
 // run runs CG on the graph of the matrix.
-func (r *CGResult) run(ctx context.Context, class Class, g *superstep.Graph, o superstep.Options) error {
+func (r *CGResult) run(
+	ctx context.Context, class Class, g *superstep.Graph, o superstep.Options,
+) error {
 	c := class.CG
 	if _, err := superstep.Run(ctx, g, CG{1, c.Shift}, o); err != nil {
 		return err

@@ -34,7 +34,9 @@ type trial struct {
 	run        func(ctx context.Context) (seconds float64, right bool, err error)
 }
 
-func (c *compare) do(ctx context.Context, class Class, link collective.Link, sites []int, stage stager) (any, error) {
+func (c *compare) do(
+	ctx context.Context, class Class, link collective.Link, sites []int, stage stager,
+) (any, error) {
 	var trials []*trial
 	matrix := MakeA(class.CG)
 	for _, way := range ways {
@@ -72,7 +74,9 @@ func (c *compare) do(ctx context.Context, class Class, link collective.Link, sit
 }
 
 // modelOf returns the model that a way uses.
-func modelOf(ctx context.Context, link collective.Link, sites []int, way string) (*collective.Model, error) {
+func modelOf(
+	ctx context.Context, link collective.Link, sites []int, way string,
+) (*collective.Model, error) {
 	switch way {
 	case "constants":
 		return collective.Uniform(link.Size(), collective.Unmeasured), nil
@@ -83,7 +87,9 @@ func modelOf(ctx context.Context, link collective.Link, sites []int, way string)
 }
 
 // cgTrial returns the trial of CG with the ranks in one column.
-func cgTrial(class Class, m *Matrix, link collective.Link, model *collective.Model) (*trial, error) {
+func cgTrial(
+	class Class, m *Matrix, link collective.Link, model *collective.Model,
+) (*trial, error) {
 	s, err := NewSolver(class.CG, m, graph.Of(link.Size()), link, model, nil)
 	if err != nil {
 		return nil, err
@@ -108,7 +114,9 @@ func cgTrial(class Class, m *Matrix, link collective.Link, model *collective.Mod
 }
 
 // isTrial returns the trial of IS.
-func isTrial(ctx context.Context, class Class, link collective.Link, model *collective.Model) (*trial, error) {
+func isTrial(
+	ctx context.Context, class Class, link collective.Link, model *collective.Model,
+) (*trial, error) {
 	g, err := collective.NewGroup(link, model, nil)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,9 @@ func RunIS(ctx context.Context, class Class, at Place) (*ISResult, error) {
 }
 
 // sortKeys runs a rank's part of IS.
-func sortKeys(ctx context.Context, class Class, link collective.Link, sites []int) (*ISResult, error) {
+func sortKeys(
+	ctx context.Context, class Class, link collective.Link, sites []int,
+) (*ISResult, error) {
 	model, err := collective.Calibrate(ctx, link, collective.Calibration{Tag: isTag, Sites: sites})
 	if err != nil {
 		return nil, err
@@ -82,7 +84,9 @@ func (s *Sorter) benchmark(ctx context.Context, class Class) (*ISResult, error) 
 }
 
 // slowest returns the time of the slowest rank for an action that all begin after a barrier.
-func slowest(ctx context.Context, g *collective.Group, tag uint32, do func() error) (float64, error) {
+func slowest(
+	ctx context.Context, g *collective.Group, tag uint32, do func() error,
+) (float64, error) {
 	if err := g.Barrier(ctx, collective.Call{Tag: tag}); err != nil {
 		return 0, err
 	}

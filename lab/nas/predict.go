@@ -49,7 +49,9 @@ type predict struct{ Repeat int }
 // burst is the number of repetitions of a part in one measurement.
 const burst = 20
 
-func (p *predict) do(ctx context.Context, class Class, link collective.Link, sites []int, stage stager) (any, error) {
+func (p *predict) do(
+	ctx context.Context, class Class, link collective.Link, sites []int, stage stager,
+) (any, error) {
 	stage("measuring the network", 0, 1)
 	model, err := collective.Calibrate(ctx, link, collective.Calibration{Tag: allTag, Sites: sites})
 	if err != nil {
@@ -133,7 +135,9 @@ func (p *predict) iterations(ctx context.Context, size CGSize, m *Matrix, link c
 }
 
 // algorithms adds the two collectives of the paper's layout with each algorithm.
-func (p *predict) algorithms(ctx context.Context, size CGSize, g *collective.Group, add func(prediction, func() error)) error {
+func (p *predict) algorithms(
+	ctx context.Context, size CGSize, g *collective.Group, add func(prediction, func() error),
+) error {
 	for _, part := range []struct {
 		name  string
 		c     collective.Collective
@@ -212,7 +216,9 @@ func (s *Solver) communicate(ctx context.Context) error {
 
 // communication predicts the time of communicate: the sum over collectives, each beginning when the
 // previous has ended. It uses the slowest column and row of ranks.
-func (c CGSize) communication(m *collective.Model, grid graph.Grid, by forced) (seconds float64, how string, err error) {
+func (c CGSize) communication(
+	m *collective.Model, grid graph.Grid, by forced,
+) (seconds float64, how string, err error) {
 	bytes := c.pieceBytes(grid.Partitions())
 	add := func(name collective.Collective, bytes, times int, groups [][]int) error {
 		if len(groups[0]) == 1 {
@@ -260,7 +266,9 @@ func (c CGSize) communication(m *collective.Model, grid graph.Grid, by forced) (
 
 // choose predicts a collective with the algorithm that a Group would use: the forced one, or the
 // best for the power of two below its size.
-func choose(m *collective.Model, c collective.Collective, n int, by forced) (float64, collective.Algorithm, error) {
+func choose(
+	m *collective.Model, c collective.Collective, n int, by forced,
+) (float64, collective.Algorithm, error) {
 	a := by[c]
 	if a == collective.Auto {
 		var err error

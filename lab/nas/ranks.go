@@ -38,7 +38,9 @@ type task struct {
 type stager func(name string, done, all int)
 
 // do performs the task on a rank.
-func (t task) do(ctx context.Context, link collective.Link, sites []int, stage stager) (any, error) {
+func (t task) do(
+	ctx context.Context, link collective.Link, sites []int, stage stager,
+) (any, error) {
 	switch {
 	case t.Compare != nil:
 		return t.Compare.do(ctx, t.Class, link, sites, stage)

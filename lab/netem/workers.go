@@ -55,7 +55,9 @@ func Join(ctx context.Context, workers int, o mesh.Options, slow Slow) (_ *Worke
 }
 
 // dialer returns a worker's dial function.
-func dialer(from int, layout *mesh.Layout, slow Slow) func(context.Context, string, string) (net.Conn, error) {
+func dialer(
+	from int, layout *mesh.Layout, slow Slow,
+) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, address)
 		if err != nil {

@@ -169,7 +169,9 @@ func over(some, others []float64) float64 {
 	return collective.Median(ratios)
 }
 
-func modelOf(ctx context.Context, link collective.Link, at []int, way string) (*collective.Model, error) {
+func modelOf(
+	ctx context.Context, link collective.Link, at []int, way string,
+) (*collective.Model, error) {
 	switch way {
 	case "constants":
 		return collective.Uniform(link.Size(), collective.Unmeasured), nil

@@ -21,7 +21,7 @@ func recorded(t *testing.T, supersteps, partitions int) *web.Local {
 	return l
 }
 
-// steps records the supersteps from, ..., until-1.
+// steps records the supersteps in the range [from, until).
 func steps(to trace.Journal, job string, from, until, partitions int) {
 	r := record.Superstep{Job: job, Partitions: make([]record.Partition, partitions)}
 	for superstep := from; superstep < until; superstep++ {

@@ -214,7 +214,9 @@ func (c *cluster) do(j *job, id int) outcome {
 }
 
 // stream runs jobs one after the other until stop is closed.
-func (c *cluster) stream(random *rand.Rand, all []*job, first int, stop <-chan struct{}, done chan<- outcome) {
+func (c *cluster) stream(
+	random *rand.Rand, all []*job, first int, stop <-chan struct{}, done chan<- outcome,
+) {
 	for id := first; ; id += 1000 {
 		select {
 		case <-stop:

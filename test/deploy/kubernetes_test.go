@@ -174,7 +174,9 @@ func checkSet(t *testing.T, s *apps.StatefulSet, all []runtime.Object) {
 }
 
 // checkService checks that the set has a service that leads to its pods.
-func checkService(t *testing.T, s *apps.StatefulSet, ports map[string]int32, services []*core.Service) {
+func checkService(
+	t *testing.T, s *apps.StatefulSet, ports map[string]int32, services []*core.Service,
+) {
 	t.Helper()
 	i := slices.IndexFunc(services,
 		func(v *core.Service) bool { return v.Name == s.Spec.ServiceName })

@@ -102,7 +102,9 @@ func serve(t *testing.T, h *hosts.Host) (address string) {
 }
 
 // from measures from a host the round trip of a byte and of a megabyte.
-func from(t *testing.T, h *hosts.Host, address string, patience time.Duration) (small, large time.Duration, reached bool) {
+func from(
+	t *testing.T, h *hosts.Host, address string, patience time.Duration,
+) (small, large time.Duration, reached bool) {
 	t.Helper()
 	out, err := on(h, "measure", address, patience.String()).Output()
 	if err != nil {

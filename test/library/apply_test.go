@@ -122,7 +122,9 @@ func TestApplyIsLoadingTheMergedGraph(t *testing.T) {
 	}
 }
 
-func applyIsLoading(t *testing.T, rng *rand.Rand, o superstep.LoadOptions, directed, removeVertices bool) {
+func applyIsLoading(
+	t *testing.T, rng *rand.Rand, o superstep.LoadOptions, directed, removeVertices bool,
+) {
 	l := &list{vertices: map[uint64]bool{}, directed: directed}
 	var first pregel.Delta
 	for range 400 {

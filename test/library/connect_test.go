@@ -278,8 +278,7 @@ func TestClusterRefuses(t *testing.T) {
 	refused(`program "two words"`, err)
 }
 
-func run[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V,
-	M], o ...superstep.Options,
+func run[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V, M], o ...superstep.Options,
 ) error {
 	t.Helper()
 	_, err := superstep.Run(t.Context(), g, p, o...)

@@ -71,8 +71,7 @@ func (parents) Compute(v *pregel.Vertex[pregel.VertexID, int64], _ int64) {
 	v.VoteToHalt()
 }
 
-func must[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V,
-	M], columns ...superstep.Input,
+func must[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V, M], columns ...superstep.Input,
 ) *superstep.Result[V] {
 	t.Helper()
 	res, err := superstep.Run(t.Context(), g, p, superstep.Options{Columns: columns})

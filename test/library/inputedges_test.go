@@ -56,7 +56,9 @@ func (p carrier) Compute(v *pregel.Vertex[[]carried, int64], _ int64) {
 }
 
 // carriedBy returns the values of a graph's vertices by input id: a sorted entry for each edge.
-func carriedBy(t *testing.T, g *superstep.Graph, way pregel.Direction, columns ...superstep.Input) map[uint64][]string {
+func carriedBy(
+	t *testing.T, g *superstep.Graph, way pregel.Direction, columns ...superstep.Input,
+) map[uint64][]string {
 	t.Helper()
 	all := map[uint64][]string{}
 	for label, list := range must(t, g, carrier{int(way)}, columns...).All() {

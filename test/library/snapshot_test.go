@@ -93,7 +93,9 @@ func outcomes(t *testing.T, g *superstep.Graph, single bool) map[string]map[uint
 	return all
 }
 
-func collect[V int64 | float32 | float64 | pregel.VertexID](t *testing.T, all map[string]map[uint64]float64, name string, r *superstep.Result[V], err error) {
+func collect[V int64 | float32 | float64 | pregel.VertexID](
+	t *testing.T, all map[string]map[uint64]float64, name string, r *superstep.Result[V], err error,
+) {
 	t.Helper()
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)

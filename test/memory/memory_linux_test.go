@@ -22,7 +22,9 @@ func TestMain(m *testing.M) { scripts.Main(m, nil) }
 // memoryGroup makes a control group with a memory limit, and returns a function that makes commands
 // run in it. kills returns the number of processes that the kernel has killed there. The test is
 // skipped if control groups cannot be made.
-func memoryGroup(t *testing.T, bytes int64) (run func(words ...string) *exec.Cmd, kills func() int) {
+func memoryGroup(
+	t *testing.T, bytes int64,
+) (run func(words ...string) *exec.Cmd, kills func() int) {
 	t.Helper()
 	for _, k := range []struct{ root, limit, events string }{
 		{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.oom_control"},

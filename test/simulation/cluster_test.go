@@ -132,7 +132,9 @@ func (c *cluster) address() string {
 }
 
 // start runs a process on a host.
-func (c *cluster) start(h *host, clock time.Duration, run func(ctx context.Context) error) *process {
+func (c *cluster) start(
+	h *host, clock time.Duration, run func(ctx context.Context) error,
+) *process {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &process{name: h.name, host: h, stop: stop, ended: make(chan struct{}), clock: clock}
 	c.all.Go(func() {

@@ -231,7 +231,9 @@ func usual(t *testing.T, s setting) (map[uint64]string, time.Duration) {
 const same = "same"
 
 // simulate runs a job in a setting with the faults of a seed. If within is 0, there are no faults.
-func simulate(t *testing.T, seed uint64, s setting, want map[uint64]string, within time.Duration) *outcome {
+func simulate(
+	t *testing.T, seed uint64, s setting, want map[uint64]string, within time.Duration,
+) *outcome {
 	return disturbed(t, seed, s, want, func(c *cluster) []*fault {
 		if within == 0 {
 			return nil
@@ -340,7 +342,9 @@ func disturbed(t *testing.T, seed uint64, s setting, want map[uint64]string, fau
 var errHangs = fmt.Errorf("it has not ended within %v", jobWithin)
 
 // judge determines the outcome of a job.
-func (o *outcome) judge(ctx context.Context, text string, end *control.Job, err error, want map[uint64]string) {
+func (o *outcome) judge(
+	ctx context.Context, text string, end *control.Job, err error, want map[uint64]string,
+) {
 	reason := end.GetReason()
 	switch {
 	case ctx.Err() != nil:

@@ -69,7 +69,9 @@ var _ store.Store = (*view)(nil)
 func (v *view) String() string { return v.place }
 
 // call waits for the store's delay and then performs do on the objects of the place.
-func (v *view) call(ctx context.Context, name string, writes bool, do func(all map[string][]byte) error) error {
+func (v *view) call(
+	ctx context.Context, name string, writes bool, do func(all map[string][]byte) error,
+) error {
 	v.all.mu.Lock()
 	slow := v.all.slow
 	v.all.mu.Unlock()

@@ -89,7 +89,7 @@ func someShares(ranks int, naming edges.Naming, directed bool) []*edges.RankInpu
 	return shares
 }
 
-// fiveThousand returns the names that each rank has.
+// fiveThousand returns a dictionary of 5,000 names. Every rank has the same one.
 func fiveThousand() *names.Dictionary {
 	var b names.Builder
 	for i := range 5000 {

@@ -53,7 +53,9 @@ func bfs(t *testing.T, n int, tuples []tuple, root uint64, parent []uint32) (Res
 	return got, err
 }
 
-func sssp(t *testing.T, n int, tuples []tuple, root uint64, parent []uint32, dist []float32) (Result, error) {
+func sssp(
+	t *testing.T, n int, tuples []tuple, root uint64, parent []uint32, dist []float32,
+) (Result, error) {
 	t.Helper()
 	got, err := judge(t, n, tuples,
 		func(v *Validator) (Result, error) { return v.SSSP(t.Context(), root, parent, dist) })

@@ -33,7 +33,9 @@ func (n *narrow) Write(b []byte) (int, error) {
 
 // send sends frames of values from one mesh to another over a narrow link. It returns the time in
 // virtual time, in which compression takes none, and the sender's counters.
-func send(t *testing.T, mode Compression, rate float64, frames int, values []byte) (took time.Duration, s Stats) {
+func send(
+	t *testing.T, mode Compression, rate float64, frames int, values []byte,
+) (took time.Duration, s Stats) {
 	t.Helper()
 	change := func(_ int, o *Options) {
 		o.Compress = mode

@@ -65,7 +65,9 @@ func dealt(peers []Peer, partitions int) Layout {
 }
 
 // openAll opens a session at every mesh.
-func openAll(t testing.TB, meshes []*Mesh, job uint64, epoch uint32, l Layout, c transport.Codec) []*Session {
+func openAll(
+	t testing.TB, meshes []*Mesh, job uint64, epoch uint32, l Layout, c transport.Codec,
+) []*Session {
 	t.Helper()
 	sessions := make([]*Session, len(meshes))
 	for i, m := range meshes {

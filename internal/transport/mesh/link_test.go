@@ -58,7 +58,9 @@ func blob(seed uint64, n int) []byte {
 }
 
 // results returns the result of a collective at every rank, by one algorithm.
-func results(t *testing.T, links []collective.Link, c collective.Collective, a collective.Algorithm, n int) [][]byte {
+func results(
+	t *testing.T, links []collective.Link, c collective.Collective, a collective.Algorithm, n int,
+) [][]byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -84,7 +86,9 @@ func results(t *testing.T, links []collective.Link, c collective.Collective, a c
 	return out
 }
 
-func result(ctx context.Context, g *collective.Group, c collective.Collective, call collective.Call, n int) ([]byte, error) {
+func result(
+	ctx context.Context, g *collective.Group, c collective.Collective, call collective.Call, n int,
+) ([]byte, error) {
 	rank, size := g.Link().Rank(), g.Link().Size()
 	own := blob(uint64(rank), n)
 	switch c {

@@ -47,7 +47,9 @@ func newAuthority(t testing.TB) *authority {
 
 // files issues a certificate for a number of days. It returns the certificate's files with the CA
 // of trusted.
-func (a *authority) files(name string, roles certs.Role, days int, trusted *authority) *certs.Files {
+func (a *authority) files(
+	name string, roles certs.Role, days int, trusted *authority,
+) *certs.Files {
 	a.t.Helper()
 	hosts := []string{"127.0.0.1"}
 	p, err := certs.Issue(a.dir, a.dir,

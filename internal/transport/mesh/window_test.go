@@ -11,7 +11,9 @@ import (
 
 // stream sends frames of 1 MB over a link with the given one-way delay and unlimited rate, in
 // virtual time. It returns the time of the second half of the frames, and the final window.
-func stream(t *testing.T, delay time.Duration, frames int, change func(o *Options), expected func(m *Mesh)) (took time.Duration, window uint64) {
+func stream(
+	t *testing.T, delay time.Duration, frames int, change func(o *Options), expected func(m *Mesh),
+) (took time.Duration, window uint64) {
 	var group sync.WaitGroup
 	var links []*late
 	inVirtualTime(t, nil, func(i int, o *Options) {
