@@ -111,9 +111,7 @@ func (f *fake) ConfirmJob(_ context.Context, r *control.ConfirmJobRequest) (*con
 	return &control.Job{Id: "j1"}, nil
 }
 
-func (f *fake) SendColumn(
-	_ context.Context, r *control.SendColumnRequest,
-) (*control.SendColumnResponse, error) {
+func (f *fake) SendColumn(_ context.Context, r *control.SendColumnRequest) (*control.SendColumnResponse, error) {
 	f.mu.Lock()
 	f.column = append(f.column, r)
 	f.mu.Unlock()
@@ -136,9 +134,7 @@ func (f *fake) GetJob(context.Context, *control.GetJobRequest) (*control.Job, er
 	return &control.Job{Id: "j1", State: f.state}, nil
 }
 
-func (f *fake) WatchJob(
-	_ context.Context, r *control.WatchJobRequest, s *connect.ServerStream[control.JobEvent],
-) error {
+func (f *fake) WatchJob(_ context.Context, r *control.WatchJobRequest, s *connect.ServerStream[control.JobEvent]) error {
 	left := f.breaking("watch")
 	for _, e := range f.events {
 		if e.Sequence <= r.After {
@@ -156,9 +152,7 @@ func (f *fake) WatchJob(
 	return nil
 }
 
-func (f *fake) GetResult(
-	_ context.Context, r *control.GetResultRequest, s *connect.ServerStream[control.ResultChunk],
-) error {
+func (f *fake) GetResult(_ context.Context, r *control.GetResultRequest, s *connect.ServerStream[control.ResultChunk]) error {
 	f.mu.Lock()
 	f.offsets = append(f.offsets, r.Offset)
 	f.mu.Unlock()
