@@ -246,6 +246,9 @@ func TestManySupersteps(t *testing.T) {
 				_ = j.Record(&trace.Job{Job: "one", Program: "p", Began: time.Now()})
 				for i, search := range k.searches {
 					_ = j.Record(&record.Superstep{Job: search, Superstep: i})
+					if i%500 == 499 { // the queue of spans is bounded
+						_ = e.provider.ForceFlush(t.Context())
+					}
 				}
 				_ = j.Record(&trace.End{Job: "one", State: trace.Done})
 			}
