@@ -49,6 +49,7 @@ type server struct {
 	control.UnimplementedClusterHandler
 	options  *Config
 	id       string // of this run of the master
+	found    bool   // an earlier master had left a state
 	log      *slog.Logger
 	start    time.Time
 	results  *results
@@ -173,7 +174,7 @@ func New(o Config) (_ *server, err error) {
 	if s.durable() {
 		s.restore(&before)
 		s.expireResults()
-		if s.state.Found() {
+		if s.found = s.state.Found(); s.found {
 			s.results.sweep(s.hasResult)
 		}
 	}

@@ -139,7 +139,7 @@ func (r *results) sweepShared(ctx context.Context, has func(job string) bool) er
 func (s *server) spawnShared() {
 	s.work.Go(func() {
 		err := s.columns.learnAll(s.ctx)
-		if s.state.Found() {
+		if s.found {
 			err = errors.Join(err, s.results.sweepShared(s.ctx, s.hasResult))
 		}
 		if err != nil && s.ctx.Err() == nil {
