@@ -308,8 +308,8 @@ func (q *queue) deliver(
 	if err != nil && !errors.Is(err, io.EOF) {
 		stop() // the master's answer does not matter
 	}
-	if _, refused := stream.CloseAndReceive(); err == nil || errors.Is(err, io.EOF) {
-		err = broken(ctx, refused)
+	if _, bad := stream.CloseAndReceive(); bad != nil && (err == nil || errors.Is(err, io.EOF)) {
+		err = broken(ctx, bad)
 	}
 	return err
 }

@@ -76,7 +76,7 @@ type job struct {
 	of       *job // the job whose search this is, or nil
 	timeLeft TimeLeft
 	details  map[int]*Detail // of some supersteps, by number
-	counted  int             // result of bytes when the run ended
+	counted  int             // what bytes returned when the run ended
 }
 
 // lasting is the part of a run that Keep encodes.
@@ -94,8 +94,8 @@ const MaxSteps = 50_000
 // bytes estimates the memory of the run without details. A superstep has a Step with its reason and
 // predictions.
 func (j *job) bytes() int {
-	bytes := cap(j.Steps)*8 + len(j.Steps)<<10 + cap(j.Totals)*220 + cap(
-		j.Matrix.Bytes)*8 + len(j.Report) + 4<<10
+	bytes := cap(j.Steps)*8 + len(j.Steps)<<10 + cap(j.Totals)*220 +
+		cap(j.Matrix.Bytes)*8 + len(j.Report) + 4<<10
 	for name, text := range j.Aggregators {
 		bytes += len(name) + len(text)
 	}
