@@ -56,7 +56,6 @@ func (c *cluster) requeue(now time.Duration, j *job, reason string) {
 	}
 	j.state, j.placements, j.stopping, j.lost, j.driving, j.about = control.JobState_JOB_STATE_QUEUED, nil, false, false, false, nil
 	j.reason = reason
-	c.queued = append(c.queued, j.id)
 	c.changed = append(c.changed, change{job: j.id})
 	c.turned(j)
 }

@@ -164,8 +164,8 @@ func (s *server) ListJobs(
 
 func (s *server) jobs(ended bool) []*control.Job {
 	var all []*control.Job
-	for _, id := range s.cluster.order {
-		if j := s.cluster.jobs[id]; ended || !j.state.Ended() {
+	for _, j := range s.cluster.order {
+		if ended || !j.state.Ended() {
 			all = append(all, briefJob(s.describe(j), func() *jobspec.Spec { return j.spec }))
 		}
 	}

@@ -59,8 +59,7 @@ type cluster struct {
 	workers map[string]*worker
 	graphs  map[string]*graph
 	jobs    map[string]*job
-	order   []string              // the jobs by age
-	queued  []string              // ids of waiting jobs, unordered
+	order   []*job                // the jobs by age
 	keys    map[submission]string // jobs by owner and submission key
 	cuts    map[pair]bool         // pairs of workers that cannot connect
 	probed  time.Duration         // when cuts were last probed
@@ -141,6 +140,15 @@ func (c *cluster) take() []effect {
 	return e
 }
 
+// byName returns the values of a map, sorted by their keys.
+func byName[T any](m map[string]T) []T {
+	var all []T
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, m[name])
+	}
+	return all
+}
+
 // shown returns how long a worker that is gone stays listed.
 func (c *cluster) shown(w *worker) time.Duration {
 	if w.state == control.WorkerState_WORKER_STATE_LEFT {
@@ -151,8 +159,7 @@ func (c *cluster) shown(w *worker) time.Duration {
 
 // tick handles the passage of time: leases expire, deadlines pass, old entries are removed.
 func (c *cluster) tick(now time.Duration) {
-	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
-		w := c.workers[name]
+	for _, w := range byName(c.workers) {
 		switch {
 		case w.live() && now > w.deadline:
 			c.lose(now, w, fmt.Sprintf("not heard of for %.1f s", (now-w.heard).Seconds()))
@@ -161,7 +168,7 @@ func (c *cluster) tick(now time.Duration) {
 			c.farewell(w)
 		case !w.live() && now > w.gone+c.shown(w):
 			c.floor = max(c.floor, w.incarnation)
-			delete(c.workers, name)
+			delete(c.workers, w.name)
 		}
 	}
 	c.expireGraphs(now)

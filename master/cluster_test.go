@@ -286,9 +286,8 @@ func (s *script) show() {
 			workersOf(g.placements),
 			g.reason)
 	}
-	for _, id := range s.c.order {
-		j := s.c.jobs[id]
-		s.answer("job %s %s %s", id, j.state.Detail(), j.reason)
+	for _, j := range s.c.order {
+		s.answer("job %s %s %s", j.id, j.state.Detail(), j.reason)
 	}
 }
 

@@ -114,10 +114,11 @@ func (s *server) examine(p pair) {
 	}
 	s.examined[p] = true
 	var peers []*control.Placement
-	for _, name := range slices.Sorted(maps.Keys(s.cluster.workers)) {
-		if w := s.cluster.workers[name]; w.live() && w.attached {
-			peers = append(peers,
-				&control.Placement{Worker: name, Address: w.about.DataAddress, Incarnation: w.incarnation})
+	for _, w := range byName(s.cluster.workers) {
+		if w.live() && w.attached {
+			peers = append(peers, &control.Placement{
+				Worker: w.name, Address: w.about.DataAddress, Incarnation: w.incarnation,
+			})
 		}
 	}
 	s.spawn(func() {

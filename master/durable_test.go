@@ -369,8 +369,9 @@ func TestStateCannotBeWritten(t *testing.T) {
 	}
 	defer next.unlock()
 	defer next.results.close()
-	if n := len(next.cluster.jobs); n != 2 || len(next.cluster.queued) != 1 {
-		t.Errorf("found %d jobs, %d of which wait; expected 2, and 1", n, len(next.cluster.queued))
+	if n := len(next.cluster.jobs); n != 2 || len(next.cluster.waiting()) != 1 {
+		t.Errorf("found %d jobs, %d of which wait; expected 2, and 1", n,
+			len(next.cluster.waiting()))
 	}
 }
 

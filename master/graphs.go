@@ -2,7 +2,6 @@ package master
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -46,8 +45,8 @@ func (c *cluster) place(
 	rows, columns uint32, shape func(int) layout.Grid, avoid []*control.Placement,
 ) ([]*control.Placement, uint32, uint32, error) {
 	var there []*worker
-	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
-		if w := c.workers[name]; w.free() {
+	for _, w := range byName(c.workers) {
+		if w.free() {
 			there = append(there, w)
 		}
 	}
@@ -201,8 +200,8 @@ func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadR
 
 // dropDue frees graphs that waited for the end of runs.
 func (c *cluster) dropDue() {
-	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
-		if g := c.graphs[name]; g.due {
+	for _, g := range byName(c.graphs) {
+		if g.due {
 			c.dropShares(g)
 		}
 	}
@@ -211,12 +210,10 @@ func (c *cluster) dropDue() {
 // dropShares tells the workers of a graph to free their partitions, or sets due if a run still uses
 // the graph.
 func (c *cluster) dropShares(g *graph) {
-	g.due = false
-	for _, j := range c.jobs {
-		if j.active() && j.spec.Graph == g.name {
-			g.due = true
-			return
-		}
+	g.due = slices.ContainsFunc(c.order,
+		func(j *job) bool { return j.active() && j.spec.Graph == g.name })
+	if g.due {
+		return
 	}
 	var live []string
 	for _, p := range g.placements {
@@ -234,8 +231,8 @@ func (c *cluster) dropShares(g *graph) {
 // loaded returns the graphs with partitions on workers, sorted by name: ready graphs, and graphs
 // that wait for lost workers.
 func (c *cluster) loaded() (all []*graph) {
-	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
-		if g := c.graphs[name]; g.state == control.GraphState_GRAPH_STATE_READY ||
+	for _, g := range byName(c.graphs) {
+		if g.state == control.GraphState_GRAPH_STATE_READY ||
 			g.state == control.GraphState_GRAPH_STATE_WAITING && !g.again {
 			all = append(all, g)
 		}
@@ -250,13 +247,13 @@ func (c *cluster) dropGraph(name string) (*graph, error) {
 	if g == nil {
 		return nil, absent("there is no graph %s", name)
 	}
-	for _, id := range c.order {
-		j, code := c.jobs[id], connect.CodeFailedPrecondition
+	for _, j := range c.order {
+		code := connect.CodeFailedPrecondition
 		if j.cancelled || j.stopping || j.ending {
 			code = connect.CodeAborted // it ends soon
 		}
 		if !j.state.Ended() && j.spec.Graph == name {
-			return nil, failed(code, "graph %s: job %s needs it", name, id)
+			return nil, failed(code, "graph %s: job %s needs it", name, j.id)
 		}
 	}
 	switch g.state {

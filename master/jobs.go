@@ -132,16 +132,17 @@ func (c *cluster) enqueue(
 		return nil, absent(
 			"there is no graph %.150q: superstep graphs list shows those there are", spec.Graph)
 	}
-	if len(c.queued) >= c.queue {
+	waiting := c.waiting()
+	if len(waiting) >= c.queue {
 		return nil, failed(connect.CodeResourceExhausted,
-			"%d jobs wait already: try again later", len(c.queued))
+			"%d jobs wait already: try again later", len(waiting))
 	}
 	if err := c.mayQueue(owner); err != nil {
 		return nil, err
 	}
 	size := len(jobspec.Text(spec))
-	for _, id := range c.queued {
-		if j := c.jobs[id]; j.owner == owner {
+	for _, j := range waiting {
+		if j.owner == owner {
 			size += len(j.specText())
 		}
 	}
@@ -164,8 +165,7 @@ func (c *cluster) enqueue(
 	if key != "" {
 		c.keys[submission{owner, key}] = j.id
 	}
-	c.order = append(c.order, j.id)
-	c.queued = append(c.queued, j.id)
+	c.order = append(c.order, j)
 	c.turned(j)
 	c.schedule(now)
 	return j, nil
@@ -225,7 +225,6 @@ func (c *cluster) site(now time.Duration, j *job) (site, *shortage) {
 
 // start begins an attempt of a queued job.
 func (c *cluster) start(now time.Duration, j *job, at site) {
-	c.unqueue(j)
 	j.placements, j.rows, j.columns = at.placements, at.rows, at.columns
 	if j.spec.Graph != "" {
 		j.load = at.load
@@ -256,8 +255,14 @@ func (c *cluster) wait(j *job, reason string) {
 	}
 }
 
-func (c *cluster) unqueue(j *job) {
-	c.queued = slices.DeleteFunc(c.queued, func(id string) bool { return id == j.id })
+// waiting returns the queued jobs, oldest first.
+func (c *cluster) waiting() (all []*job) {
+	for _, j := range c.order {
+		if j.state == control.JobState_JOB_STATE_QUEUED {
+			all = append(all, j)
+		}
+	}
+	return all
 }
 
 // advance moves a running job to a later state. It ignores a run that was told to stop, or of an
@@ -318,22 +323,20 @@ func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error
 }
 
 func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason string) {
-	c.unqueue(j)
 	j.state, j.reason, j.ended, j.stopping = state, reason, now, false
 	c.changed = append(c.changed, change{job: j.id})
 	c.jobsEnd++
 	c.turned(j)
 	remembered := 0
 	for i := len(c.order) - 1; i >= 0; i-- {
-		id := c.order[i]
-		if j := c.jobs[id]; !j.state.Ended() || j.stored != nil { // its result is stored
+		old := c.order[i]
+		if !old.state.Ended() || old.stored != nil { // its result is stored
 			continue
 		}
 		if remembered++; remembered > c.ended {
-			old := c.jobs[id]
 			delete(c.keys, submission{old.owner, old.key})
-			c.changed = append(c.changed, change{job: id})
-			delete(c.jobs, id)
+			c.changed = append(c.changed, change{job: old.id})
+			delete(c.jobs, old.id)
 			c.order = slices.Delete(c.order, i, i+1)
 			for _, place := range []string{old.spec.Checkpoints, old.spec.GoOn} {
 				if place != "" && !c.remembers(place) {

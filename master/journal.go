@@ -183,8 +183,8 @@ func (s *server) note(e jobTurned) {
 		}
 	}
 	var ended []*journal // oldest first
-	for _, id := range s.cluster.order {
-		if j := s.journals[id]; j != nil && s.cluster.jobs[id].state.Ended() {
+	for _, known := range s.cluster.order {
+		if j := s.journals[known.id]; j != nil && known.state.Ended() {
 			ended = append(ended, j)
 		}
 	}

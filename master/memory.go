@@ -2,7 +2,6 @@ package master
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -128,10 +127,9 @@ func (c *cluster) freed(placements []*control.Placement) {
 
 // catalogOn returns the graphs of the catalog that have partitions on a worker.
 func (c *cluster) catalogOn(name string) (names []string) {
-	for _, graph := range slices.Sorted(maps.Keys(c.graphs)) {
-		if g := c.graphs[graph]; g.state == control.GraphState_GRAPH_STATE_READY &&
-			uses(g.placements, name) {
-			names = append(names, graph)
+	for _, g := range byName(c.graphs) {
+		if g.state == control.GraphState_GRAPH_STATE_READY && uses(g.placements, name) {
+			names = append(names, g.name)
 		}
 	}
 	return names
@@ -156,8 +154,8 @@ func (g *graph) demand() resolve.Demand {
 // starve notes that a worker's process ran out of memory. It marks the jobs and loads on this
 // worker, and fails queued jobs that lost the worker and that no other worker has memory for.
 func (c *cluster) starve(now time.Duration, w *worker) {
-	for _, id := range slices.Clone(c.order) {
-		switch j := c.jobs[id]; {
+	for _, j := range slices.Clone(c.order) {
+		switch {
 		case j.active() && placedOn(j.placements, w.name, w.incarnation):
 			j.starved = w
 		case j.state == control.JobState_JOB_STATE_QUEUED &&

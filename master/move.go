@@ -32,8 +32,8 @@ func (j *job) movable() bool {
 
 // moveFrom moves the jobs of a leaving worker.
 func (c *cluster) moveFrom(w *worker) {
-	for _, id := range c.order {
-		if j := c.jobs[id]; j.movable() && uses(j.placements, w.name) {
+	for _, j := range c.order {
+		if j.movable() && uses(j.placements, w.name) {
 			c.move(j, fmt.Sprintf("worker %s leaves: the job goes on without it", w.name))
 		}
 	}
@@ -63,17 +63,16 @@ const (
 // spread moves jobs to workers that joined later. It does not move jobs with a requested grid or on
 // a graph of the catalog.
 func (c *cluster) spread(now time.Duration) {
-	for _, id := range c.order {
-		j := c.jobs[id]
+	for _, j := range c.order {
 		if !j.movable() || j.spec.Graph != "" || j.spec.Rows != 0 ||
 			now-j.driven < max(spreadAfter, spreadTimes*(j.driven-j.began)) {
 			continue
 		}
 		joined := ""
-		for _, name := range slices.Sorted(maps.Keys(c.workers)) {
-			if w := c.workers[name]; w.free() && now-w.since > settledAfter &&
-				!uses(j.placements, name) && !placedOn(j.stragglers, name, w.incarnation) {
-				joined = name
+		for _, w := range byName(c.workers) {
+			if w.free() && now-w.since > settledAfter && !uses(j.placements, w.name) &&
+				!placedOn(j.stragglers, w.name, w.incarnation) {
+				joined = w.name
 			}
 		}
 		if joined == "" {
@@ -219,13 +218,13 @@ func (s *server) DrainWorker(
 			return
 		}
 		s.cluster.leave(s.now(), w.name, w.incarnation, "drained")
-		for _, id := range s.cluster.order {
-			switch j := s.cluster.jobs[id]; {
+		for _, j := range s.cluster.order {
+			switch {
 			case !j.active() || !uses(j.placements, w.name):
 			case j.moving:
-				answer.Moves = append(answer.Moves, id)
+				answer.Moves = append(answer.Moves, j.id)
 			default:
-				answer.Waits = append(answer.Waits, id)
+				answer.Waits = append(answer.Waits, j.id)
 			}
 		}
 	})

@@ -183,8 +183,8 @@ func (c *cluster) reload() {
 			return
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
-		if g := c.graphs[name]; g.again && !g.due {
+	for _, g := range byName(c.graphs) {
+		if g.again && !g.due {
 			why := g.why
 			if why != "" {
 				why += "; it is loaded again"

@@ -245,7 +245,7 @@ func (c *cluster) restoreGraph(g *graph) {
 // submission.
 func (c *cluster) restoreJob(j *job) {
 	c.jobs[j.id] = j
-	c.order = append(c.order, j.id)
+	c.order = append(c.order, j)
 	c.numbers = max(c.numbers, j.number)
 	if j.key != "" {
 		c.keys[submission{j.owner, j.key}] = j.id
@@ -264,7 +264,6 @@ func (c *cluster) restoreJob(j *job) {
 		c.emit(startJob{j})
 		return
 	}
-	c.queued = append(c.queued, j.id)
 	if j.active() {
 		c.expect(j.placements)
 		if !j.cancelled {
@@ -310,8 +309,8 @@ const toComeBack = " to come back to the master, which was started anew"
 // settled clears the reasons that end in toComeBack, once no worker is awaited any more. An earlier
 // master may have set them.
 func (c *cluster) settled() {
-	for _, id := range c.queued {
-		if j := c.jobs[id]; strings.HasSuffix(j.reason, toComeBack) {
+	for _, j := range c.waiting() {
+		if strings.HasSuffix(j.reason, toComeBack) {
 			c.wait(j, "")
 		}
 	}
@@ -319,8 +318,7 @@ func (c *cluster) settled() {
 
 // withdraw removes a job that has just been submitted.
 func (c *cluster) withdraw(now time.Duration, j *job) {
-	c.unqueue(j)
-	c.order = slices.DeleteFunc(c.order, func(id string) bool { return id == j.id })
+	c.order = slices.DeleteFunc(c.order, func(o *job) bool { return o == j })
 	delete(c.keys, submission{j.owner, j.key})
 	delete(c.jobs, j.id)
 	c.changed = append(c.changed, change{job: j.id})

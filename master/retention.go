@@ -22,8 +22,8 @@ const maxResults = maxEnded
 // size of these results, owned the size by owner. The caller holds the lock.
 func (s *server) withResults() (all []*job, total int64, owned map[string]int64) {
 	owned = map[string]int64{}
-	for _, id := range s.cluster.order {
-		if j := s.cluster.jobs[id]; j.stored != nil {
+	for _, j := range s.cluster.order {
+		if j.stored != nil {
 			all = append(all, j)
 			total += j.storedBytes()
 			owned[j.owner] += j.storedBytes()

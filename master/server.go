@@ -228,7 +228,7 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 		_ = s.commit(func() error { // also writes changes made by restore
 			if jobs, graphs := len(s.cluster.jobs), len(s.cluster.graphs); jobs+graphs > 0 {
 				s.log.Info("goes on after an earlier master", "jobs", jobs, "waiting",
-					len(s.cluster.queued), "graphs", graphs)
+					len(s.cluster.waiting()), "graphs", graphs)
 			}
 			return nil
 		})

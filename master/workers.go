@@ -1,7 +1,6 @@
 package master
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -163,17 +162,16 @@ func (c *cluster) attach(
 
 // held returns the jobs and graphs whose memory an attached worker must keep.
 func (c *cluster) held(name string, incarnation uint64) (jobs, graphs []string) {
-	for _, id := range c.order {
-		if j := c.jobs[id]; j.active() && !j.ending && placedOn(j.placements, name, incarnation) {
-			jobs = append(jobs, id)
+	for _, j := range c.order {
+		if j.active() && !j.ending && placedOn(j.placements, name, incarnation) {
+			jobs = append(jobs, j.id)
 			graphs = append(graphs, j.graph())
 		}
 	}
-	for _, graph := range slices.Sorted(maps.Keys(c.graphs)) {
-		g := c.graphs[graph]
+	for _, g := range byName(c.graphs) {
 		if g.state != control.GraphState_GRAPH_STATE_FAILED && !g.again &&
-			placedOn(g.placements, name, incarnation) && !slices.Contains(graphs, graph) {
-			graphs = append(graphs, graph)
+			placedOn(g.placements, name, incarnation) && !slices.Contains(graphs, g.name) {
+			graphs = append(graphs, g.name)
 		}
 	}
 	return jobs, graphs
@@ -257,9 +255,8 @@ func (c *cluster) leave(now time.Duration, name string, incarnation uint64, reas
 
 // farewells lets leaving workers go when no job needs them.
 func (c *cluster) farewells() {
-	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
-		w := c.workers[name]
-		if w.state == control.WorkerState_WORKER_STATE_LEAVING && !c.busy(name) {
+	for _, w := range byName(c.workers) {
+		if w.state == control.WorkerState_WORKER_STATE_LEAVING && !c.busy(w.name) {
 			c.farewell(w)
 		}
 	}
@@ -325,14 +322,13 @@ func (c *cluster) exited(
 
 // release fails the jobs and loads on a worker.
 func (c *cluster) release(now time.Duration, w *worker, reason string) {
-	for _, id := range c.order {
-		if j := c.jobs[id]; j.active() && uses(j.placements, w.name) {
+	for _, j := range c.order {
+		if j.active() && uses(j.placements, w.name) {
 			j.lost = j.lost || !j.stopping
 			c.stop(now, j, reason, false)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
-		g := c.graphs[name]
+	for _, g := range byName(c.graphs) {
 		if g.state == control.GraphState_GRAPH_STATE_LOADING && uses(g.placements, w.name) &&
 			!g.stopping {
 			g.stopping, g.lost, g.reason = true, true, reason
