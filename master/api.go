@@ -286,15 +286,12 @@ func (s *server) LoadGraph(
 	if err = s.lasting(err, change{graph: r.Name}, "the graph is being loaded"); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	ended := s.loads[r.Name]
-	s.mu.Unlock()
-	if ended != nil {
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	err = s.await(ctx, func() bool {
+		return g.state == control.GraphState_GRAPH_STATE_READY ||
+			g.state == control.GraphState_GRAPH_STATE_FAILED
+	})
+	if err != nil {
+		return nil, ctx.Err()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -79,32 +79,39 @@ func (r *run) takeUp(ctx context.Context) error {
 	return err
 }
 
-// arrival waits until awaited accepts the session of a worker, which is nil while there is none.
-func (s *server) arrival(
-	ctx context.Context, name string, awaited func(w *session) bool,
-) (*session, error) {
+// await waits until there is true. It calls there with the lock, again after each new session and
+// each change of a graph.
+func (s *server) await(ctx context.Context, there func() bool) error {
 	for {
 		s.mu.Lock()
-		w, arrived := s.sessions[name], s.arrived
-		there := awaited(w)
+		over, changed := there(), s.changed
 		s.mu.Unlock()
-		if there {
-			return w, nil
+		if over {
+			return nil
 		}
 		select {
-		case <-arrived:
+		case <-changed:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
+}
+
+// wake makes callers of await look again. The caller holds the lock.
+func (s *server) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // awaitBack waits until a worker known before the master's restart has a session again.
 func (s *server) awaitBack(ctx context.Context, p *control.Placement) error {
 	soon, cancel := context.WithTimeout(ctx, s.cluster.settle-s.now())
 	defer cancel()
-	w, err := s.arrival(soon, p.Worker,
-		func(w *session) bool { return w != nil && w.incarnation >= p.Incarnation })
+	var w *session
+	err := s.await(soon, func() bool {
+		w = s.sessions[p.Worker]
+		return w != nil && w.incarnation >= p.Incarnation
+	})
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -118,10 +125,11 @@ func (s *server) awaitBack(ctx context.Context, p *control.Placement) error {
 }
 
 // back waits for a worker's next session after before. It returns nil if the worker is lost.
-func (s *server) back(ctx context.Context, p *control.Placement, before *session) *session {
+func (s *server) back(ctx context.Context, p *control.Placement, before *session) (w *session) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Lease+s.options.Lease/2)
 	defer cancel()
-	w, _ := s.arrival(ctx, p.Worker, func(w *session) bool {
+	_ = s.await(ctx, func() bool {
+		w = s.sessions[p.Worker]
 		return s.cluster.current(p.Worker, p.Incarnation) == nil || w != nil && w != before
 	})
 	if w == nil || w == before || w.incarnation != p.Incarnation {

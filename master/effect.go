@@ -47,7 +47,7 @@ func (s *server) effect(e effect) {
 		s.spawn(func() { s.forget(e.place) })
 	case graphTurned:
 		s.log.Info("graph", "graph", e.graph.name, "state", e.state.Word(), "reason", e.reason)
-		s.awaited(e)
+		s.wake()
 	case startLoad:
 		ctx, stop := context.WithCancelCause(s.ctx)
 		s.stops["graph "+e.graph.name] = stop
@@ -76,23 +76,6 @@ func (s *server) effect(e effect) {
 			e.reason)
 		if w := s.sessions[e.name]; w != nil && w.incarnation == e.incarnation {
 			w.end(lostRefusal(control.Refusal_KIND_UNKNOWN, e.name, e.incarnation))
-		}
-	}
-}
-
-// awaited makes a channel for callers that wait for a loading graph, and closes it when the graph
-// is ready or has failed. The caller holds the lock.
-func (s *server) awaited(e graphTurned) {
-	name := e.graph.name
-	switch e.state {
-	case control.GraphState_GRAPH_STATE_LOADING, control.GraphState_GRAPH_STATE_WAITING:
-		if s.loads[name] == nil {
-			s.loads[name] = make(chan struct{})
-		}
-	case control.GraphState_GRAPH_STATE_READY, control.GraphState_GRAPH_STATE_FAILED:
-		if s.loads[name] != nil {
-			close(s.loads[name])
-			delete(s.loads, name)
 		}
 	}
 }

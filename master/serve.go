@@ -138,7 +138,7 @@ func (q *quiet) let(now time.Duration) (dropped int64, ok bool) {
 
 // turnAway counts a refused request or handshake, and logs at most one per second.
 func (s *server) turnAway(from string, why error) {
-	s.event(func() { s.turned++ })
+	s.event(func() { s.refused++ })
 	if dropped, ok := s.refusals.let(s.now()); ok {
 		s.log.Warn("refused", "from", from, "reason", why, "more", dropped)
 		s.audit.write(entry{What: "refused", From: from, More: dropped, Outcome: escape.Text(why.Error(), maxReason)})

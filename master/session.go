@@ -257,8 +257,7 @@ func (s *server) attach(
 			old.end(fmt.Errorf("it began another session: %w", errSessionBroke))
 		}
 		s.sessions[w.name] = w
-		close(s.arrived)
-		s.arrived = make(chan struct{})
+		s.wake()
 		attached.Jobs, attached.Graphs = s.cluster.held(w.name, w.incarnation)
 		s.log.Info("worker is there", "worker", w.name, "incarnation", w.incarnation)
 	})
