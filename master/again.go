@@ -54,8 +54,8 @@ func (c *cluster) requeue(now time.Duration, j *job, reason string) {
 	if j.lost {
 		j.team = j.placements
 	}
-	j.state, j.placements, j.stopping, j.lost, j.driving, j.about = control.JobState_JOB_STATE_QUEUED, nil, false, false, false, nil
-	j.reason = reason
+	j.state, j.reason, j.placements, j.about = control.JobState_JOB_STATE_QUEUED, reason, nil, nil
+	j.stopping, j.lost, j.driving = false, false, false
 	c.changed = append(c.changed, change{job: j.id})
 	c.turned(j)
 }

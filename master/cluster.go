@@ -82,7 +82,11 @@ type cluster struct {
 }
 
 func newCluster(r rules) *cluster {
-	return &cluster{rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{}, jobs: map[string]*job{}, keys: map[submission]string{}, cuts: map[pair]bool{}, expected: map[string]bool{}}
+	return &cluster{
+		rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{},
+		jobs: map[string]*job{}, keys: map[submission]string{}, cuts: map[pair]bool{},
+		expected: map[string]bool{},
+	}
 }
 
 // effect is an action that the state machine requests: one of the types below.
@@ -162,7 +166,7 @@ func (c *cluster) tick(now time.Duration) {
 	for _, w := range byName(c.workers) {
 		switch {
 		case w.live() && now > w.deadline:
-			c.lose(now, w, fmt.Sprintf("not heard of for %.1f s", (now-w.heard).Seconds()))
+			c.lose(now, w, fmt.Sprintf("silent for %.1f s", (now-w.heard).Seconds()))
 		case w.state == control.WorkerState_WORKER_STATE_LEAVING && now > w.leaveBy:
 			c.release(now, w, "worker "+w.name+" had to leave")
 			c.farewell(w)
@@ -214,8 +218,8 @@ const mostOfWord = 256
 func (c *cluster) acceptable(r *control.RegisterRequest) error {
 	if r.Protocol != control.Protocol {
 		return control.Refuse(control.Refusal_KIND_VERSION,
-			"worker %s speaks version %d of the control protocol (superstep %s), this master version %d",
-			r.Name, r.Protocol, r.Version, control.Protocol)
+			"worker %s (superstep %s): found version %d of the control protocol, expected %d",
+			r.Name, r.Version, r.Protocol, control.Protocol)
 	}
 	if !control.ValidName(r.Name) {
 		return control.Refuse(control.Refusal_KIND_INVALID,
@@ -240,7 +244,8 @@ func (c *cluster) acceptable(r *control.RegisterRequest) error {
 				r.Name, p.Name)
 		case r.Programs[i].Fingerprint != p.Fingerprint:
 			return control.Refuse(control.Refusal_KIND_PROGRAMS,
-				"the binary of worker %s has another version of program %s (%.12s, the master's %.12s): start the same binary as the master's",
+				"the binary of worker %s has another version of program %s (%.12s, the master's "+
+					"%.12s): start the same binary as the master's",
 				r.Name, p.Name, r.Programs[i].Fingerprint, p.Fingerprint)
 		}
 	}

@@ -353,7 +353,10 @@ func (c *sentColumns) lines(
 
 // ReadColumn streams the initial values of a job's column: the result of an earlier job, or data
 // that the client sent.
-func (s *server) ReadColumn(ctx context.Context, q *control.ReadColumnRequest, stream *connect.ServerStream[control.ResultChunk]) error {
+func (s *server) ReadColumn(
+	ctx context.Context, q *control.ReadColumnRequest,
+	stream *connect.ServerStream[control.ResultChunk],
+) error {
 	send := func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) }
 	s.mu.Lock()
 	j := s.cluster.jobs[q.Job]

@@ -121,6 +121,7 @@ func (s *server) examine(p pair) {
 			})
 		}
 	}
+	probe := &control.Command_Probe{Probe: &control.Probe{Peers: peers}}
 	s.spawn(func() {
 		ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
 		defer cancel()
@@ -128,8 +129,8 @@ func (s *server) examine(p pair) {
 		var both sync.WaitGroup
 		for i, w := range []*session{a, b} {
 			both.Go(func() {
-				c := &control.Command{Body: &control.Command_Probe{Probe: &control.Probe{Peers: peers}}}
-				if r, err := w.do(ctx, c, func(*control.Report) error { return nil }, nil); err == nil && r.Failure == nil {
+				r, err := w.do(ctx, &control.Command{Body: probe}, nil, nil)
+				if err == nil && r.Failure == nil {
 					reports[i] = r.GetProbe()
 				}
 			})

@@ -34,7 +34,7 @@ func (r *run) ride(ctx context.Context, command *control.Command) error {
 			case i == 0 && d != nil:
 				return r.drives(ctx, d)
 			case d == nil || len(d.Loads)+len(d.Records)+len(d.Stages) > 0:
-				return errors.New("it tells of a run that another worker drives, or something else")
+				return errors.New("it sent a report of the wrong kind")
 			}
 			return r.tell(r.team[i].Worker, d)
 		},
@@ -60,7 +60,7 @@ func (r *run) rejoin(i int) *control.Command {
 }
 
 // errNotTakenUp is why an attempt of an earlier master has to restart.
-var errNotTakenUp = errors.New("the master was started anew")
+var errNotTakenUp = errors.New("the master restarted")
 
 // takeUp continues an attempt that an earlier run of the master began. The workers run it without a
 // master, and keep it until a session begins whose Attached does not name the job.
@@ -70,7 +70,7 @@ func (r *run) takeUp(ctx context.Context) error {
 			return err
 		}
 	}
-	r.say("the master was started anew, and has taken up the job where it is")
+	r.say("the master restarted, and continues the job")
 	r.advance(control.JobState_JOB_STATE_RUNNING)
 	err := r.ride(ctx, r.rejoin(0)) // all workers send the reports that they stored
 	if failed, ok := errors.AsType[*workerError](err); ok && failed.failure.Absent {
@@ -119,7 +119,7 @@ func (s *server) awaitBack(ctx context.Context, p *control.Placement) error {
 		return fmt.Errorf("%w, and worker %s did not come back; the job begins again",
 			errNotTakenUp, p.Worker)
 	case w.incarnation > p.Incarnation:
-		return fmt.Errorf("%w, and so was worker %s; the job begins again", errNotTakenUp, p.Worker)
+		return fmt.Errorf("%w, and so did worker %s; the job begins again", errNotTakenUp, p.Worker)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func (s *server) effect(e effect) {
 	case probe:
 		s.examine(e.pair)
 	case goodbye:
-		s.log.Info("worker may go", "worker", e.name)
+		s.log.Info("worker may leave", "worker", e.name)
 		if w := s.sessions[e.name]; w != nil {
 			_ = w.lane.Post(
 				&control.ToWorker{Body: &control.ToWorker_Goodbye{Goodbye: &control.Goodbye{}}})
@@ -119,7 +119,8 @@ func (s *server) tickSessions() {
 		if now-w.told >= s.options.Lease/control.HeartbeatsPerLease {
 			w.told = now
 			// It fails if much is queued, which serves as well.
-			_ = w.lane.Offer(&control.ToWorker{Body: &control.ToWorker_Beat{Beat: &control.Beat{Heard: s.heardOf(w)}}})
+			beat := &control.Beat{Heard: s.heardOf(w)}
+			_ = w.lane.Offer(&control.ToWorker{Body: &control.ToWorker_Beat{Beat: beat}})
 		}
 	}
 }
@@ -143,7 +144,7 @@ func (s *server) hints() {
 			if !ok {
 				return
 			}
-			if e.Kind == membership.Gone && e.Member.Role == membership.Worker {
+			if e.Gone && e.Member.Role == membership.Worker {
 				s.event(func() { s.cluster.suspect(s.now(), e.Member.Name) })
 			}
 		case <-s.ctx.Done():

@@ -14,20 +14,17 @@ import (
 
 // job is a job and its state.
 type job struct {
-	id         string
-	number     uint64 // increases from job to job
-	key        string // of the submission
-	owner      string
-	spec       *jobspec.Spec
-	text       string // JSON of spec, made on first use
-	state      control.JobState
-	reason     string // why it waits, failed or was cancelled
-	epoch      uint32 // the attempt, from 1
-	placements []*control.Placement
-	rows       uint32 // of the grid
-	columns    uint32
-	threads    uint32 // of its workers
-	load       loadID // of its graph of the catalog
+	id      string
+	number  uint64 // increases from job to job
+	key     string // of the submission
+	owner   string
+	spec    *jobspec.Spec
+	text    string // JSON of spec, made on first use
+	state   control.JobState
+	reason  string // why it waits, failed or was cancelled
+	epoch   uint32 // the attempt, from 1
+	threads uint32 // of its workers
+	site
 
 	submitted, started, ended time.Duration
 
@@ -148,7 +145,8 @@ func (c *cluster) enqueue(
 	}
 	if size > maxWaiting {
 		return nil, failed(connect.CodeResourceExhausted,
-			"the jobs that wait already, and this one, are described in %d bytes, expected at most %d: try again later", size, maxWaiting)
+			"the descriptions of the owner's waiting jobs have %d bytes, expected at most %d: "+
+				"try again later", size, maxWaiting)
 	}
 	id := ""
 	for id == "" || c.jobs[id] != nil { // an earlier run may have had the same prefix
@@ -156,7 +154,10 @@ func (c *cluster) enqueue(
 		id = fmt.Sprint(c.jobPrefix, c.number)
 	}
 	c.numbers++
-	j := &job{id: id, number: c.numbers, key: key, owner: owner, spec: spec, state: control.JobState_JOB_STATE_QUEUED, submitted: now, confirm: confirm}
+	j := &job{
+		id: id, number: c.numbers, key: key, owner: owner, spec: spec, submitted: now,
+		state: control.JobState_JOB_STATE_QUEUED, confirm: confirm,
+	}
 	if confirm > 0 {
 		j.confirmBy = now + confirm
 	}
@@ -171,23 +172,21 @@ func (c *cluster) enqueue(
 	return j, nil
 }
 
-// site is where a job runs.
+// site is where a job runs or a graph is.
 type site struct {
 	placements    []*control.Placement
-	rows, columns uint32
-	load          loadID // of its graph of the catalog
+	rows, columns uint32 // of the grid
+	load          loadID // of the graph of the catalog
 }
 
 // site returns where a job can run now, or what is lacking.
 func (c *cluster) site(now time.Duration, j *job) (site, *shortage) {
 	if j.spec.Graph == "" {
-		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape,
-			j.stragglers)
+		at, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape, j.stragglers)
 		if err != nil {
 			return site{}, &shortage{"waits for a worker", true}
 		}
-		return site{placements: placements, rows: rows, columns: columns},
-			c.shortOf(placements, j.spec.Origin(), j.demand(rows, columns))
+		return at, c.shortOf(at.placements, j.spec.Origin(), j.demand(at))
 	}
 	g := c.graphs[j.spec.Graph]
 	switch {
@@ -205,7 +204,8 @@ func (c *cluster) site(now time.Duration, j *job) (site, *shortage) {
 	}
 	if a, b, cut := c.cutIn(g.placements); cut {
 		if c.retries == 0 {
-			return site{}, &shortage{reason: fmt.Sprintf("graph %s: there is no connection between workers %s and %s, which hold shares of it", g.name, a, b)}
+			return site{}, &shortage{reason: fmt.Sprintf("graph %s: there is no connection "+
+				"between workers %s and %s, which hold shares of it", g.name, a, b)}
 		}
 		if c.workers[a].excluded == "" {
 			a, b = b, a
@@ -214,22 +214,20 @@ func (c *cluster) site(now time.Duration, j *job) (site, *shortage) {
 		return c.site(now, j)
 	}
 	if load := j.spec.Load; load != "" && load != g.load.String() {
-		return site{}, &shortage{reason: fmt.Sprintf("graph %s was loaded since the client listed its vertices, which may have other numbers now: Connection.Graph has it as it is", g.name)}
+		return site{}, &shortage{reason: fmt.Sprintf("graph %s was loaded since the client listed "+
+			"its vertices, which may have other numbers now: call Connection.Graph again", g.name)}
 	}
 	// otherwise an attempt would fail at once
 	if name := c.silent(g.placements); name != "" && c.retries > 0 {
-		return site{}, &shortage{fmt.Sprintf("graph %s waits for worker %s, which lost its session", g.name, name), true}
+		return site{}, &shortage{"graph " + g.name + " waits for worker " + name +
+			", which lost its session", true}
 	}
-	return site{placements: g.placements, rows: g.rows, columns: g.columns, load: g.load}, nil
+	return g.site, nil
 }
 
 // start begins an attempt of a queued job.
 func (c *cluster) start(now time.Duration, j *job, at site) {
-	j.placements, j.rows, j.columns = at.placements, at.rows, at.columns
-	if j.spec.Graph != "" {
-		j.load = at.load
-	}
-	j.epoch, j.lost = j.epoch+1, false
+	j.site, j.epoch, j.lost = at, j.epoch+1, false
 	if j.epoch == 1 {
 		j.started = now
 	}

@@ -78,8 +78,8 @@ func (c *cluster) spread(now time.Duration) {
 		if joined == "" {
 			continue
 		}
-		if to, _, _, err := c.place(0, 0, kindOf(j.spec).shape, j.stragglers); err == nil &&
-			len(workersOf(to)) > len(j.workers()) {
+		if to, err := c.place(0, 0, kindOf(j.spec).shape, j.stragglers); err == nil &&
+			len(workersOf(to.placements)) > len(j.workers()) {
 			c.move(j, fmt.Sprintf("worker %s has joined: the job goes on with it", joined))
 		}
 	}
@@ -119,22 +119,22 @@ func (c *cluster) straggles(id string, epoch uint32, s *streak, p plan) {
 		return
 	}
 	avoid := append(slices.Clone(j.stragglers), j.placements[i])
-	to, _, _, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape, avoid)
-	if err != nil || placedOn(to, s.worker, j.placements[i].Incarnation) {
+	to, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape, avoid)
+	if err != nil || placedOn(to.placements, s.worker, j.placements[i].Incarnation) {
 		return // there is no other worker
 	}
 	left := p.left()
-	saved, cost := s.saved(len(workersOf(to)), left), p.load+p.checkpoint
+	saved, cost := s.saved(len(workersOf(to.placements)), left), p.load+p.checkpoint
 	if saved <= cost {
 		return
 	}
 	j.stragglers, j.unit = avoid, s.unit()
 	c.straggled++
 	c.changed = append(c.changed, change{job: id})
-	c.move(j,
-		fmt.Sprintf("worker %s is slow: for the same work it took %.1f times as long as the others in %d supersteps (%.3g s); moving takes about %.2g s and saves about %.2g s, "+
-			"if %d more supersteps come: the job goes on without it", s.worker, s.factor(), s.steps,
-			s.seconds, cost, saved, left))
+	c.move(j, fmt.Sprintf("worker %s is slow: for the same work it took %.1f times as long as the "+
+		"others in %d supersteps (%.3g s); moving takes about %.2g s and saves about %.2g s, "+
+		"if %d more supersteps come: the job goes on without it", s.worker, s.factor(), s.steps,
+		s.seconds, cost, saved, left))
 }
 
 // free reports whether a worker may get new work.

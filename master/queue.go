@@ -103,7 +103,7 @@ func (c *cluster) startQueued(now time.Duration) {
 			continue
 		}
 		if alone = j.alone(); alone && running > 0 {
-			c.wait(j, "waits for those that run: it runs alone")
+			c.wait(j, "waits for the running jobs: it runs alone")
 			return
 		}
 		c.start(now, j, at)
@@ -143,10 +143,10 @@ func (c *cluster) expireJobs(now time.Duration) {
 	c.unconfirmed(func(j *job) {
 		if now > j.confirmBy {
 			c.end(now, j, control.JobState_JOB_STATE_CANCELLED,
-				"the client that submitted it was gone before it heard that the job was taken")
+				"its client was gone before it confirmed the job")
 			return
 		}
-		c.wait(j, "waits for its client to hear that it is taken")
+		c.wait(j, "waits for its client to confirm it")
 	})
 }
 
@@ -224,12 +224,8 @@ func (c *cluster) mayQueue(owner string) error {
 	if q.Queued == 0 || n < q.Queued {
 		return nil
 	}
-	wait := "wait"
-	if n == 1 {
-		wait = "waits"
-	}
-	return failed(connect.CodeResourceExhausted,
-		"%d of the jobs of %s %s already, and the quota is queued=%d: try again when one has begun, or cancel one", n, owner, wait, q.Queued)
+	return failed(connect.CodeResourceExhausted, "%s has %d of at most %d waiting jobs (--quota): "+
+		"try again when one has begun, or cancel one", owner, n, q.Queued)
 }
 
 // mayRun reports whether the quota allows another running job of the owner. If not, it sets the
@@ -239,12 +235,8 @@ func (c *cluster) mayRun(j *job, running int) bool {
 	if q.Running == 0 || running < q.Running {
 		return true
 	}
-	run := "run"
-	if running == 1 {
-		run = "runs"
-	}
-	c.wait(j, fmt.Sprintf("%d of the jobs of %s %s, and the quota is running=%d", running, j.owner,
-		run, q.Running))
+	c.wait(j, fmt.Sprintf("%s has %d of at most %d running jobs (--quota)", j.owner, running,
+		q.Running))
 	return false
 }
 

@@ -108,8 +108,8 @@ func TestQuotasOfAMaster(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	refused("alice", "2 of the jobs of alice wait already, and the quota is queued=2")
-	refused("bob", "1 of the jobs of bob waits already, and the quota is queued=1")
+	refused("alice", "alice has 2 of at most 2 waiting jobs (--quota)")
+	refused("bob", "bob has 1 of at most 1 waiting jobs (--quota)")
 	id := s.cluster.order[0].id
 	s.event(func() {
 		s.cluster.jobs[id].used = 40 * time.Minute
@@ -118,7 +118,7 @@ func TestQuotasOfAMaster(t *testing.T) {
 	end()
 	s, end = bounded()
 	defer end()
-	refused("alice", "2 of the jobs of alice wait already")
+	refused("alice", "alice has 2 of at most 2 waiting jobs")
 	if got := s.cluster.jobs[id].used; got != 40*time.Minute {
 		t.Errorf("the next master has %v as the used time of a job", got)
 	}

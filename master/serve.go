@@ -141,7 +141,8 @@ func (s *server) turnAway(from string, why error) {
 	s.event(func() { s.refused++ })
 	if dropped, ok := s.refusals.let(s.now()); ok {
 		s.log.Warn("refused", "from", from, "reason", why, "more", dropped)
-		s.audit.write(entry{What: "refused", From: from, More: dropped, Outcome: escape.Text(why.Error(), maxReason)})
+		reason := escape.Text(why.Error(), maxReason)
+		s.audit.write(entry{What: "refused", From: from, More: dropped, Outcome: reason})
 	}
 }
 

@@ -82,7 +82,7 @@ type server struct {
 	stops    map[string]context.CancelCauseFunc // by run or load
 	runs     map[string]*run
 	journals map[string]*journal
-	past     []*job // jobs that ended in earlier runs of the master, oldest first
+	past     []*job        // jobs that ended in earlier runs of the master, oldest first
 	examined map[pair]bool // pairs of workers being probed
 	refusing string        // why no job is accepted; empty if jobs are
 	// By job: the number of readers of its result, which is not removed while there are any.
@@ -201,7 +201,7 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	mux := http.NewServeMux()
 	service := func(path string, h http.Handler) { mux.Handle(path, s.gate.Service(h)) }
-	options := append(control.HandlerOptions(), connect.WithInterceptors(certainty{s}))
+	options := append(control.HandlerOptions(), connect.WithInterceptors(certainty{s: s}))
 	service(control.NewWorkersHandler(struct {
 		*server
 		*objectServer
@@ -225,7 +225,7 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 		}()
 		_ = s.commit(func() error { // also writes changes made by restore
 			if jobs, graphs := len(s.cluster.jobs), len(s.cluster.graphs); jobs+graphs > 0 {
-				s.log.Info("goes on after an earlier master", "jobs", jobs, "waiting",
+				s.log.Info("continues after an earlier master", "jobs", jobs, "waiting",
 					len(s.cluster.waiting()), "graphs", graphs)
 			}
 			return nil
@@ -304,7 +304,8 @@ func (s *server) Register(
 	from := control.CallerOf(ctx).From
 	if said := r.HttpAddress; said != "" {
 		if r.HttpAddress = scraped(ctx, from, said); r.HttpAddress == "" {
-			s.log.Warn("the metrics of a worker are not at the host that it registers from, and no target", "worker", r.Name, "from", from, "metrics", said)
+			s.log.Warn("a worker's metrics are not at the host that it registers from", "worker",
+				r.Name, "from", from, "metrics", said)
 		}
 	}
 	var incarnation uint64

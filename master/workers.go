@@ -101,7 +101,7 @@ func (c *cluster) registerBy(
 	}
 	for _, g := range c.loaded() {
 		if uses(g.placements, r.Name) && !placedOn(g.placements, r.Name, incarnation) {
-			c.loseGraph(g, r.Name, "was started anew")
+			c.loseGraph(g, r.Name, "restarted")
 		}
 	}
 	return incarnation, nil
@@ -133,7 +133,7 @@ func fenced(name string, old, newer uint64) error {
 // it is too late for that.
 func lostRefusal(kind control.Refusal_Kind, name string, incarnation uint64) error {
 	return control.Refuse(kind,
-		"the lease of worker %s, incarnation %d, has lapsed: it was taken for lost", name,
+		"the lease of worker %s, incarnation %d, has lapsed: it was declared lost", name,
 		incarnation)
 }
 
@@ -354,7 +354,9 @@ func (c *cluster) busy(name string) bool {
 
 // placedOn reports whether one of placements is on this incarnation of a worker.
 func placedOn(placements []*control.Placement, worker string, incarnation uint64) bool {
-	return slices.ContainsFunc(placements, func(p *control.Placement) bool { return p.Worker == worker && p.Incarnation == incarnation })
+	return slices.ContainsFunc(placements, func(p *control.Placement) bool {
+		return p.Worker == worker && p.Incarnation == incarnation
+	})
 }
 
 // silent returns a live worker of placements without a session, or "". It will attach again or be

@@ -97,7 +97,7 @@ func (j *job) answer(ctx context.Context, rank int, to proto.Message) error {
 		return err
 	}
 	if err := proto.Unmarshal(data, to); err != nil {
-		return fmt.Errorf("what worker %s answers: %w", j.layout.Workers[rank].Name, err)
+		return fmt.Errorf("the answer of worker %s: %w", j.layout.Workers[rank].Name, err)
 	}
 	collective.Release(j.link, data)
 	return nil
@@ -189,7 +189,7 @@ func nextStep(ctx context.Context, link collective.Link) (*control.Step, error) 
 	}
 	step := &control.Step{}
 	if err := proto.Unmarshal(data, step); err != nil {
-		return nil, fmt.Errorf("what is to be done next: %w", err)
+		return nil, fmt.Errorf("the next step: %w", err)
 	}
 	collective.Release(link, data)
 	return step, nil
@@ -216,7 +216,7 @@ func (j *job) follow(ctx context.Context) error {
 			j.observe(body.End.Took)
 			return nil
 		default:
-			err = errors.New("the driver of the run wants something this version does not know")
+			err = errors.New("found a step that this version does not know")
 		}
 		if err == nil {
 			if out, err = (proto.MarshalOptions{}).MarshalAppend(out[:0], answer); err == nil {

@@ -111,8 +111,8 @@ func (j *job) aggregators() (all []*control.Aggregator) {
 		value, err := totals[a.Number].Encode(pack.Value)
 		if size += len(value); err == nil && size > maxFinal {
 			size -= len(value)
-			err = fmt.Errorf("it has %d bytes, and there is room for %d of all aggregators",
-				len(value), maxFinal)
+			err = fmt.Errorf("it has %d bytes, expected at most %d in all aggregators", len(value),
+				maxFinal)
 		}
 		if err != nil {
 			value = nil
@@ -123,8 +123,11 @@ func (j *job) aggregators() (all []*control.Aggregator) {
 		name, text := strings.ToValidUTF8(a.Name, "?"), string(texts[a.Name])
 		all = append(all, &control.Aggregator{Name: name, Json: text, Value: value})
 	}
-	for _, name := range []string{trace.GroupsName, trace.TopName, trace.TopByName, trace.ReachedName} {
-		if text, ok := texts[name]; ok && !slices.ContainsFunc(aggregates.All, func(a kernel.Aggregate) bool { return a.Name == name }) {
+	own := []string{trace.GroupsName, trace.TopName, trace.TopByName, trace.ReachedName}
+	for _, name := range own {
+		text, ok := texts[name]
+		named := func(a kernel.Aggregate) bool { return a.Name == name }
+		if ok && !slices.ContainsFunc(aggregates.All, named) {
 			all = append(all, &control.Aggregator{Name: name, Json: string(text)})
 		}
 	}
@@ -195,7 +198,7 @@ func (j *job) take(rank int, sent *control.SuperstepReport) error {
 	}
 	for n, r := range reports {
 		if r == nil {
-			return errors.New("it reports nothing of a partition")
+			return errors.New("the report of a partition is missing")
 		}
 		i := r.Partition.Partition
 		if i < 0 || i >= len(j.reports) || j.layout.Owner[i] != rank || j.reports[i] != nil {

@@ -353,7 +353,7 @@ func (x *executor) keepNow(t task) error {
 	keeper := a.keeper
 	a.mu.Unlock()
 	if keeper == nil {
-		return errors.New("it keeps no checkpoints")
+		return errors.New("it stores no checkpoints")
 	}
 	keeper.Ask()
 	return nil
