@@ -100,7 +100,7 @@ func (c *cluster) cancel(now time.Duration, id, reason string) (*job, error) {
 		j.cancelled, j.lost, j.reason = true, false, reason
 		c.changed = append(c.changed, change{job: j.id})
 	case j.active():
-		c.stop(now, j, reason, true)
+		c.stop(j, reason, true)
 	}
 	return j, err
 }
@@ -119,7 +119,7 @@ func noJob(id string) error {
 }
 
 // stop ends a run. Only the first reason is stored, because later ones are consequences.
-func (c *cluster) stop(_ time.Duration, j *job, reason string, cancelled bool) {
+func (c *cluster) stop(j *job, reason string, cancelled bool) {
 	if j.stopping {
 		return
 	}

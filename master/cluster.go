@@ -168,7 +168,7 @@ func (c *cluster) tick(now time.Duration) {
 		case w.live() && now > w.deadline:
 			c.lose(now, w, fmt.Sprintf("silent for %.1f s", (now-w.heard).Seconds()))
 		case w.state == control.WorkerState_WORKER_STATE_LEAVING && now > w.leaveBy:
-			c.release(now, w, "worker "+w.name+" had to leave")
+			c.release(w, "worker "+w.name+" had to leave")
 			c.farewell(w)
 		case !w.live() && now > w.gone+c.shown(w):
 			c.floor = max(c.floor, w.incarnation)

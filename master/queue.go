@@ -253,7 +253,7 @@ func (c *cluster) expireRuns(now time.Duration) {
 	for _, j := range c.order {
 		if q := c.quotas.of(j.owner); q.Time > 0 && j.active() && !j.stopping && !j.ending &&
 			j.taken(now) > q.Time {
-			c.stop(now, j, fmt.Sprintf("it took longer than a job of %s may: the quota is time=%v",
+			c.stop(j, fmt.Sprintf("it took longer than a job of %s may: the quota is time=%v",
 				j.owner, q.Time), false)
 		}
 	}

@@ -280,7 +280,7 @@ func (c *cluster) lose(now time.Duration, w *worker, reason string) {
 	c.mendAll(w.name)
 	c.lost++
 	c.emit(dismiss{w.name, reason, w.incarnation})
-	c.release(now, w, "worker "+w.name+" was lost: "+reason)
+	c.release(w, "worker "+w.name+" was lost: "+reason)
 	if leaving {
 		c.loseGraphs(w, "was lost")
 		return
@@ -321,11 +321,11 @@ func (c *cluster) exited(
 }
 
 // release fails the jobs and loads on a worker.
-func (c *cluster) release(now time.Duration, w *worker, reason string) {
+func (c *cluster) release(w *worker, reason string) {
 	for _, j := range c.order {
 		if j.active() && uses(j.placements, w.name) {
 			j.lost = j.lost || !j.stopping
-			c.stop(now, j, reason, false)
+			c.stop(j, reason, false)
 		}
 	}
 	for _, g := range byName(c.graphs) {
