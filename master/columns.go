@@ -390,14 +390,3 @@ func (s *server) ReadColumn(
 	}
 	return sentError(s.columns.copy(ctx, data, send))
 }
-
-// sentError converts a read error for the worker. An error of the store becomes CodeUnavailable, so
-// that the job restarts. Damage, lines that are too long, and errors with a code stay as they are.
-func sentError(err error) error {
-	if err == nil || errors.Is(err, store.ErrDamaged) || errors.Is(err, bufio.ErrTooLong) ||
-		connect.CodeOf(err) != connect.CodeUnknown {
-		return err
-	}
-	return connect.NewError(connect.CodeUnavailable,
-		errors.New(control.Text(err.Error(), control.MaxText)))
-}

@@ -56,7 +56,7 @@ func (c *cluster) shortOf(
 		switch most := int64(b.Room + b.Arrays + b.Spilled); {
 		case need > most:
 			return &shortage{reason: fmt.Sprintf("%s, and can have %s: %s", lack,
-				mem.Apart(most, int64(b.Files+b.Spilled)), held(b))}
+				mem.Apart(most, int64(b.Files+b.Spilled)), b.Use)}
 		case need+c.coming(name) <= int64(b.Room):
 			continue
 		case c.changing(w):
@@ -66,23 +66,10 @@ func (c *cluster) shortOf(
 		if there := c.catalogOn(name); len(there) > 0 {
 			return &shortage{reason: fmt.Sprintf("%s, and %s are free: %s; "+
 				"it has shares of graphs of the catalog: %s: drop what is not needed", lack,
-				mem.Apart(int64(b.Room), int64(b.Files)), held(b), strings.Join(there, ", "))}
+				mem.Apart(int64(b.Room), int64(b.Files)), b.Use, strings.Join(there, ", "))}
 		}
 	}
 	return nil
-}
-
-// held describes the memory in use on a worker.
-func held(b *control.Budget) string {
-	use := mem.Use{
-		Limit: int64(b.Limit), Memory: int64(b.Arrays), Heap: int64(b.Heap),
-		Spilled: int64(b.Spilled),
-	}
-	for _, k := range b.Kinds {
-		use.Kinds = append(use.Kinds,
-			mem.Held{Kind: k.Kind, Memory: int64(k.Memory), Spilled: int64(k.Spilled)})
-	}
-	return use.String()
 }
 
 // count returns how many of the partitions a worker has.
@@ -195,7 +182,7 @@ func (c *cluster) roomier(than *worker, team []*control.Placement) bool {
 func starved(w *worker) string {
 	text := fmt.Sprintf("worker %s was lost: %s", w.name, w.reason)
 	if w.budget != nil && !strings.Contains(w.reason, "are held") {
-		text += "; its last report: " + held(w.budget)
+		text += "; its last report: " + w.budget.Use
 	}
 	return text + "; no other worker has more memory free"
 }

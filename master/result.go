@@ -114,6 +114,17 @@ func (s *server) damaged(ctx context.Context, id string, err error) error {
 		"the result of job %s: %s", id, control.Text(err.Error(), control.MaxText))
 }
 
+// sentError converts a read error for the worker. An error of the store becomes CodeUnavailable, so
+// that the job restarts. Damage, lines that are too long, and errors with a code stay as they are.
+func sentError(err error) error {
+	if err == nil || errors.Is(err, store.ErrDamaged) || errors.Is(err, bufio.ErrTooLong) ||
+		connect.CodeOf(err) != connect.CodeUnknown {
+		return err
+	}
+	return connect.NewError(connect.CodeUnavailable,
+		errors.New(control.Text(err.Error(), control.MaxText)))
+}
+
 // maxLine bounds a line of a result, with id and value. Workers write no longer lines.
 const maxLine = 1 << 20
 

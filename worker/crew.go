@@ -207,9 +207,12 @@ func (j *job) follow(ctx context.Context) error {
 		var answer proto.Message
 		switch body := step.Body.(type) {
 		case *control.Step_Superstep:
-			next = int(body.Superstep.Superstep)
-			answer, err = j.superstep(ctx, body.Superstep)
-			next++
+			var command *bsp.Command
+			command, err = commandOf(body.Superstep, j.program.Aggregates(), j.totals)
+			if err == nil {
+				next = command.Superstep + 1
+				answer, err = j.superstep(ctx, command)
+			}
 		case *control.Step_Locate:
 			answer = j.graph.locate(body.Locate)
 		case *control.Step_End_:
@@ -231,18 +234,13 @@ func (j *job) follow(ctx context.Context) error {
 
 // superstep runs a superstep of this worker's partitions for the first worker.
 func (j *job) superstep(
-	ctx context.Context, s *control.Superstep,
+	ctx context.Context, command *bsp.Command,
 ) (*control.SuperstepReport, error) {
-	aggregates := j.program.Aggregates()
-	command, err := commandOf(s, j.first, aggregates, j.totals)
-	if err != nil {
-		return nil, err
-	}
 	reports, err := j.own(ctx, command)
 	if err != nil {
 		return nil, err
 	}
-	return reportOf(s.Superstep, reports, aggregates)
+	return reportOf(command.Superstep, reports, j.program.Aggregates())
 }
 
 // own runs a superstep of this worker's partitions.

@@ -18,7 +18,7 @@ import (
 // drive takes part in a run of the prepared job. before describes earlier runs in the same job. The
 // first worker drives the run, the others follow.
 func (j *job) drive(before bsp.Outcome) error {
-	j.first, j.reported = before.Supersteps, nil
+	j.reported = nil
 	if j.link.Rank() > 0 {
 		return j.follow(j.attempt.ctx)
 	}
@@ -136,43 +136,34 @@ func (j *job) aggregators() (all []*control.Aggregator) {
 
 // stepOf encodes a superstep's command for another worker.
 func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
-	totals, err := aggregates.Encode(nil, c.Totals)
-	if err != nil {
-		return nil, err
+	s := &control.Superstep{}
+	var err error
+	if s.Command, err = pack.Value(c); err == nil {
+		s.Totals, err = aggregates.Encode(nil, c.Totals)
 	}
-	return &control.Step{Body: &control.Step_Superstep{Superstep: &control.Superstep{
-		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme),
-		Sends: c.Sends, Finished: c.Finished,
-		SenderEdges: uint64(c.SenderEdges), Ways: uint32(c.Ways), Totals: totals, Change: c.Change,
-		Summarize: c.Ended, Cut: c.Cut, Save: c.Save > 0, Flush: c.Flush, Took: c.Took,
-	}}}, nil
+	return &control.Step{Body: &control.Step_Superstep{Superstep: s}}, err
 }
 
-// commandOf decodes such a command. first is the number of supersteps of the run before superstep
-// 0. It decodes the totals into cells.
+// commandOf decodes such a command, and its totals into cells.
 func commandOf(
-	s *control.Superstep, first int, aggregates bsp.Aggregates, totals []kernel.Cell,
+	s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.Cell,
 ) (*bsp.Command, error) {
-	if s.Scheme > uint32(delivery.RingPull) {
-		return nil, fmt.Errorf("superstep %d: there is no scheme %d", s.Superstep, s.Scheme)
+	c := &bsp.Command{}
+	if err := pack.IntoValue(s.Command, c); err != nil {
+		return nil, fmt.Errorf("the next superstep: %w", err)
 	}
-	save := 0
-	if s.Save {
-		save = first + int(s.Superstep)
+	if c.Superstep < 0 || c.Scheme > delivery.RingPull {
+		return nil, fmt.Errorf("superstep %d: there is no scheme %d", c.Superstep, c.Scheme)
 	}
-	return &bsp.Command{
-		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme),
-		Sends: s.Sends, Finished: s.Finished, Change: s.Change, Ended: s.Summarize, Cut: s.Cut,
-		Save: save, Flush: s.Flush, Took: s.Took, SenderEdges: int(s.SenderEdges),
-		Ways: uint8(s.Ways), Totals: totals,
-	}, aggregates.Decode(s.Totals, totals)
+	c.Totals = totals
+	return c, aggregates.Decode(s.Totals, totals)
 }
 
 // reportOf encodes the reports of partitions for the driver, and resets their aggregators.
 func reportOf(
-	superstep uint32, reports []*bsp.Report, aggregates bsp.Aggregates,
+	superstep int, reports []*bsp.Report, aggregates bsp.Aggregates,
 ) (*control.SuperstepReport, error) {
-	sent := &control.SuperstepReport{Superstep: superstep}
+	sent := &control.SuperstepReport{Superstep: uint32(superstep)}
 	for _, r := range reports {
 		cells, err := aggregates.Encode(nil, r.Cells)
 		if err != nil {

@@ -108,7 +108,7 @@ type Connection struct {
 	who     Credentials
 	dial    Dialer
 	base    *http.Transport
-	*credential
+	credential
 	number atomic.Int64              // version of the certificates of the current connections
 	proved atomic.Pointer[time.Time] // time of the last proof
 }
@@ -133,7 +133,6 @@ func Connect(address string, who Credentials, dial Dialer) (*Connection, error) 
 	}
 	c := &Connection{
 		address: address, url: "http://" + address, host: host, who: who, dial: dial,
-		credential: &credential{},
 	}
 	c.base = &http.Transport{
 		DialContext: dial,
