@@ -54,9 +54,8 @@ func (c *cluster) requeue(now time.Duration, j *job, reason string) {
 	if j.lost {
 		j.team = j.placements
 	}
-	j.state, j.placements, j.stopping, j.lost, j.driving, j.about = control.JobState_JOB_STATE_QUEUED, nil, false, false, false, nil
-	j.reason = reason
-	c.queued = append(c.queued, j.id)
+	j.state, j.reason, j.placements, j.about = control.JobState_JOB_STATE_QUEUED, reason, nil, nil
+	j.stopping, j.lost, j.driving = false, false, false
 	c.changed = append(c.changed, change{job: j.id})
 	c.turned(j)
 }
@@ -101,7 +100,7 @@ func (c *cluster) cancel(now time.Duration, id, reason string) (*job, error) {
 		j.cancelled, j.lost, j.reason = true, false, reason
 		c.changed = append(c.changed, change{job: j.id})
 	case j.active():
-		c.stop(now, j, reason, true)
+		c.stop(j, reason, true)
 	}
 	return j, err
 }
@@ -120,7 +119,7 @@ func noJob(id string) error {
 }
 
 // stop ends a run. Only the first reason is stored, because later ones are consequences.
-func (c *cluster) stop(_ time.Duration, j *job, reason string, cancelled bool) {
+func (c *cluster) stop(j *job, reason string, cancelled bool) {
 	if j.stopping {
 		return
 	}

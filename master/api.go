@@ -42,8 +42,10 @@ func (s *server) Submit(
 ) (about *control.Job, found bool, err error) {
 	defer func() {
 		if !found {
-			s.audit.add(ctx,
-				entry{What: "submit", Job: about.GetId(), Graph: r.Spec().Origin(), Program: r.Spec().Program}, &err)
+			s.audit.add(ctx, entry{
+				What: "submit", Job: about.GetId(), Graph: r.Spec().Origin(),
+				Program: r.Spec().Program,
+			}, &err)
 		}
 	}()
 	if err := small(r); err != nil {
@@ -164,8 +166,8 @@ func (s *server) ListJobs(
 
 func (s *server) jobs(ended bool) []*control.Job {
 	var all []*control.Job
-	for _, id := range s.cluster.order {
-		if j := s.cluster.jobs[id]; ended || !j.state.Ended() {
+	for _, j := range s.cluster.order {
+		if ended || !j.state.Ended() {
 			all = append(all, briefJob(s.describe(j), func() *jobspec.Spec { return j.spec }))
 		}
 	}
@@ -211,32 +213,34 @@ func (s *server) WatchJob(
 	}
 	defer j.watch()()
 	at, version, told := r.After, uint64(0), control.Told{}
-	if r.Logs && at < s.firstEvent {
-		for _, e := range s.logs.before(r.Id, ended, s.firstEvent, s.stamp(0)) {
-			if e.Sequence <= at || told.Again(e) {
+	pass := func(events []*control.JobEvent) error {
+		for _, e := range events {
+			if at = max(at, e.Sequence); e.Sequence <= r.After || told.Again(e) {
 				continue
 			}
 			if err := stream.Send(s.shownEvent(ctx, owner, e)); err != nil {
 				return err
 			}
 		}
+		return nil
+	}
+	if r.Logs && at < s.firstEvent {
+		if err := pass(s.logs.before(r.Id, ended, s.firstEvent, s.stamp(0))); err != nil {
+			return err
+		}
 	}
 	for {
 		events, changed, more := j.after(at)
-		for _, e := range events {
-			if at = e.Sequence; told.Again(e) {
-				continue
-			}
-			if err := stream.Send(s.shownEvent(ctx, owner, e)); err != nil {
-				return err
-			}
+		if err := pass(events); err != nil {
+			return err
 		}
 		if !more || r.Past {
 			return nil
 		}
 		far, now := j.progress(version)
 		if version = now; far != nil {
-			if err := stream.Send(&control.JobEvent{Sequence: at, Body: &control.JobEvent_Progress{Progress: far}}); err != nil {
+			e := &control.JobEvent{Sequence: at, Body: &control.JobEvent_Progress{Progress: far}}
+			if err := stream.Send(e); err != nil {
 				return err
 			}
 		}
@@ -286,15 +290,12 @@ func (s *server) LoadGraph(
 	if err = s.lasting(err, change{graph: r.Name}, "the graph is being loaded"); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	ended := s.loads[r.Name]
-	s.mu.Unlock()
-	if ended != nil {
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	err = s.await(ctx, func() bool {
+		return g.state == control.GraphState_GRAPH_STATE_READY ||
+			g.state == control.GraphState_GRAPH_STATE_FAILED
+	})
+	if err != nil {
+		return nil, ctx.Err()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

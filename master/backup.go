@@ -126,9 +126,11 @@ func (r *results) whole(ctx context.Context, j *control.Job) (all []store.Object
 }
 
 // Backup streams a backup of the current data on disk.
-func (s *server) Backup(ctx context.Context, _ *control.BackupRequest, stream *connect.ServerStream[control.BackupChunk]) (err error) {
+func (s *server) Backup(
+	ctx context.Context, _ *control.BackupRequest, to *connect.ServerStream[control.BackupChunk],
+) (err error) {
 	defer s.audit.add(ctx, entry{What: "backup"}, &err)
-	send := func(data []byte) error { return stream.Send(&control.BackupChunk{Data: data}) }
+	send := func(data []byte) error { return to.Send(&control.BackupChunk{Data: data}) }
 	w := bufio.NewWriterSize(&rest{each: send}, control.ChunkSize)
 	if err = s.backup(ctx, w); err == nil {
 		err = w.Flush()

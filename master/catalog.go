@@ -24,7 +24,8 @@ func (s *server) SaveGraph(
 	}
 	name, place := r.Name, r.Place
 	if place == "" {
-		return nil, invalid("save %.150q: where to is missing: a directory that the workers see, or s3://BUCKET/PREFIX", name)
+		return nil, invalid("save %.150q: found no place, expected a directory that all workers "+
+			"see, or s3://BUCKET/PREFIX", name)
 	}
 	placements, _, err := s.ready(name)
 	if err != nil {
@@ -61,8 +62,8 @@ func (s *server) save(
 	ctx context.Context, team []*control.Placement, name, place string,
 ) ([]byte, error) {
 	what, id := "save "+name, snapshot.NewID()
-	ask := func(ctx context.Context, team []*control.Placement,
-		c *control.Save,
+	ask := func(
+		ctx context.Context, team []*control.Placement, c *control.Save,
 	) ([]*control.Report, error) {
 		return s.gather(ctx, team, order{what: what, command: &control.Command{
 			Body: &control.Command_Save{Save: c},

@@ -46,7 +46,7 @@ func (o *Config) placeCheckpoints() error {
 		return nil
 	case o.Checkpoints == "" || objects.Is(o.Checkpoints):
 		if o.Checkpoints = objects.Scheme; o.Data == "" {
-			return fmt.Errorf("the place of checkpoints: %s is a directory of --data, which is not given", objects.Scheme)
+			return fmt.Errorf("the place of checkpoints: %s needs --data", objects.Scheme)
 		}
 		return nil
 	}
@@ -90,14 +90,12 @@ func (s *server) placed(spec *jobspec.Spec) error {
 			return invalid("there are no checkpoints of a job at %.150q", from)
 		}
 	}
-	if kindOf(spec) != &programKind {
+	if kindOf(spec) != &programKind || none && spec.KeepWhen == nil {
 		return nil
-	}
-	if none && spec.KeepWhen != nil {
-		return invalid("the job says when it takes checkpoints, and this master keeps none: superstep master --checkpoints PLACE, or --data DIR, has it keep them")
 	}
 	if none {
-		return nil
+		return invalid("the job asks for checkpoints, and this master stores none: " +
+			"superstep master --checkpoints PLACE or --data DIR does")
 	}
 	spec.Checkpoints = all + strings.ToLower(spec.Program+"-"+rand.Text()[:12])
 	return nil
@@ -150,7 +148,7 @@ func (r *run) keeping(ctx context.Context, c *control.Run) (err error) {
 		from, err = r.newest(ctx, place)
 		switch {
 		case err == nil:
-			c.GoOn = &control.GoOn{Place: place, Manifest: checkpoint.ManifestName(from.Superstep)}
+			c.GoOn = &control.GoOn{Place: place}
 		case !errors.Is(err, checkpoint.ErrNone):
 			r.say(fmt.Sprintf("warning: it begins from the start: %v", err))
 		}
@@ -159,11 +157,12 @@ func (r *run) keeping(ctx context.Context, c *control.Run) (err error) {
 		if from, err = r.newest(ctx, r.spec.GoOn); err != nil {
 			return err
 		}
-		c.GoOn = &control.GoOn{Place: r.spec.GoOn, Manifest: checkpoint.ManifestName(from.Superstep)}
+		c.GoOn = &control.GoOn{Place: r.spec.GoOn}
 	}
 	if from == nil {
 		return nil
 	}
+	c.GoOn.Manifest = checkpoint.ManifestName(from.Superstep)
 	before, _ := history.Before(from.Account)
 	r.set(func(a *control.Job) { a.Before, a.RunSeconds = from.Account, before.Times.Total })
 	text := "goes on from " + c.GoOn.Manifest
@@ -214,6 +213,6 @@ func (s *server) forget(place string) {
 		store.Close(at)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("checkpoints that nobody wants stay", "place", place, "error", err)
+		s.log.Warn("unneeded checkpoints cannot be removed", "place", place, "error", err)
 	}
 }

@@ -20,7 +20,7 @@ func TestPlaceOfCheckpoints(t *testing.T) {
 		{data, "off", "off", ""},
 		{data, elsewhere, elsewhere, ""},
 		{"", elsewhere, elsewhere, ""},
-		{"", "master:/", "", "--data, which is not given"},
+		{"", "master:/", "", "needs --data"},
 	} {
 		o := Config{Options: Options{Data: c.data, Checkpoints: c.given}, Master: daemon.Master{Process: daemon.Process{Registry: engine.Registry{}}}}
 		for range 2 { // both Run and New complete the options

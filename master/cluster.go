@@ -59,8 +59,7 @@ type cluster struct {
 	workers map[string]*worker
 	graphs  map[string]*graph
 	jobs    map[string]*job
-	order   []string              // the jobs by age
-	queued  []string              // ids of waiting jobs, unordered
+	order   []*job                // the jobs by age
 	keys    map[submission]string // jobs by owner and submission key
 	cuts    map[pair]bool         // pairs of workers that cannot connect
 	probed  time.Duration         // when cuts were last probed
@@ -83,7 +82,11 @@ type cluster struct {
 }
 
 func newCluster(r rules) *cluster {
-	return &cluster{rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{}, jobs: map[string]*job{}, keys: map[submission]string{}, cuts: map[pair]bool{}, expected: map[string]bool{}}
+	return &cluster{
+		rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{},
+		jobs: map[string]*job{}, keys: map[submission]string{}, cuts: map[pair]bool{},
+		expected: map[string]bool{},
+	}
 }
 
 // effect is an action that the state machine requests: one of the types below.
@@ -141,6 +144,15 @@ func (c *cluster) take() []effect {
 	return e
 }
 
+// byName returns the values of a map, sorted by their keys.
+func byName[T any](m map[string]T) []T {
+	var all []T
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, m[name])
+	}
+	return all
+}
+
 // shown returns how long a worker that is gone stays listed.
 func (c *cluster) shown(w *worker) time.Duration {
 	if w.state == control.WorkerState_WORKER_STATE_LEFT {
@@ -151,17 +163,16 @@ func (c *cluster) shown(w *worker) time.Duration {
 
 // tick handles the passage of time: leases expire, deadlines pass, old entries are removed.
 func (c *cluster) tick(now time.Duration) {
-	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
-		w := c.workers[name]
+	for _, w := range byName(c.workers) {
 		switch {
 		case w.live() && now > w.deadline:
-			c.lose(now, w, fmt.Sprintf("not heard of for %.1f s", (now-w.heard).Seconds()))
+			c.lose(now, w, fmt.Sprintf("silent for %.1f s", (now-w.heard).Seconds()))
 		case w.state == control.WorkerState_WORKER_STATE_LEAVING && now > w.leaveBy:
-			c.release(now, w, "worker "+w.name+" had to leave")
+			c.release(w, "worker "+w.name+" had to leave")
 			c.farewell(w)
 		case !w.live() && now > w.gone+c.shown(w):
 			c.floor = max(c.floor, w.incarnation)
-			delete(c.workers, name)
+			delete(c.workers, w.name)
 		}
 	}
 	c.expireGraphs(now)
@@ -207,8 +218,8 @@ const mostOfWord = 256
 func (c *cluster) acceptable(r *control.RegisterRequest) error {
 	if r.Protocol != control.Protocol {
 		return control.Refuse(control.Refusal_KIND_VERSION,
-			"worker %s speaks version %d of the control protocol (superstep %s), this master version %d",
-			r.Name, r.Protocol, r.Version, control.Protocol)
+			"worker %s (superstep %s): found version %d of the control protocol, expected %d",
+			r.Name, r.Version, r.Protocol, control.Protocol)
 	}
 	if !control.ValidName(r.Name) {
 		return control.Refuse(control.Refusal_KIND_INVALID,
@@ -233,7 +244,8 @@ func (c *cluster) acceptable(r *control.RegisterRequest) error {
 				r.Name, p.Name)
 		case r.Programs[i].Fingerprint != p.Fingerprint:
 			return control.Refuse(control.Refusal_KIND_PROGRAMS,
-				"the binary of worker %s has another version of program %s (%.12s, the master's %.12s): start the same binary as the master's",
+				"the binary of worker %s has another version of program %s (%.12s, the master's "+
+					"%.12s): start the same binary as the master's",
 				r.Name, p.Name, r.Programs[i].Fingerprint, p.Fingerprint)
 		}
 	}

@@ -286,9 +286,8 @@ func (s *script) show() {
 			workersOf(g.placements),
 			g.reason)
 	}
-	for _, id := range s.c.order {
-		j := s.c.jobs[id]
-		s.answer("job %s %s %s", id, j.state.Detail(), j.reason)
+	for _, j := range s.c.order {
+		s.answer("job %s %s %s", j.id, j.state.Detail(), j.reason)
 	}
 }
 
@@ -376,9 +375,13 @@ func (s *script) budget(v map[string]string) *control.Budget {
 	if limit == 0 {
 		return nil
 	}
+	use := mem.Use{
+		Limit: int64(limit), Memory: int64(arrays),
+		Kinds: []mem.Held{{Kind: mem.Graph, Memory: int64(arrays)}},
+	}
 	return &control.Budget{
 		Limit: limit, Arrays: arrays, Free: limit - arrays, Room: limit + limit/2 - arrays,
-		Files: limit / 2, Kinds: []*control.BudgetKind{{Kind: mem.Graph, Memory: arrays}},
+		Files: limit / 2, Use: use.String(),
 	}
 }
 

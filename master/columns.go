@@ -353,7 +353,10 @@ func (c *sentColumns) lines(
 
 // ReadColumn streams the initial values of a job's column: the result of an earlier job, or data
 // that the client sent.
-func (s *server) ReadColumn(ctx context.Context, q *control.ReadColumnRequest, stream *connect.ServerStream[control.ResultChunk]) error {
+func (s *server) ReadColumn(
+	ctx context.Context, q *control.ReadColumnRequest,
+	stream *connect.ServerStream[control.ResultChunk],
+) error {
 	send := func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) }
 	s.mu.Lock()
 	j := s.cluster.jobs[q.Job]
@@ -386,15 +389,4 @@ func (s *server) ReadColumn(ctx context.Context, q *control.ReadColumnRequest, s
 		return fmt.Errorf("graph %s was loaded since the client listed its vertices", spec.Graph)
 	}
 	return sentError(s.columns.copy(ctx, data, send))
-}
-
-// sentError converts a read error for the worker. An error of the store becomes CodeUnavailable, so
-// that the job restarts. Damage, lines that are too long, and errors with a code stay as they are.
-func sentError(err error) error {
-	if err == nil || errors.Is(err, store.ErrDamaged) || errors.Is(err, bufio.ErrTooLong) ||
-		connect.CodeOf(err) != connect.CodeUnknown {
-		return err
-	}
-	return connect.NewError(connect.CodeUnavailable,
-		errors.New(control.Text(err.Error(), control.MaxText)))
 }

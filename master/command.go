@@ -109,7 +109,7 @@ func (s *server) gather(
 				}
 				fail(&workerError{o.what, p.Worker, report.Failure})
 			case o.fits != nil && !o.fits(i, report):
-				fail(fmt.Errorf("%s: worker %s gave another answer than was asked for", o.what,
+				fail(fmt.Errorf("%s: worker %s sent an answer of the wrong kind", o.what,
 					p.Worker))
 			default:
 				reports[i] = report
@@ -234,7 +234,10 @@ const meetings = 3
 
 // together connects a team and then runs do. It repeats both if a worker opened a new session in
 // between.
-func (s *server) together(ctx context.Context, job string, epoch uint32, team []*control.Placement, what string, m *control.Meet, do func() error) error {
+func (s *server) together(
+	ctx context.Context, job string, epoch uint32, team []*control.Placement, what string,
+	m *control.Meet, do func() error,
+) error {
 	for again := 1; ; again++ {
 		m := proto.CloneOf(m) // the lanes may still be sending the previous one
 		m.Attempt = s.meetings.Add(1)
@@ -285,9 +288,10 @@ func sumLoads(
 	sum := &control.LoadReport{}
 	for i, share := range shares {
 		if i > 0 && (share.Vertices != sum.Vertices || share.Edges != sum.Edges) {
-			return nil, fmt.Errorf("load %s: worker %s has a graph of %d vertices and %d edges, worker %s one of %d and %d: do all see the same file?",
-				input, team[i%len(team)].Worker, share.Vertices, share.Edges, team[0].Worker,
-				sum.Vertices, sum.Edges)
+			return nil, fmt.Errorf("load %s: worker %s has a graph of %d vertices and %d edges, "+
+				"worker %s one of %d and %d: do all see the same file?", input,
+				team[i%len(team)].Worker, share.Vertices, share.Edges, team[0].Worker, sum.Vertices,
+				sum.Edges)
 		}
 		sum.Vertices, sum.Edges, sum.Arcs = share.Vertices, share.Edges, share.Arcs
 		sum.Bytes += share.Bytes

@@ -74,7 +74,10 @@ func (s *server) commit(happen func() error) error {
 // settle makes a batch of the changes and effects of the current event. It returns a batch to wait
 // for, or nil if the effects have run. The caller holds the lock.
 func (s *server) settle() *batch {
-	b := &batch{effects: s.cluster.take(), changed: s.cluster.takeChanged(), made: s.commits.made, done: make(chan struct{})}
+	b := &batch{
+		effects: s.cluster.take(), changed: s.cluster.takeChanged(), made: s.commits.made,
+		done: make(chan struct{}),
+	}
 	s.commits.made = nil
 	if s.durable() {
 		b.records = s.recordsOf(b.changed)
@@ -156,7 +159,7 @@ func (s *server) wrote(all []*batch, records int, err error) {
 		return
 	case err != nil:
 		if s.commits.failed == nil {
-			s.log.Error("the master's state cannot be written: it is tried again", "error", err)
+			s.log.Error("the master's state cannot be written, and is tried again", "error", err)
 		}
 		s.commits.failed, s.commits.due = err, s.now()+retryWrite
 	case records > 0 && s.commits.failed != nil:
@@ -184,7 +187,7 @@ func (s *server) refuse(b *batch) {
 	if j == nil || s.cluster.jobs[j.id] != j {
 		return
 	}
-	b.err = s.unwritten("the job cannot be taken, for")
+	b.err = s.unwritten("the job is not accepted:")
 	b.effects = slices.DeleteFunc(b.effects, func(e effect) bool {
 		start, starts := e.(startJob)
 		turned, turns := e.(jobTurned)
@@ -207,7 +210,7 @@ func (s *server) lasting(err error, c change, done string) error {
 	if err != nil || done == "" || !slices.Contains(s.commits.lost, c) {
 		return err
 	}
-	return s.unwritten(done + ", but a restart of the master undoes that, for")
+	return s.unwritten(done + ", but a restart of the master undoes that:")
 }
 
 // rewrite retries changes that could not be written. The caller holds the lock.

@@ -114,12 +114,14 @@ func (s *server) examine(p pair) {
 	}
 	s.examined[p] = true
 	var peers []*control.Placement
-	for _, name := range slices.Sorted(maps.Keys(s.cluster.workers)) {
-		if w := s.cluster.workers[name]; w.live() && w.attached {
-			peers = append(peers,
-				&control.Placement{Worker: name, Address: w.about.DataAddress, Incarnation: w.incarnation})
+	for _, w := range byName(s.cluster.workers) {
+		if w.live() && w.attached {
+			peers = append(peers, &control.Placement{
+				Worker: w.name, Address: w.about.DataAddress, Incarnation: w.incarnation,
+			})
 		}
 	}
+	probe := &control.Command_Probe{Probe: &control.Probe{Peers: peers}}
 	s.spawn(func() {
 		ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
 		defer cancel()
@@ -127,8 +129,8 @@ func (s *server) examine(p pair) {
 		var both sync.WaitGroup
 		for i, w := range []*session{a, b} {
 			both.Go(func() {
-				c := &control.Command{Body: &control.Command_Probe{Probe: &control.Probe{Peers: peers}}}
-				if r, err := w.do(ctx, c, func(*control.Report) error { return nil }, nil); err == nil && r.Failure == nil {
+				r, err := w.do(ctx, &control.Command{Body: probe}, nil, nil)
+				if err == nil && r.Failure == nil {
 					reports[i] = r.GetProbe()
 				}
 			})

@@ -34,7 +34,7 @@ func (r *run) ride(ctx context.Context, command *control.Command) error {
 			case i == 0 && d != nil:
 				return r.drives(ctx, d)
 			case d == nil || len(d.Loads)+len(d.Records)+len(d.Stages) > 0:
-				return errors.New("it tells of a run that another worker drives, or something else")
+				return errors.New("it sent a report of the wrong kind")
 			}
 			return r.tell(r.team[i].Worker, d)
 		},
@@ -60,7 +60,7 @@ func (r *run) rejoin(i int) *control.Command {
 }
 
 // errNotTakenUp is why an attempt of an earlier master has to restart.
-var errNotTakenUp = errors.New("the master was started anew")
+var errNotTakenUp = errors.New("the master restarted")
 
 // takeUp continues an attempt that an earlier run of the master began. The workers run it without a
 // master, and keep it until a session begins whose Attached does not name the job.
@@ -70,7 +70,7 @@ func (r *run) takeUp(ctx context.Context) error {
 			return err
 		}
 	}
-	r.say("the master was started anew, and has taken up the job where it is")
+	r.say("the master restarted, and continues the job")
 	r.advance(control.JobState_JOB_STATE_RUNNING)
 	err := r.ride(ctx, r.rejoin(0)) // all workers send the reports that they stored
 	if failed, ok := errors.AsType[*workerError](err); ok && failed.failure.Absent {
@@ -79,32 +79,39 @@ func (r *run) takeUp(ctx context.Context) error {
 	return err
 }
 
-// arrival waits until awaited accepts the session of a worker, which is nil while there is none.
-func (s *server) arrival(
-	ctx context.Context, name string, awaited func(w *session) bool,
-) (*session, error) {
+// await waits until there is true. It calls there with the lock, again after each new session and
+// each change of a graph.
+func (s *server) await(ctx context.Context, there func() bool) error {
 	for {
 		s.mu.Lock()
-		w, arrived := s.sessions[name], s.arrived
-		there := awaited(w)
+		over, changed := there(), s.changed
 		s.mu.Unlock()
-		if there {
-			return w, nil
+		if over {
+			return nil
 		}
 		select {
-		case <-arrived:
+		case <-changed:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
+}
+
+// wake makes callers of await look again. The caller holds the lock.
+func (s *server) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // awaitBack waits until a worker known before the master's restart has a session again.
 func (s *server) awaitBack(ctx context.Context, p *control.Placement) error {
 	soon, cancel := context.WithTimeout(ctx, s.cluster.settle-s.now())
 	defer cancel()
-	w, err := s.arrival(soon, p.Worker,
-		func(w *session) bool { return w != nil && w.incarnation >= p.Incarnation })
+	var w *session
+	err := s.await(soon, func() bool {
+		w = s.sessions[p.Worker]
+		return w != nil && w.incarnation >= p.Incarnation
+	})
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -112,16 +119,17 @@ func (s *server) awaitBack(ctx context.Context, p *control.Placement) error {
 		return fmt.Errorf("%w, and worker %s did not come back; the job begins again",
 			errNotTakenUp, p.Worker)
 	case w.incarnation > p.Incarnation:
-		return fmt.Errorf("%w, and so was worker %s; the job begins again", errNotTakenUp, p.Worker)
+		return fmt.Errorf("%w, and so did worker %s; the job begins again", errNotTakenUp, p.Worker)
 	}
 	return nil
 }
 
 // back waits for a worker's next session after before. It returns nil if the worker is lost.
-func (s *server) back(ctx context.Context, p *control.Placement, before *session) *session {
+func (s *server) back(ctx context.Context, p *control.Placement, before *session) (w *session) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Lease+s.options.Lease/2)
 	defer cancel()
-	w, _ := s.arrival(ctx, p.Worker, func(w *session) bool {
+	_ = s.await(ctx, func() bool {
+		w = s.sessions[p.Worker]
 		return s.cluster.current(p.Worker, p.Incarnation) == nil || w != nil && w != before
 	})
 	if w == nil || w == before || w.incarnation != p.Incarnation {

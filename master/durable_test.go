@@ -339,7 +339,7 @@ func TestStateCannotBeWritten(t *testing.T) {
 	s.mu.Unlock()
 	if _, err := submit("b"); connect.CodeOf(err) != connect.CodeInternal ||
 		!strings.Contains(err.Error(),
-			"the job cannot be taken, for the master's state cannot be written: no space left on device") {
+			"the job is not accepted: the master's state cannot be written: no space left on device") {
 		t.Errorf("found %v", err)
 	}
 	if again, err := submit("a"); err != nil || again.Id != first.Id {
@@ -369,8 +369,9 @@ func TestStateCannotBeWritten(t *testing.T) {
 	}
 	defer next.unlock()
 	defer next.results.close()
-	if n := len(next.cluster.jobs); n != 2 || len(next.cluster.queued) != 1 {
-		t.Errorf("found %d jobs, %d of which wait; expected 2, and 1", n, len(next.cluster.queued))
+	if n := len(next.cluster.jobs); n != 2 || len(next.cluster.waiting()) != 1 {
+		t.Errorf("found %d jobs, %d of which wait; expected 2, and 1", n,
+			len(next.cluster.waiting()))
 	}
 }
 
@@ -448,7 +449,7 @@ func TestChangesThatCannotBeWritten(t *testing.T) {
 	s.refusing = ""
 	s.mu.Unlock()
 	for done, do := range changes {
-		want := done + ", but a restart of the master undoes that, for the master's state cannot be written: no space left on device"
+		want := done + ", but a restart of the master undoes that: the master's state cannot be written: no space left on device"
 		for range 2 {
 			err := do()
 			if connect.CodeOf(err) == connect.CodeNotFound && done == "the graph is dropped" {

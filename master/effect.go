@@ -47,7 +47,7 @@ func (s *server) effect(e effect) {
 		s.spawn(func() { s.forget(e.place) })
 	case graphTurned:
 		s.log.Info("graph", "graph", e.graph.name, "state", e.state.Word(), "reason", e.reason)
-		s.awaited(e)
+		s.wake()
 	case startLoad:
 		ctx, stop := context.WithCancelCause(s.ctx)
 		s.stops["graph "+e.graph.name] = stop
@@ -66,7 +66,7 @@ func (s *server) effect(e effect) {
 	case probe:
 		s.examine(e.pair)
 	case goodbye:
-		s.log.Info("worker may go", "worker", e.name)
+		s.log.Info("worker may leave", "worker", e.name)
 		if w := s.sessions[e.name]; w != nil {
 			_ = w.lane.Post(
 				&control.ToWorker{Body: &control.ToWorker_Goodbye{Goodbye: &control.Goodbye{}}})
@@ -76,23 +76,6 @@ func (s *server) effect(e effect) {
 			e.reason)
 		if w := s.sessions[e.name]; w != nil && w.incarnation == e.incarnation {
 			w.end(lostRefusal(control.Refusal_KIND_UNKNOWN, e.name, e.incarnation))
-		}
-	}
-}
-
-// awaited makes a channel for callers that wait for a loading graph, and closes it when the graph
-// is ready or has failed. The caller holds the lock.
-func (s *server) awaited(e graphTurned) {
-	name := e.graph.name
-	switch e.state {
-	case control.GraphState_GRAPH_STATE_LOADING, control.GraphState_GRAPH_STATE_WAITING:
-		if s.loads[name] == nil {
-			s.loads[name] = make(chan struct{})
-		}
-	case control.GraphState_GRAPH_STATE_READY, control.GraphState_GRAPH_STATE_FAILED:
-		if s.loads[name] != nil {
-			close(s.loads[name])
-			delete(s.loads, name)
 		}
 	}
 }
@@ -136,7 +119,8 @@ func (s *server) tickSessions() {
 		if now-w.told >= s.options.Lease/control.HeartbeatsPerLease {
 			w.told = now
 			// It fails if much is queued, which serves as well.
-			_ = w.lane.Offer(&control.ToWorker{Body: &control.ToWorker_Beat{Beat: &control.Beat{Heard: s.heardOf(w)}}})
+			beat := &control.Beat{Heard: s.heardOf(w)}
+			_ = w.lane.Offer(&control.ToWorker{Body: &control.ToWorker_Beat{Beat: beat}})
 		}
 	}
 }
@@ -160,7 +144,7 @@ func (s *server) hints() {
 			if !ok {
 				return
 			}
-			if e.Kind == membership.Gone && e.Member.Role == membership.Worker {
+			if e.Gone && e.Member.Role == membership.Worker {
 				s.event(func() { s.cluster.suspect(s.now(), e.Member.Name) })
 			}
 		case <-s.ctx.Done():

@@ -2,7 +2,6 @@ package master
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,27 +11,24 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	layout "github.com/superstep-go/superstep/internal/graph"
 	jobspec "github.com/superstep-go/superstep/internal/job"
-	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
 // graph is an entry of the catalog: a graph loaded on workers for any number of jobs.
 type graph struct {
-	name, owner   string
-	source        *jobspec.Source
-	rows, columns uint32
-	placements    []*control.Placement
-	state         control.GraphState
+	name, owner string
+	source      *jobspec.Source
+	site
+	state control.GraphState
 	// Requested rows and columns; 0: one partition per worker.
 	asked    [2]uint32
 	reason   string              // why it is not ready
 	report   *control.LoadReport // empty while loading
-	load     loadID
-	missing  map[string]bool // while waiting: workers whose partitions are missing
-	due      bool            // to be freed on the workers once no run uses it
-	dropped  bool            // while loading: has no record, and is removed when the load ends
-	stopping bool            // the load was told to stop, for reason
-	lost     bool            // because a worker was lost
-	again    bool            // while waiting: to be loaded again, because of why
+	missing  map[string]bool     // while waiting: workers whose partitions are missing
+	due      bool                // to be freed on the workers once no run uses it
+	dropped  bool                // while loading: has no record, and is removed when the load ends
+	stopping bool                // the load was told to stop, for reason
+	lost     bool                // because a worker was lost
+	again    bool                // while waiting: to be loaded again, because of why
 	why      string
 	losses   int     // consecutive loads that lost a worker
 	starved  *worker // worker that ran out of memory in the last load
@@ -44,19 +40,19 @@ type graph struct {
 // shape returns for their number.
 func (c *cluster) place(
 	rows, columns uint32, shape func(int) layout.Grid, avoid []*control.Placement,
-) ([]*control.Placement, uint32, uint32, error) {
+) (site, error) {
 	var there []*worker
-	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
-		if w := c.workers[name]; w.free() {
+	for _, w := range byName(c.workers) {
+		if w.free() {
 			there = append(there, w)
 		}
 	}
-	if others := slices.DeleteFunc(slices.Clone(there), func(w *worker) bool { return placedOn(avoid, w.name, w.incarnation) }); len(others) > 0 {
+	avoided := func(w *worker) bool { return placedOn(avoid, w.name, w.incarnation) }
+	if others := slices.DeleteFunc(slices.Clone(there), avoided); len(others) > 0 {
 		there = others
 	}
 	if len(there) == 0 {
-		return nil, 0, 0,
-			unready("there is no worker: start one with superstep worker --master ADDR")
+		return site{}, unready("there is no worker: start one with superstep worker --master ADDR")
 	}
 	if rows == 0 {
 		g := shape(min(len(there), layout.MaxPartitions))
@@ -70,7 +66,7 @@ func (c *cluster) place(
 			Site: w.about.Site,
 		})
 	}
-	return all, rows, columns, nil
+	return site{placements: all, rows: rows, columns: columns}, nil
 }
 
 // checkGrid rejects an impossible grid. 0 by 0 lets the master choose.
@@ -110,10 +106,12 @@ func (c *cluster) loadGraph(owner, name string, from *jobspec.Source, rows, colu
 		return invalid("found the graph's name %.150q, expected %s", name, control.NameRule)
 	}
 	if short, ok := strings.CutPrefix(name, control.CatalogPrefix); ok {
-		return invalid("found the graph's name %s: %s stands before names, and is no part of them: take %q", name, control.CatalogPrefix, short)
+		return invalid("found the graph's name %s, expected %s without the prefix %s", name, short,
+			control.CatalogPrefix)
 	}
 	if from.Origin() == "" {
-		return invalid("graph %s: what to load is missing: a file, or a generator such as kronecker:scale=18", name)
+		return invalid("graph %s: found no source, expected a file, or a generator such as "+
+			"kronecker:scale=18", name)
 	}
 	if g := c.graphs[name]; g != nil && (g.due || g.dropped) {
 		return unready("graph %s is being freed: try again", name)
@@ -148,16 +146,15 @@ func (c *cluster) loadGraph(owner, name string, from *jobspec.Source, rows, colu
 
 // beginLoad starts loading a graph on the available workers, or returns what memory they lack.
 func (c *cluster) beginLoad(g *graph, reason string) (*shortage, error) {
-	placements, rows, columns, err := c.place(g.asked[0], g.asked[1], layout.Of, nil)
+	at, err := c.place(g.asked[0], g.asked[1], layout.Of, nil)
 	if err != nil {
 		return nil, err
 	}
-	if lack := c.shortOf(placements, g.source.Origin(), resolve.DemandOf(g.source,
-		layout.Grid{Rows: int(rows), Columns: int(columns)})); lack != nil {
+	if lack := c.shortOf(at.placements, g.source.Origin(), at.demand(g.source)); lack != nil {
 		return lack, nil
 	}
 	c.loads++
-	g.placements, g.rows, g.columns, g.load = placements, rows, columns, loadID{c.master, c.loads}
+	g.site, g.load = at, loadID{c.master, c.loads}
 	g.state, g.reason, g.report, g.missing = control.GraphState_GRAPH_STATE_LOADING, reason,
 		&control.LoadReport{}, map[string]bool{}
 	g.stopping, g.lost, g.again, g.starved = false, false, false, nil
@@ -201,8 +198,8 @@ func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadR
 
 // dropDue frees graphs that waited for the end of runs.
 func (c *cluster) dropDue() {
-	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
-		if g := c.graphs[name]; g.due {
+	for _, g := range byName(c.graphs) {
+		if g.due {
 			c.dropShares(g)
 		}
 	}
@@ -211,12 +208,10 @@ func (c *cluster) dropDue() {
 // dropShares tells the workers of a graph to free their partitions, or sets due if a run still uses
 // the graph.
 func (c *cluster) dropShares(g *graph) {
-	g.due = false
-	for _, j := range c.jobs {
-		if j.active() && j.spec.Graph == g.name {
-			g.due = true
-			return
-		}
+	g.due = slices.ContainsFunc(c.order,
+		func(j *job) bool { return j.active() && j.spec.Graph == g.name })
+	if g.due {
+		return
 	}
 	var live []string
 	for _, p := range g.placements {
@@ -234,8 +229,8 @@ func (c *cluster) dropShares(g *graph) {
 // loaded returns the graphs with partitions on workers, sorted by name: ready graphs, and graphs
 // that wait for lost workers.
 func (c *cluster) loaded() (all []*graph) {
-	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
-		if g := c.graphs[name]; g.state == control.GraphState_GRAPH_STATE_READY ||
+	for _, g := range byName(c.graphs) {
+		if g.state == control.GraphState_GRAPH_STATE_READY ||
 			g.state == control.GraphState_GRAPH_STATE_WAITING && !g.again {
 			all = append(all, g)
 		}
@@ -250,13 +245,13 @@ func (c *cluster) dropGraph(name string) (*graph, error) {
 	if g == nil {
 		return nil, absent("there is no graph %s", name)
 	}
-	for _, id := range c.order {
-		j, code := c.jobs[id], connect.CodeFailedPrecondition
+	for _, j := range c.order {
+		code := connect.CodeFailedPrecondition
 		if j.cancelled || j.stopping || j.ending {
 			code = connect.CodeAborted // it ends soon
 		}
 		if !j.state.Ended() && j.spec.Graph == name {
-			return nil, failed(code, "graph %s: job %s needs it", name, id)
+			return nil, failed(code, "graph %s: job %s needs it", name, j.id)
 		}
 	}
 	switch g.state {

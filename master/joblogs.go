@@ -28,7 +28,7 @@ import (
 // jobLogs stores the log lines and state changes of jobs on disk, so that the next master with the
 // same data can show them:
 //
-//	DATA/logs/JOB      a line for each event: a control.JobEvent as JSON, with its checksum (store.Seal)
+//	DATA/logs/JOB      a line for each event: a JobEvent as JSON, with a checksum (store.Seal)
 //	DATA/logs/JOB.old  earlier lines
 //
 // A log that becomes too long replaces the old one. A goroutine writes while there is something to
@@ -99,7 +99,7 @@ func (l *jobLogs) stop() {
 	l.closed = true
 	l.mu.Unlock()
 	if !within(maxLogsStop, l.work.Wait) {
-		l.log.Warn("the last lines of the logs of jobs may be missing: the disk did not take them",
+		l.log.Warn("the last lines of jobs' logs may be missing: the disk was too slow",
 			"after", maxLogsStop)
 	}
 }
@@ -116,7 +116,7 @@ func (l *jobLogs) add(id string, e *control.JobEvent) {
 		l.push(id, data)
 	} else if l.lost[id] == nil {
 		missing := said(
-			"lines are missing here: they came faster than the disk of the master took them")
+			"lines are missing here: the disk of the master was too slow")
 		missing.Sequence, missing.Time = e.Sequence, e.Time
 		l.lost[id] = missing
 	}
@@ -185,7 +185,7 @@ func (l *jobLogs) append(id string, records []byte) {
 	}
 	err := l.appendTo(id, records)
 	if err != nil && !l.failed {
-		l.log.Warn("logs of jobs cannot be written: after a restart of the master lines are missing", "job", id, "error", err)
+		l.log.Warn("logs of jobs cannot be written", "job", id, "error", err)
 	}
 	l.failed = err != nil
 }
@@ -213,7 +213,7 @@ func (l *jobLogs) appendTo(id string, lines []byte) error {
 }
 
 // removedLines is the first line of a log that replaced another.
-const removedLines = "lines before this one were removed: a part of the log of a job is kept"
+const removedLines = "earlier lines were removed: only the end of a job's log is kept"
 
 func (l *jobLogs) removeFiles(id string) {
 	l.disk.Lock()
@@ -227,7 +227,7 @@ func (l *jobLogs) removeFiles(id string) {
 func (l *jobLogs) forget(known func(id string) bool) {
 	all, err := fs.ReadDir(l.root.FS(), ".")
 	if err != nil {
-		l.log.Warn("logs of jobs cannot be listed: those that nobody wants stay", "error", err)
+		l.log.Warn("logs of jobs cannot be listed, and are kept", "error", err)
 	}
 	for _, e := range all {
 		if id := strings.TrimSuffix(e.Name(), oldLog); !e.Type().IsRegular() || !known(id) {
@@ -280,7 +280,7 @@ func (l *jobLogs) before(
 		events = append(events, said(damage))
 	case !ended && len(events) > 0:
 		events = append(events,
-			said("the master was started anew: lines of just before, and of the time without a master, may be missing here"))
+			said("the master restarted: lines of the time before it may be missing here"))
 	}
 	for _, e := range slices.Backward(events) {
 		if e.Time == nil {
@@ -316,10 +316,13 @@ func shortened(text string) string {
 // and that may be large.
 func encodeLogged(e *control.JobEvent) []byte {
 	if j := e.GetJob(); j != nil {
-		e = &control.JobEvent{Sequence: e.Sequence, Time: e.Time, Body: &control.JobEvent_Job{Job: &control.Job{
+		j = &control.Job{
 			Id: j.Id, State: j.State, Reason: shortened(j.Reason), Epoch: j.Epoch,
 			Workers: j.Workers, Owner: j.Owner,
-		}}}
+		}
+		e = &control.JobEvent{
+			Sequence: e.Sequence, Time: e.Time, Body: &control.JobEvent_Job{Job: j},
+		}
 	} else if len(e.GetLog().GetText()) > maxLogged {
 		e = proto.CloneOf(e)
 		e.GetLog().Text = shortened(e.GetLog().Text)

@@ -54,7 +54,7 @@ func linesOf(l *jobLogs, id string) (lines []string) {
 	return lines
 }
 
-const startedAnew = "the master was started anew: lines of just before, and of the time without a master, may be missing here"
+const startedAnew = "the master restarted: lines of the time before it may be missing here"
 
 // TestJobLogs: a master reads the logs of its predecessors in order. A line marks where each master
 // began. For an ended job, the log includes its end. The log of a forgotten job is removed.
@@ -116,7 +116,7 @@ func TestJobLogsAreBounded(t *testing.T) {
 		}
 	}
 	all := linesOf(openLogs(t, dir), "00aa-1")
-	if len(all) < lines/4 || !strings.HasPrefix(all[0], "lines before this one were removed: ") ||
+	if len(all) < lines/4 || !strings.HasPrefix(all[0], "earlier lines were removed: ") ||
 		all[len(all)-1] != startedAnew {
 		t.Fatalf("found %d lines, from %.80q to %.80q", len(all), all[0], all[len(all)-1])
 	}

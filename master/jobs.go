@@ -14,20 +14,17 @@ import (
 
 // job is a job and its state.
 type job struct {
-	id         string
-	number     uint64 // increases from job to job
-	key        string // of the submission
-	owner      string
-	spec       *jobspec.Spec
-	text       string // JSON of spec, made on first use
-	state      control.JobState
-	reason     string // why it waits, failed or was cancelled
-	epoch      uint32 // the attempt, from 1
-	placements []*control.Placement
-	rows       uint32 // of the grid
-	columns    uint32
-	threads    uint32 // of its workers
-	load       loadID // of its graph of the catalog
+	id      string
+	number  uint64 // increases from job to job
+	key     string // of the submission
+	owner   string
+	spec    *jobspec.Spec
+	text    string // JSON of spec, made on first use
+	state   control.JobState
+	reason  string // why it waits, failed or was cancelled
+	epoch   uint32 // the attempt, from 1
+	threads uint32 // of its workers
+	site
 
 	submitted, started, ended time.Duration
 
@@ -132,22 +129,24 @@ func (c *cluster) enqueue(
 		return nil, absent(
 			"there is no graph %.150q: superstep graphs list shows those there are", spec.Graph)
 	}
-	if len(c.queued) >= c.queue {
+	waiting := c.waiting()
+	if len(waiting) >= c.queue {
 		return nil, failed(connect.CodeResourceExhausted,
-			"%d jobs wait already: try again later", len(c.queued))
+			"%d jobs wait already: try again later", len(waiting))
 	}
 	if err := c.mayQueue(owner); err != nil {
 		return nil, err
 	}
 	size := len(jobspec.Text(spec))
-	for _, id := range c.queued {
-		if j := c.jobs[id]; j.owner == owner {
+	for _, j := range waiting {
+		if j.owner == owner {
 			size += len(j.specText())
 		}
 	}
 	if size > maxWaiting {
 		return nil, failed(connect.CodeResourceExhausted,
-			"the jobs that wait already, and this one, are described in %d bytes, expected at most %d: try again later", size, maxWaiting)
+			"the descriptions of the owner's waiting jobs have %d bytes, expected at most %d: "+
+				"try again later", size, maxWaiting)
 	}
 	id := ""
 	for id == "" || c.jobs[id] != nil { // an earlier run may have had the same prefix
@@ -155,7 +154,10 @@ func (c *cluster) enqueue(
 		id = fmt.Sprint(c.jobPrefix, c.number)
 	}
 	c.numbers++
-	j := &job{id: id, number: c.numbers, key: key, owner: owner, spec: spec, state: control.JobState_JOB_STATE_QUEUED, submitted: now, confirm: confirm}
+	j := &job{
+		id: id, number: c.numbers, key: key, owner: owner, spec: spec, submitted: now,
+		state: control.JobState_JOB_STATE_QUEUED, confirm: confirm,
+	}
 	if confirm > 0 {
 		j.confirmBy = now + confirm
 	}
@@ -164,30 +166,27 @@ func (c *cluster) enqueue(
 	if key != "" {
 		c.keys[submission{owner, key}] = j.id
 	}
-	c.order = append(c.order, j.id)
-	c.queued = append(c.queued, j.id)
+	c.order = append(c.order, j)
 	c.turned(j)
 	c.schedule(now)
 	return j, nil
 }
 
-// site is where a job runs.
+// site is where a job runs or a graph is.
 type site struct {
 	placements    []*control.Placement
-	rows, columns uint32
-	load          loadID // of its graph of the catalog
+	rows, columns uint32 // of the grid
+	load          loadID // of the graph of the catalog
 }
 
 // site returns where a job can run now, or what is lacking.
 func (c *cluster) site(now time.Duration, j *job) (site, *shortage) {
 	if j.spec.Graph == "" {
-		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape,
-			j.stragglers)
+		at, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape, j.stragglers)
 		if err != nil {
 			return site{}, &shortage{"waits for a worker", true}
 		}
-		return site{placements: placements, rows: rows, columns: columns},
-			c.shortOf(placements, j.spec.Origin(), j.demand(rows, columns))
+		return at, c.shortOf(at.placements, j.spec.Origin(), j.demand(at))
 	}
 	g := c.graphs[j.spec.Graph]
 	switch {
@@ -205,7 +204,8 @@ func (c *cluster) site(now time.Duration, j *job) (site, *shortage) {
 	}
 	if a, b, cut := c.cutIn(g.placements); cut {
 		if c.retries == 0 {
-			return site{}, &shortage{reason: fmt.Sprintf("graph %s: there is no connection between workers %s and %s, which hold shares of it", g.name, a, b)}
+			return site{}, &shortage{reason: fmt.Sprintf("graph %s: there is no connection "+
+				"between workers %s and %s, which hold shares of it", g.name, a, b)}
 		}
 		if c.workers[a].excluded == "" {
 			a, b = b, a
@@ -214,23 +214,20 @@ func (c *cluster) site(now time.Duration, j *job) (site, *shortage) {
 		return c.site(now, j)
 	}
 	if load := j.spec.Load; load != "" && load != g.load.String() {
-		return site{}, &shortage{reason: fmt.Sprintf("graph %s was loaded since the client listed its vertices, which may have other numbers now: Connection.Graph has it as it is", g.name)}
+		return site{}, &shortage{reason: fmt.Sprintf("graph %s was loaded since the client listed "+
+			"its vertices, which may have other numbers now: call Connection.Graph again", g.name)}
 	}
 	// otherwise an attempt would fail at once
 	if name := c.silent(g.placements); name != "" && c.retries > 0 {
-		return site{}, &shortage{fmt.Sprintf("graph %s waits for worker %s, which lost its session", g.name, name), true}
+		return site{}, &shortage{"graph " + g.name + " waits for worker " + name +
+			", which lost its session", true}
 	}
-	return site{placements: g.placements, rows: g.rows, columns: g.columns, load: g.load}, nil
+	return g.site, nil
 }
 
 // start begins an attempt of a queued job.
 func (c *cluster) start(now time.Duration, j *job, at site) {
-	c.unqueue(j)
-	j.placements, j.rows, j.columns = at.placements, at.rows, at.columns
-	if j.spec.Graph != "" {
-		j.load = at.load
-	}
-	j.epoch, j.lost = j.epoch+1, false
+	j.site, j.epoch, j.lost = at, j.epoch+1, false
 	if j.epoch == 1 {
 		j.started = now
 	}
@@ -256,8 +253,14 @@ func (c *cluster) wait(j *job, reason string) {
 	}
 }
 
-func (c *cluster) unqueue(j *job) {
-	c.queued = slices.DeleteFunc(c.queued, func(id string) bool { return id == j.id })
+// waiting returns the queued jobs, oldest first.
+func (c *cluster) waiting() (all []*job) {
+	for _, j := range c.order {
+		if j.state == control.JobState_JOB_STATE_QUEUED {
+			all = append(all, j)
+		}
+	}
+	return all
 }
 
 // advance moves a running job to a later state. It ignores a run that was told to stop, or of an
@@ -318,22 +321,20 @@ func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error
 }
 
 func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason string) {
-	c.unqueue(j)
 	j.state, j.reason, j.ended, j.stopping = state, reason, now, false
 	c.changed = append(c.changed, change{job: j.id})
 	c.jobsEnd++
 	c.turned(j)
 	remembered := 0
 	for i := len(c.order) - 1; i >= 0; i-- {
-		id := c.order[i]
-		if j := c.jobs[id]; !j.state.Ended() || j.stored != nil { // its result is stored
+		old := c.order[i]
+		if !old.state.Ended() || old.stored != nil { // its result is stored
 			continue
 		}
 		if remembered++; remembered > c.ended {
-			old := c.jobs[id]
 			delete(c.keys, submission{old.owner, old.key})
-			c.changed = append(c.changed, change{job: id})
-			delete(c.jobs, id)
+			c.changed = append(c.changed, change{job: old.id})
+			delete(c.jobs, old.id)
 			c.order = slices.Delete(c.order, i, i+1)
 			for _, place := range []string{old.spec.Checkpoints, old.spec.GoOn} {
 				if place != "" && !c.remembers(place) {

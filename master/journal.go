@@ -183,8 +183,8 @@ func (s *server) note(e jobTurned) {
 		}
 	}
 	var ended []*journal // oldest first
-	for _, id := range s.cluster.order {
-		if j := s.journals[id]; j != nil && s.cluster.jobs[id].state.Ended() {
+	for _, known := range s.cluster.order {
+		if j := s.journals[known.id]; j != nil && known.state.Ended() {
 			ended = append(ended, j)
 		}
 	}
@@ -348,5 +348,6 @@ func (j *journal) progress(since uint64) (*control.Progress, uint64) {
 
 // said makes a log line of the master in the log of a job.
 func said(text string) *control.JobEvent {
-	return &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Worker: "master", Text: text}}}
+	line := &control.LogLine{Worker: "master", Text: text}
+	return &control.JobEvent{Body: &control.JobEvent_Log{Log: line}}
 }

@@ -3,7 +3,6 @@ package master
 import (
 	"cmp"
 	"context"
-	"maps"
 	"net/http"
 	"slices"
 
@@ -109,8 +108,8 @@ func (s *server) ListGraphs(
 
 func (s *server) graphs() []*control.Graph {
 	var all []*control.Graph
-	for _, name := range slices.Sorted(maps.Keys(s.cluster.graphs)) {
-		all = append(all, briefGraph(describeGraph(s.cluster.graphs[name])))
+	for _, g := range byName(s.cluster.graphs) {
+		all = append(all, briefGraph(describeGraph(g)))
 	}
 	return all
 }
@@ -139,14 +138,13 @@ func (s *server) ListWorkers(
 
 func (s *server) workers() []*control.Worker {
 	var all []*control.Worker
-	names := slices.Sorted(maps.Keys(s.cluster.workers))
-	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Compare(oneIf(s.cluster.workers[b].live()), oneIf(s.cluster.workers[a].live()))
+	workers := byName(s.cluster.workers)
+	slices.SortStableFunc(workers, func(a, b *worker) int {
+		return cmp.Compare(oneIf(b.live()), oneIf(a.live()))
 	})
-	for _, name := range names {
-		w := s.cluster.workers[name]
+	for _, w := range workers {
 		all = append(all, &control.Worker{
-			Name: name, State: w.state, Reason: cmp.Or(w.reason, w.excluded),
+			Name: w.name, State: w.state, Reason: cmp.Or(w.reason, w.excluded),
 			Incarnation: w.incarnation, Version: w.about.Version, Cores: w.about.Cores,
 			Memory: w.about.Memory, DataAddress: w.about.DataAddress, Site: w.about.Site,
 			Attached: w.attached, Suspected: w.suspected, Excluded: w.excluded != "",
@@ -203,9 +201,9 @@ func (s *server) whole() *control.StatusResponse {
 		Version: s.options.Version, Master: s.id, UptimeSeconds: s.now().Seconds(),
 		Workers: s.workers(), Graphs: s.graphs(),
 		Jobs: s.jobs(false), JobsEnded: uint64(s.cluster.jobsEnd),
-		Refused:       uint64(s.cluster.refused + s.turned),
-		RefusedTokens: uint64(s.turned), Now: s.stamp(s.now()), WorkersLost: uint64(s.cluster.lost),
-		Stale:  uint64(s.stale),
+		Refused:       uint64(s.cluster.refused + s.refused),
+		RefusedTokens: uint64(s.refused), Now: s.stamp(s.now()),
+		WorkersLost: uint64(s.cluster.lost), Stale: uint64(s.stale),
 		Quotas: s.quotaUses(), Stragglers: uint64(s.cluster.straggled), Refusing: s.refusing,
 	}
 }

@@ -72,7 +72,7 @@ func TestListsFit(t *testing.T) {
 		t.Errorf("the status has %d bytes", n)
 	}
 	if all := jobs.Jobs; len(all) < 300 || len(all)+int(jobs.More) != 1000 ||
-		all[len(all)-1].Id != c.order[999] {
+		all[len(all)-1].Id != c.order[999].id {
 		t.Errorf("found %d jobs and %d more, the last %s", len(all), jobs.More,
 			all[len(all)-1].Id)
 	}

@@ -2,13 +2,13 @@ package master
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
 	layout "github.com/superstep-go/superstep/internal/graph"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
 )
@@ -28,7 +28,9 @@ func (c *cluster) beat(now time.Duration, w *worker, h *control.Heartbeat) {
 	w.used, w.budget, w.counted = h.MemoryUsed, h.Budget, now
 	w.stalled = min(2*time.Duration(h.StalledMilliseconds)*time.Millisecond, mostStalled*c.lease)
 	c.heardOf(now, w)
-	if ways := slices.DeleteFunc(h.Ways, func(way *control.Way) bool { return !control.ValidName(way.Worker) }); len(ways) > 0 {
+	ways := slices.DeleteFunc(h.Ways,
+		func(way *control.Way) bool { return !control.ValidName(way.Worker) })
+	if len(ways) > 0 {
 		w.ways = ways[:min(len(ways), mostWays)]
 	}
 }
@@ -54,7 +56,7 @@ func (c *cluster) shortOf(
 		switch most := int64(b.Room + b.Arrays + b.Spilled); {
 		case need > most:
 			return &shortage{reason: fmt.Sprintf("%s, and can have %s: %s", lack,
-				mem.Apart(most, int64(b.Files+b.Spilled)), held(b))}
+				mem.Apart(most, int64(b.Files+b.Spilled)), b.Use)}
 		case need+c.coming(name) <= int64(b.Room):
 			continue
 		case c.changing(w):
@@ -62,21 +64,12 @@ func (c *cluster) shortOf(
 				mem.Text(int64(b.Limit))), wait: true}
 		}
 		if there := c.catalogOn(name); len(there) > 0 {
-			return &shortage{reason: fmt.Sprintf("%s, and %s are free: %s; of the catalog it has shares of %s: drop what is not needed",
-				lack, mem.Apart(int64(b.Room), int64(b.Files)), held(b), strings.Join(there, ", "))}
+			return &shortage{reason: fmt.Sprintf("%s, and %s are free: %s; "+
+				"it has shares of graphs of the catalog: %s: drop what is not needed", lack,
+				mem.Apart(int64(b.Room), int64(b.Files)), b.Use, strings.Join(there, ", "))}
 		}
 	}
 	return nil
-}
-
-// held describes the memory in use on a worker.
-func held(b *control.Budget) string {
-	use := mem.Use{Limit: int64(b.Limit), Memory: int64(b.Arrays), Heap: int64(b.Heap), Spilled: int64(b.Spilled)}
-	for _, k := range b.Kinds {
-		use.Kinds = append(use.Kinds,
-			mem.Held{Kind: k.Kind, Memory: int64(k.Memory), Spilled: int64(k.Spilled)})
-	}
-	return use.String()
 }
 
 // count returns how many of the partitions a worker has.
@@ -94,12 +87,12 @@ func count(placements []*control.Placement, worker string) (n int) {
 func (c *cluster) coming(name string) (bytes int64) {
 	for _, j := range c.jobs {
 		if j.state == control.JobState_JOB_STATE_LOADING && j.spec.Graph == "" {
-			bytes += j.demand(j.rows, j.columns).Bytes(count(j.placements, name), len(j.placements))
+			bytes += j.demand(j.site).Bytes(count(j.placements, name), len(j.placements))
 		}
 	}
 	for _, g := range c.graphs {
 		if g.state == control.GraphState_GRAPH_STATE_LOADING {
-			bytes += g.demand().Bytes(count(g.placements, name), len(g.placements))
+			bytes += g.demand(g.source).Bytes(count(g.placements, name), len(g.placements))
 		}
 	}
 	return bytes
@@ -128,25 +121,24 @@ func (c *cluster) freed(placements []*control.Placement) {
 
 // catalogOn returns the graphs of the catalog that have partitions on a worker.
 func (c *cluster) catalogOn(name string) (names []string) {
-	for _, graph := range slices.Sorted(maps.Keys(c.graphs)) {
-		if g := c.graphs[graph]; g.state == control.GraphState_GRAPH_STATE_READY &&
-			uses(g.placements, name) {
-			names = append(names, graph)
+	for _, g := range byName(c.graphs) {
+		if g.state == control.GraphState_GRAPH_STATE_READY && uses(g.placements, name) {
+			names = append(names, g.name)
 		}
 	}
 	return names
 }
 
-// demand estimates the memory of the graph that the job loads, in a grid.
-func (j *job) demand(rows, columns uint32) resolve.Demand {
+// demand estimates the memory of the graph that the job loads at a site.
+func (j *job) demand(at site) resolve.Demand {
 	if kindOf(j.spec) != &programKind {
 		return resolve.Demand{}
 	}
-	return resolve.DemandOf(j.spec.Source, layout.Grid{Rows: int(rows), Columns: int(columns)})
+	return at.demand(j.spec.Source)
 }
 
-func (g *graph) demand() resolve.Demand {
-	return resolve.DemandOf(g.source, layout.Grid{Rows: int(g.rows), Columns: int(g.columns)})
+func (at site) demand(source *jobspec.Source) resolve.Demand {
+	return resolve.DemandOf(source, layout.Grid{Rows: int(at.rows), Columns: int(at.columns)})
 }
 
 // A worker whose process ran out of memory would do so again with the same work. The job is
@@ -156,8 +148,8 @@ func (g *graph) demand() resolve.Demand {
 // starve notes that a worker's process ran out of memory. It marks the jobs and loads on this
 // worker, and fails queued jobs that lost the worker and that no other worker has memory for.
 func (c *cluster) starve(now time.Duration, w *worker) {
-	for _, id := range slices.Clone(c.order) {
-		switch j := c.jobs[id]; {
+	for _, j := range slices.Clone(c.order) {
+		switch {
 		case j.active() && placedOn(j.placements, w.name, w.incarnation):
 			j.starved = w
 		case j.state == control.JobState_JOB_STATE_QUEUED &&
@@ -190,7 +182,7 @@ func (c *cluster) roomier(than *worker, team []*control.Placement) bool {
 func starved(w *worker) string {
 	text := fmt.Sprintf("worker %s was lost: %s", w.name, w.reason)
 	if w.budget != nil && !strings.Contains(w.reason, "are held") {
-		text += "; it said last: " + held(w.budget)
+		text += "; its last report: " + w.budget.Use
 	}
 	return text + "; no other worker has more memory free"
 }

@@ -94,8 +94,10 @@ func TestResultOffset(t *testing.T) {
 		}
 		for from := range len(want) + 2 {
 			var got []byte
-			err := f.read(t.Context(), sums, order, uint64(from),
-				func(data []byte) error { got = slices.Concat(got, data); return nil })
+			err := f.read(t.Context(), sums, order, &rest{
+				uint64(from),
+				func(data []byte) error { got = slices.Concat(got, data); return nil },
+			})
 			if err != nil || string(got) != want[min(from, len(want)):] {
 				t.Errorf("from %d: %q, %v", from, got, err)
 			}
@@ -127,8 +129,10 @@ func TestResultOfNames(t *testing.T) {
 	} {
 		for from := range len(want) + 1 {
 			var got []byte
-			err := f.read(t.Context(), sums, order, uint64(from),
-				func(data []byte) error { got = slices.Concat(got, data); return nil })
+			err := f.read(t.Context(), sums, order, &rest{
+				uint64(from),
+				func(data []byte) error { got = slices.Concat(got, data); return nil },
+			})
 			if err != nil || string(got) != want[from:] {
 				t.Errorf("order %d from %d: %q, %v", order, from, got, err)
 			}

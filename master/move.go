@@ -32,8 +32,8 @@ func (j *job) movable() bool {
 
 // moveFrom moves the jobs of a leaving worker.
 func (c *cluster) moveFrom(w *worker) {
-	for _, id := range c.order {
-		if j := c.jobs[id]; j.movable() && uses(j.placements, w.name) {
+	for _, j := range c.order {
+		if j.movable() && uses(j.placements, w.name) {
 			c.move(j, fmt.Sprintf("worker %s leaves: the job goes on without it", w.name))
 		}
 	}
@@ -63,24 +63,23 @@ const (
 // spread moves jobs to workers that joined later. It does not move jobs with a requested grid or on
 // a graph of the catalog.
 func (c *cluster) spread(now time.Duration) {
-	for _, id := range c.order {
-		j := c.jobs[id]
+	for _, j := range c.order {
 		if !j.movable() || j.spec.Graph != "" || j.spec.Rows != 0 ||
 			now-j.driven < max(spreadAfter, spreadTimes*(j.driven-j.began)) {
 			continue
 		}
 		joined := ""
-		for _, name := range slices.Sorted(maps.Keys(c.workers)) {
-			if w := c.workers[name]; w.free() && now-w.since > settledAfter &&
-				!uses(j.placements, name) && !placedOn(j.stragglers, name, w.incarnation) {
-				joined = name
+		for _, w := range byName(c.workers) {
+			if w.free() && now-w.since > settledAfter && !uses(j.placements, w.name) &&
+				!placedOn(j.stragglers, w.name, w.incarnation) {
+				joined = w.name
 			}
 		}
 		if joined == "" {
 			continue
 		}
-		if to, _, _, err := c.place(0, 0, kindOf(j.spec).shape, j.stragglers); err == nil &&
-			len(workersOf(to)) > len(j.workers()) {
+		if to, err := c.place(0, 0, kindOf(j.spec).shape, j.stragglers); err == nil &&
+			len(workersOf(to.placements)) > len(j.workers()) {
 			c.move(j, fmt.Sprintf("worker %s has joined: the job goes on with it", joined))
 		}
 	}
@@ -120,22 +119,22 @@ func (c *cluster) straggles(id string, epoch uint32, s *streak, p plan) {
 		return
 	}
 	avoid := append(slices.Clone(j.stragglers), j.placements[i])
-	to, _, _, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape, avoid)
-	if err != nil || placedOn(to, s.worker, j.placements[i].Incarnation) {
+	to, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape, avoid)
+	if err != nil || placedOn(to.placements, s.worker, j.placements[i].Incarnation) {
 		return // there is no other worker
 	}
 	left := p.left()
-	saved, cost := s.saved(len(workersOf(to)), left), p.load+p.checkpoint
+	saved, cost := s.saved(len(workersOf(to.placements)), left), p.load+p.checkpoint
 	if saved <= cost {
 		return
 	}
 	j.stragglers, j.unit = avoid, s.unit()
 	c.straggled++
 	c.changed = append(c.changed, change{job: id})
-	c.move(j,
-		fmt.Sprintf("worker %s is slow: for the same work it took %.1f times as long as the others in %d supersteps (%.3g s); moving takes about %.2g s and saves about %.2g s, "+
-			"if %d more supersteps come: the job goes on without it", s.worker, s.factor(), s.steps,
-			s.seconds, cost, saved, left))
+	c.move(j, fmt.Sprintf("worker %s is slow: for the same work it took %.1f times as long as the "+
+		"others in %d supersteps (%.3g s); moving takes about %.2g s and saves about %.2g s, "+
+		"if %d more supersteps come: the job goes on without it", s.worker, s.factor(), s.steps,
+		s.seconds, cost, saved, left))
 }
 
 // free reports whether a worker may get new work.
@@ -219,13 +218,13 @@ func (s *server) DrainWorker(
 			return
 		}
 		s.cluster.leave(s.now(), w.name, w.incarnation, "drained")
-		for _, id := range s.cluster.order {
-			switch j := s.cluster.jobs[id]; {
+		for _, j := range s.cluster.order {
+			switch {
 			case !j.active() || !uses(j.placements, w.name):
 			case j.moving:
-				answer.Moves = append(answer.Moves, id)
+				answer.Moves = append(answer.Moves, j.id)
 			default:
-				answer.Waits = append(answer.Waits, id)
+				answer.Waits = append(answer.Waits, j.id)
 			}
 		}
 	})

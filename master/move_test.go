@@ -14,7 +14,7 @@ func TestAMoveThatFailsIsTakenBack(t *testing.T) {
 	defer end()
 	j := &job{
 		id: "aaaa-1", epoch: 1, driving: true, state: control.JobState_JOB_STATE_RUNNING,
-		spec: &jobspec.Spec{Program: "wcc", Source: &jobspec.Source{}, Checkpoints: "master:/wcc-a"}, placements: []*control.Placement{{Worker: "gone", Incarnation: 1}},
+		spec: &jobspec.Spec{Program: "wcc", Source: &jobspec.Source{}, Checkpoints: "master:/wcc-a"}, site: site{placements: []*control.Placement{{Worker: "gone", Incarnation: 1}}},
 	}
 	r := newRun(s, j)
 	r.team = j.placements

@@ -19,7 +19,7 @@ type loadID struct {
 
 func (l loadID) String() string { return fmt.Sprintf("%s-%d", l.master, l.number) }
 
-func idOf(o *control.Offer) loadID { return loadID{o.GetLoad().GetMaster(), o.GetLoad().GetNumber()} }
+func idOf(l *control.Load) loadID { return loadID{l.GetMaster(), l.GetNumber()} }
 
 // offered handles the list of graph partitions that a worker holds when it attaches. A graph that
 // waited for the worker gets its partition back. A graph whose partition the worker no longer holds
@@ -35,7 +35,9 @@ func (c *cluster) offered(now time.Duration, w *worker, offers []*control.Offer)
 		if !placedOn(g.placements, w.name, w.incarnation) {
 			continue
 		}
-		i := slices.IndexFunc(offers, func(o *control.Offer) bool { return o.GetLoad().GetGraph() == g.name && idOf(o) == g.load })
+		i := slices.IndexFunc(offers, func(o *control.Offer) bool {
+			return o.GetLoad().GetGraph() == g.name && idOf(o.GetLoad()) == g.load
+		})
 		if i < 0 {
 			c.loseGraph(g, w.name, "no longer has it")
 			continue
@@ -76,7 +78,10 @@ func (c *cluster) adopt(w *worker, o *control.Offer) {
 		return
 	}
 	g := graphOf(l)
-	g.report = &control.LoadReport{Vertices: r.Vertices, Edges: r.Edges, Arcs: r.Arcs, Directed: r.Directed, Weighted: r.Weighted, Named: r.Named}
+	g.report = &control.LoadReport{
+		Vertices: r.Vertices, Edges: r.Edges, Arcs: r.Arcs, Directed: r.Directed,
+		Weighted: r.Weighted, Named: r.Named,
+	}
 	for i, p := range l.Placements {
 		v := c.workers[p.Worker]
 		if p.Partition != uint32(i) || v != nil && (v.met || v.incarnation != p.Incarnation) {
@@ -183,8 +188,8 @@ func (c *cluster) reload() {
 			return
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
-		if g := c.graphs[name]; g.again && !g.due {
+	for _, g := range byName(c.graphs) {
+		if g.again && !g.due {
 			why := g.why
 			if why != "" {
 				why += "; it is loaded again"

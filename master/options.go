@@ -118,8 +118,9 @@ func (o *Config) complete() (err error) {
 	}
 	if min(o.Lease, o.Hold, o.Grace, o.KeepResults, o.CheckpointInterval,
 		o.MTBF) < 0 || o.CheckpointEvery < 0 || o.Running < 0 || o.KeepResultBytes < 0 {
-		return fmt.Errorf("master: a number of the options is negative: Lease %v, Hold %v, Grace %v, KeepResults %v, KeepResultBytes %d, Running %d",
-			o.Lease, o.Hold, o.Grace, o.KeepResults, o.KeepResultBytes, o.Running)
+		return fmt.Errorf("master: found a negative number in the options: Lease %v, Hold %v, "+
+			"Grace %v, KeepResults %v, KeepResultBytes %d, Running %d", o.Lease, o.Hold, o.Grace,
+			o.KeepResults, o.KeepResultBytes, o.Running)
 	}
 	if err := quotas(o.Quotas).check(); err != nil {
 		return err

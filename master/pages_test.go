@@ -33,7 +33,6 @@ func crowded(t *testing.T) *server {
 			t.Fatal(err)
 		}
 		if j.reason = long; i == 0 {
-			s.cluster.unqueue(j)
 			j.state = control.JobState_JOB_STATE_RUNNING
 		}
 		name := fmt.Sprintf("g%03d", i)
@@ -50,7 +49,7 @@ func crowded(t *testing.T) *server {
 func TestRunningJobsAreListed(t *testing.T) {
 	s := crowded(t)
 	status := s.status()
-	if j := status.Jobs[0]; j.Id != s.cluster.order[0] || status.More == 0 {
+	if j := status.Jobs[0]; j.Id != s.cluster.order[0].id || status.More == 0 {
 		t.Errorf("the first of %d jobs, beside %d more, is %s %v", len(status.Jobs), status.More,
 			j.Id, j.State)
 	}
@@ -78,7 +77,7 @@ func TestPagesOfLists(t *testing.T) {
 		jobs = append(page, jobs...)
 		q.Before, more = page[0], r.More > 0
 	}
-	if !slices.Equal(jobs, s.cluster.order) {
+	if !slices.Equal(jobs, s.cluster.ids()) {
 		t.Errorf("the pages have %d jobs, expected the %d there are", len(jobs),
 			len(s.cluster.order))
 	}
@@ -200,7 +199,7 @@ func TestDropOfAGraphInUse(t *testing.T) {
 	c := newCluster(rules{lease: 1})
 	c.graphs["g"] = &graph{name: "g", state: control.GraphState_GRAPH_STATE_READY}
 	j := &job{id: "j1", spec: &jobspec.Spec{Graph: "g"}, state: control.JobState_JOB_STATE_RUNNING}
-	c.jobs[j.id], c.order = j, []string{j.id}
+	c.jobs[j.id], c.order = j, []*job{j}
 	for _, want := range []connect.Code{connect.CodeFailedPrecondition, connect.CodeAborted} {
 		j.cancelled = want == connect.CodeAborted
 		if _, err := c.dropGraph("g"); connect.CodeOf(err) != want {

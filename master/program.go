@@ -109,7 +109,7 @@ func (s *server) suits(spec *jobspec.Spec) error {
 // not repeat these searches.
 func (r *run) searched(c *control.Run) {
 	if was := r.job.searched; was != nil {
-		why := "the master was started anew"
+		why := "the master restarted"
 		if n := len(r.job.losses); n > 0 {
 			why = r.job.losses[n-1]
 		}

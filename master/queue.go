@@ -37,10 +37,7 @@ func (j *job) priority(now time.Duration) control.Priority {
 
 // inTurn returns the queue in its order.
 func (c *cluster) inTurn(now time.Duration) []*job {
-	all := make([]*job, len(c.queued))
-	for i, id := range c.queued {
-		all[i] = c.jobs[id]
-	}
+	all := c.waiting()
 	slices.SortFunc(all, func(a, b *job) int {
 		return cmp.Or(
 			cmp.Compare(min(b.epoch, 1), min(a.epoch, 1)),
@@ -69,9 +66,9 @@ func allowedPriority(caller control.Caller, asked string) error {
 // cluster idle.
 func (c *cluster) schedule(now time.Duration) {
 	if reason := c.settling(now); reason != "" {
-		for _, id := range c.queued {
-			if c.jobs[id].confirmBy == 0 {
-				c.wait(c.jobs[id], reason)
+		for _, j := range c.waiting() {
+			if j.confirmBy == 0 {
+				c.wait(j, reason)
 			}
 		}
 		return
@@ -84,8 +81,8 @@ func (c *cluster) schedule(now time.Duration) {
 // startQueued is schedule after the workers known before a restart are back or given up.
 func (c *cluster) startQueued(now time.Duration) {
 	uses, running, alone := c.uses(), 0, false
-	for _, id := range c.order {
-		if j := c.jobs[id]; j.active() {
+	for _, j := range c.order {
+		if j.active() {
 			running, alone = running+1, alone || j.alone()
 		}
 	}
@@ -106,7 +103,7 @@ func (c *cluster) startQueued(now time.Duration) {
 			continue
 		}
 		if alone = j.alone(); alone && running > 0 {
-			c.wait(j, "waits for those that run: it runs alone")
+			c.wait(j, "waits for the running jobs: it runs alone")
 			return
 		}
 		c.start(now, j, at)
@@ -146,17 +143,17 @@ func (c *cluster) expireJobs(now time.Duration) {
 	c.unconfirmed(func(j *job) {
 		if now > j.confirmBy {
 			c.end(now, j, control.JobState_JOB_STATE_CANCELLED,
-				"the client that submitted it was gone before it heard that the job was taken")
+				"its client was gone before it confirmed the job")
 			return
 		}
-		c.wait(j, "waits for its client to hear that it is taken")
+		c.wait(j, "waits for its client to confirm it")
 	})
 }
 
 // unconfirmed calls do for each job that waits for confirmation.
 func (c *cluster) unconfirmed(do func(*job)) {
-	for _, id := range slices.Clone(c.queued) {
-		if j := c.jobs[id]; j.confirmBy != 0 {
+	for _, j := range c.waiting() {
+		if j.confirmBy != 0 {
 			do(j)
 		}
 	}
@@ -210,8 +207,7 @@ type use struct{ queued, running int }
 // uses returns the use of each owner.
 func (c *cluster) uses() map[string]use {
 	all := map[string]use{}
-	for _, id := range c.order {
-		j := c.jobs[id]
+	for _, j := range c.order {
 		switch u := all[j.owner]; {
 		case j.active():
 			all[j.owner] = use{u.queued, u.running + 1}
@@ -228,12 +224,8 @@ func (c *cluster) mayQueue(owner string) error {
 	if q.Queued == 0 || n < q.Queued {
 		return nil
 	}
-	wait := "wait"
-	if n == 1 {
-		wait = "waits"
-	}
-	return failed(connect.CodeResourceExhausted,
-		"%d of the jobs of %s %s already, and the quota is queued=%d: try again when one has begun, or cancel one", n, owner, wait, q.Queued)
+	return failed(connect.CodeResourceExhausted, "%s has %d of at most %d waiting jobs (--quota): "+
+		"try again when one has begun, or cancel one", owner, n, q.Queued)
 }
 
 // mayRun reports whether the quota allows another running job of the owner. If not, it sets the
@@ -243,12 +235,8 @@ func (c *cluster) mayRun(j *job, running int) bool {
 	if q.Running == 0 || running < q.Running {
 		return true
 	}
-	run := "run"
-	if running == 1 {
-		run = "runs"
-	}
-	c.wait(j, fmt.Sprintf("%d of the jobs of %s %s, and the quota is running=%d", running, j.owner,
-		run, q.Running))
+	c.wait(j, fmt.Sprintf("%s has %d of at most %d running jobs (--quota)", j.owner, running,
+		q.Running))
 	return false
 }
 
@@ -262,11 +250,10 @@ func (j *job) taken(now time.Duration) time.Duration {
 
 // expireRuns stops the jobs that exceed the quota of time.
 func (c *cluster) expireRuns(now time.Duration) {
-	for _, id := range c.order {
-		j := c.jobs[id]
+	for _, j := range c.order {
 		if q := c.quotas.of(j.owner); q.Time > 0 && j.active() && !j.stopping && !j.ending &&
 			j.taken(now) > q.Time {
-			c.stop(now, j, fmt.Sprintf("it took longer than a job of %s may: the quota is time=%v",
+			c.stop(j, fmt.Sprintf("it took longer than a job of %s may: the quota is time=%v",
 				j.owner, q.Time), false)
 		}
 	}

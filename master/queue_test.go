@@ -118,9 +118,9 @@ func (q *queueTrial) over(err error) {
 func (q *queueTrial) restart() {
 	old := q.c
 	q.begin()
-	for _, id := range old.order {
-		if o := old.jobs[id]; !o.state.Ended() {
-			q.c.restoreJob(&job{id: id, number: o.number, spec: o.spec, state: o.state, epoch: o.epoch, submitted: o.submitted - q.now})
+	for _, o := range old.order {
+		if !o.state.Ended() {
+			q.c.restoreJob(&job{id: o.id, number: o.number, spec: o.spec, state: o.state, epoch: o.epoch, submitted: o.submitted - q.now})
 		}
 	}
 	q.c.number, q.c.last = old.number, old.last

@@ -42,7 +42,7 @@ func TestResultsByQuota(t *testing.T) {
 			}
 			byOwner[owner] = append(byOwner[owner], k)
 		}
-		last := s.cluster.order[len(s.cluster.order)-1]
+		last := s.cluster.order[len(s.cluster.order)-1].id
 		var want []string
 		for owner, all := range byOwner {
 			for from := range all { // remove as many of the oldest as necessary
@@ -108,9 +108,9 @@ func TestQuotasOfAMaster(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	refused("alice", "2 of the jobs of alice wait already, and the quota is queued=2")
-	refused("bob", "1 of the jobs of bob waits already, and the quota is queued=1")
-	id := s.cluster.order[0]
+	refused("alice", "alice has 2 of at most 2 waiting jobs (--quota)")
+	refused("bob", "bob has 1 of at most 1 waiting jobs (--quota)")
+	id := s.cluster.order[0].id
 	s.event(func() {
 		s.cluster.jobs[id].used = 40 * time.Minute
 		s.cluster.changed = append(s.cluster.changed, change{job: id})
@@ -118,7 +118,7 @@ func TestQuotasOfAMaster(t *testing.T) {
 	end()
 	s, end = bounded()
 	defer end()
-	refused("alice", "2 of the jobs of alice wait already")
+	refused("alice", "alice has 2 of at most 2 waiting jobs")
 	if got := s.cluster.jobs[id].used; got != 40*time.Minute {
 		t.Errorf("the next master has %v as the used time of a job", got)
 	}

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -78,9 +79,8 @@ func (g *graph) asLoad() *control.Load {
 // graphOf is the inverse of asLoad.
 func graphOf(l *control.Load) *graph {
 	return &graph{
-		name: l.Graph, owner: l.Owner, source: l.Source(), rows: l.Rows, columns: l.Columns,
-		placements: l.Placements,
-		load:       loadID{l.Master, l.Number}, missing: map[string]bool{},
+		name: l.Graph, owner: l.Owner, source: l.Source(), missing: map[string]bool{},
+		site: site{l.Placements, l.Rows, l.Columns, idOf(l)},
 	}
 }
 
@@ -91,7 +91,7 @@ const (
 )
 
 // errRecord is the error of an invalid record.
-var errRecord = errors.New("it makes no sense")
+var errRecord = errors.New("it is invalid")
 
 // saved is the state that earlier runs of the master stored.
 type saved struct {
@@ -144,15 +144,16 @@ func (s *server) restore(from *saved) {
 			r.Report
 		s.cluster.restoreGraph(g)
 	}
-	slices.SortFunc(from.jobs, func(a, b *control.JobRecord) int { return int(min(max(int64(a.Number)-int64(b.Number), -1), 1)) })
+	slices.SortFunc(from.jobs,
+		func(a, b *control.JobRecord) int { return cmp.Compare(a.Number, b.Number) })
 	shown := &jobtrace.Observer{New: func() trace.Journal { return s.options.History }}
 	for _, r := range from.jobs {
 		about := r.Job
 		j := &job{
 			id: about.Id, number: r.Number, key: r.Key, owner: about.Owner, spec: about.Spec(),
-			state: about.State, reason: about.Reason, epoch: about.Epoch, placements: r.Placements,
-			rows: about.Rows, columns: about.Columns, threads: about.Threads, losses: r.Losses,
-			cancelled: r.Cancelled, driving: r.Driving,
+			state: about.State, reason: about.Reason, epoch: about.Epoch, threads: about.Threads,
+			site:   site{placements: r.Placements, rows: about.Rows, columns: about.Columns},
+			losses: r.Losses, cancelled: r.Cancelled, driving: r.Driving,
 			confirm:    time.Duration(r.ConfirmMilliseconds) * time.Millisecond,
 			submitted:  since(about.Submitted),
 			used:       time.Duration(r.UsedMilliseconds) * time.Millisecond,
@@ -177,7 +178,8 @@ func (s *server) restore(from *saved) {
 			e := &control.JobEvent{Time: about.Ended, Body: &control.JobEvent_Job{Job: about}}
 			s.journals[j.id] = newJournal(s.firstEvent)
 			s.journals[j.id].append(e, true)
-			if s.past = append(s.past, j); s.options.History != nil { // restored jobs are not counted again
+			s.past = append(s.past, j)
+			if s.options.History != nil { // restored jobs are not counted again
 				shown.Event(j.id, s.shownEvent(s.ctx, j.owner, e))
 			}
 		}
@@ -228,7 +230,7 @@ func (c *cluster) restoreGraph(g *graph) {
 	switch {
 	case g.state == control.GraphState_GRAPH_STATE_LOADING:
 		g.placements = nil // workers free their partitions unasked
-		c.loadAgain(g, "the master was started anew while it was being loaded")
+		c.loadAgain(g, "the master restarted while it was being loaded")
 	case waiting && (len(g.placements) == 0 || strings.HasSuffix(g.reason, toLoadAgain)):
 		g.placements = nil
 		c.loadAgain(g, strings.TrimSuffix(g.reason, toLoadAgain))
@@ -245,7 +247,7 @@ func (c *cluster) restoreGraph(g *graph) {
 // submission.
 func (c *cluster) restoreJob(j *job) {
 	c.jobs[j.id] = j
-	c.order = append(c.order, j.id)
+	c.order = append(c.order, j)
 	c.numbers = max(c.numbers, j.number)
 	if j.key != "" {
 		c.keys[submission{j.owner, j.key}] = j.id
@@ -264,11 +266,10 @@ func (c *cluster) restoreJob(j *job) {
 		c.emit(startJob{j})
 		return
 	}
-	c.queued = append(c.queued, j.id)
 	if j.active() {
 		c.expect(j.placements)
 		if !j.cancelled {
-			j.reason = "the master was started anew; the job begins again"
+			j.reason = "the master restarted; the job begins again"
 		}
 		j.state, j.placements = control.JobState_JOB_STATE_QUEUED, nil
 	}
@@ -305,13 +306,13 @@ func (c *cluster) settling(now time.Duration) string {
 }
 
 // toComeBack ends the reason of jobs that wait for workers after a restart.
-const toComeBack = " to come back to the master, which was started anew"
+const toComeBack = " to come back to the master, which restarted"
 
 // settled clears the reasons that end in toComeBack, once no worker is awaited any more. An earlier
 // master may have set them.
 func (c *cluster) settled() {
-	for _, id := range c.queued {
-		if j := c.jobs[id]; strings.HasSuffix(j.reason, toComeBack) {
+	for _, j := range c.waiting() {
+		if strings.HasSuffix(j.reason, toComeBack) {
 			c.wait(j, "")
 		}
 	}
@@ -319,8 +320,7 @@ func (c *cluster) settled() {
 
 // withdraw removes a job that has just been submitted.
 func (c *cluster) withdraw(now time.Duration, j *job) {
-	c.unqueue(j)
-	c.order = slices.DeleteFunc(c.order, func(id string) bool { return id == j.id })
+	c.order = slices.DeleteFunc(c.order, func(o *job) bool { return o == j })
 	delete(c.keys, submission{j.owner, j.key})
 	delete(c.jobs, j.id)
 	c.changed = append(c.changed, change{job: j.id})

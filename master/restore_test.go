@@ -21,8 +21,8 @@ func TestReasonAfterARestart(t *testing.T) {
 	spec := &jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}}
 	c.restoreJob(&job{
 		id: "a-1", number: 1, spec: spec, state: control.JobState_JOB_STATE_RUNNING, driving: true,
-		epoch:      1,
-		placements: []*control.Placement{{Worker: "w1", Incarnation: 1}},
+		epoch: 1,
+		site:  site{placements: []*control.Placement{{Worker: "w1", Incarnation: 1}}},
 	})
 	c.restoreJob(&job{id: "a-2", number: 2, spec: spec, state: control.JobState_JOB_STATE_QUEUED})
 	c.restoreJob(&job{id: "a-3", number: 3, spec: spec, state: control.JobState_JOB_STATE_QUEUED, confirm: time.Hour, reason: "waits for w9" + toComeBack})

@@ -15,7 +15,10 @@ import (
 )
 
 // GetResult streams the result of a job.
-func (s *server) GetResult(ctx context.Context, r *control.GetResultRequest, stream *connect.ServerStream[control.ResultChunk]) error {
+func (s *server) GetResult(
+	ctx context.Context, r *control.GetResultRequest,
+	stream *connect.ServerStream[control.ResultChunk],
+) error {
 	return s.Result(ctx, r.Id, r.Offset,
 		func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
 }
@@ -47,7 +50,7 @@ func (s *server) readResult(
 	case j.State != control.JobState_JOB_STATE_DONE:
 		return unready("job %s is %s: it has no result", id, j.State.Word())
 	case spec.Graph500 != nil:
-		return absent("job %s has a report rather than values of vertices: superstep watch %s prints it", id, id)
+		return absent("job %s has a report instead of values: superstep watch %s prints it", id, id)
 	case !spec.KeepResult:
 		return absent("job %s was not asked to keep its result", id)
 	}
@@ -57,10 +60,11 @@ func (s *server) readResult(
 	}
 	defer done()
 	var refused error // the error of each
-	err = f.read(ctx, j.ResultParts, orderOf(j.Spec()), offset, func(data []byte) error {
+	to := &rest{skip: offset, each: func(data []byte) error {
 		refused = each(data)
 		return refused
-	})
+	}}
+	err = f.read(ctx, j.ResultParts, orderOf(j.Spec()), to)
 	if refused != nil {
 		return refused
 	}
@@ -85,7 +89,7 @@ func (s *server) fits(id, graph string, load loadID, values string) error {
 	case j.state != control.JobState_JOB_STATE_DONE:
 		return fmt.Errorf("it is %s", j.state.Word())
 	case j.spec.Values == "" || !j.spec.KeepResult:
-		return fmt.Errorf("it is no raw one, as a client in Go asks for")
+		return fmt.Errorf("it is not a raw one, as clients in Go request")
 	case j.spec.Graph != graph || j.load != load:
 		return fmt.Errorf("it is of graph %.150s, or of another load of it", j.spec.Graph)
 	case j.spec.Values != values:
@@ -108,6 +112,17 @@ func (s *server) damaged(ctx context.Context, id string, err error) error {
 	}
 	return failed(connect.CodeUnavailable,
 		"the result of job %s: %s", id, control.Text(err.Error(), control.MaxText))
+}
+
+// sentError converts a read error for the worker. An error of the store becomes CodeUnavailable, so
+// that the job restarts. Damage, lines that are too long, and errors with a code stay as they are.
+func sentError(err error) error {
+	if err == nil || errors.Is(err, store.ErrDamaged) || errors.Is(err, bufio.ErrTooLong) ||
+		connect.CodeOf(err) != connect.CodeUnknown {
+		return err
+	}
+	return connect.NewError(connect.CodeUnavailable,
+		errors.New(control.Text(err.Error(), control.MaxText)))
 }
 
 // maxLine bounds a line of a result, with id and value. Workers write no longer lines.

@@ -128,7 +128,7 @@ func (r *results) sweep(has func(job string) bool) {
 		}
 	}
 	if err != nil {
-		r.log.Warn("results that nobody wants stay", "error", err)
+		r.log.Warn("unneeded results cannot be removed", "error", err)
 	}
 }
 
@@ -179,7 +179,8 @@ func (r *results) create(job string, n int) []*part {
 		func() { outcome = errors.Join(r.root.RemoveAll(job), r.root.MkdirAll(job, 0o700)) })
 	parts := make([]*part, n)
 	for i := range parts {
-		parts[i] = &part{results: r, name: path.Join(job, partFile(i)), ready: ready, outcome: &outcome}
+		name := path.Join(job, partFile(i))
+		parts[i] = &part{results: r, name: name, ready: ready, outcome: &outcome}
 	}
 	return parts
 }
@@ -211,9 +212,10 @@ const checkedFirst = 256 << 20
 // partFile returns the name of a part in the directory of its job.
 func partFile(i int) string { return fmt.Sprintf(partPrefix+"%05d", i) }
 
-// read passes a job's result to each, starting at byte offset. In lines with names it omits the
-// ids, which only serve sorting.
-func (f *found) read(ctx context.Context, sums []*control.Sum, order partOrder, offset uint64, each func(data []byte) error) error {
+// read writes a job's result. In lines with names it omits the ids, which only serve sorting.
+func (f *found) read(
+	ctx context.Context, sums []*control.Sum, order partOrder, to *rest,
+) error {
 	size := uint64(0)
 	for _, s := range sums {
 		size += s.Bytes
@@ -227,7 +229,7 @@ func (f *found) read(ctx context.Context, sums []*control.Sum, order partOrder, 
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(&rest{skip: offset, each: each}, control.ChunkSize)
+	w := bufio.NewWriterSize(to, control.ChunkSize)
 	return cmp.Or(passLines(w, parts, order), w.Flush())
 }
 

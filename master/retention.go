@@ -22,8 +22,8 @@ const maxResults = maxEnded
 // size of these results, owned the size by owner. The caller holds the lock.
 func (s *server) withResults() (all []*job, total int64, owned map[string]int64) {
 	owned = map[string]int64{}
-	for _, id := range s.cluster.order {
-		if j := s.cluster.jobs[id]; j.stored != nil {
+	for _, j := range s.cluster.order {
+		if j.stored != nil {
 			all = append(all, j)
 			total += j.storedBytes()
 			owned[j.owner] += j.storedBytes()
@@ -98,12 +98,7 @@ func (s *server) read(id string) (done func()) {
 
 // removed is the error for a result that is no longer stored.
 func (s *server) removed(j *control.Job) error {
-	if s.shared != nil {
-		return absent("the result of job %s is not there: it was removed, or could not be stored where masters share their state", j.Id)
-	}
-	by := ""
-	if q := s.cluster.quotas.of(j.Owner).ResultBytes; q > 0 {
-		by = fmt.Sprintf(", and of %s %d bytes (--quota)", j.Owner, q)
-	}
-	return absent("the result of job %s is gone: the master keeps results for %v, and %d bytes of them (--keep-results, --keep-result-bytes)%s; or it was deleted from --data", j.Id, s.options.KeepResults, s.options.KeepResultBytes, by)
+	return absent("the result of job %s is gone, or could not be stored: the master keeps "+
+		"results for %v, and at most %d bytes of them, or less of one owner (--keep-results, "+
+		"--keep-result-bytes, --quota)", j.Id, s.options.KeepResults, s.options.KeepResultBytes)
 }

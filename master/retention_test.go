@@ -61,9 +61,17 @@ func (s *server) done(id string, ended time.Time, parts ...*control.Sum) *job {
 		spec:  &jobspec.Spec{Program: "bfs", Graph: "g", KeepResult: true},
 	}
 	s.cluster.jobs[id] = j
-	s.cluster.order = append(s.cluster.order, id)
+	s.cluster.order = append(s.cluster.order, j)
 	s.cluster.changed = append(s.cluster.changed, change{job: id})
 	return j
+}
+
+// ids returns the ids of all jobs, oldest first.
+func (c *cluster) ids() (all []string) {
+	for _, j := range c.order {
+		all = append(all, j.id)
+	}
+	return all
 }
 
 // gone stops a master, so that another one can use its directory.
@@ -147,12 +155,12 @@ func TestJobsWithResultsAreRemembered(t *testing.T) {
 	for _, id := range []string{"aaaa-2", "aaaa-3", "aaaa-4"} {
 		end(id)
 	}
-	if got := strings.Join(s.cluster.order, " "); got != "aaaa-1 aaaa-3 aaaa-4" {
+	if got := strings.Join(s.cluster.ids(), " "); got != "aaaa-1 aaaa-3 aaaa-4" {
 		t.Errorf("found %s", got)
 	}
 	s.cluster.jobs["aaaa-1"].stored = nil
 	end("aaaa-5")
-	if got := strings.Join(s.cluster.order, " "); got != "aaaa-4 aaaa-5" {
+	if got := strings.Join(s.cluster.ids(), " "); got != "aaaa-4 aaaa-5" {
 		t.Errorf("when the result is removed: found %s", got)
 	}
 	old := s.cluster.jobs["aaaa-4"] // it ends once more, as the oldest, with a result
@@ -160,7 +168,7 @@ func TestJobsWithResultsAreRemembered(t *testing.T) {
 	s.cluster.end(s.now(), old, control.JobState_JOB_STATE_DONE, "")
 	end("aaaa-6")
 	end("aaaa-7")
-	if got := strings.Join(s.cluster.order, " "); got != "aaaa-4 aaaa-6 aaaa-7" {
+	if got := strings.Join(s.cluster.ids(), " "); got != "aaaa-4 aaaa-6 aaaa-7" {
 		t.Errorf("the oldest ended last: found %s", got)
 	}
 }
@@ -198,9 +206,9 @@ func TestResultsByNumber(t *testing.T) {
 	}
 	s.expireResults()
 	var gone []string
-	for _, id := range s.cluster.order {
-		if s.cluster.jobs[id].stored == nil {
-			gone = append(gone, id)
+	for _, j := range s.cluster.order {
+		if j.stored == nil {
+			gone = append(gone, j.id)
 		}
 	}
 	if !slices.Equal(gone, []string{"aaaa-0", "aaaa-1", "aaaa-2"}) {

@@ -42,7 +42,10 @@ type run struct {
 
 // newRun makes the run of an attempt. The caller holds the server's lock.
 func newRun(s *server, j *job) *run {
-	r := &run{server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec, team: onePerWorker(j.placements)}
+	r := &run{
+		server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec,
+		team: onePerWorker(j.placements), heard: map[string]uint64{},
+	}
 	if j.takenUp {
 		proto.Merge(&r.about, j.about)
 	}
@@ -55,7 +58,7 @@ func newRun(s *server, j *job) *run {
 		}
 		r.pace, r.since = newPace(threads), s.now()
 	}
-	r.peaks, r.heard = make([]uint64, len(r.team)), map[string]uint64{}
+	r.peaks = make([]uint64, len(r.team))
 	if g := s.cluster.graphs[j.spec.Graph]; g != nil {
 		r.about.Vertices, r.about.Edges, r.about.Arcs, r.about.Directed = g.report.Vertices,
 			g.report.Edges, g.report.Arcs, g.report.Directed
@@ -174,7 +177,8 @@ func (r *run) storeResult(ctx context.Context, v *control.Values) error {
 		what: "values", command: &control.Command{Body: &control.Command_Values{Values: v}},
 		take: func(i int, chunk *control.ValuesChunk) error {
 			if n := taken.Add(int64(len(chunk.Data))); quota > 0 && n > quota {
-				return fmt.Errorf("result: it has more bytes than all results of %s may have: the quota is result-bytes=%d", r.job.owner, quota)
+				return fmt.Errorf("result: it is larger than all results of %s may be: "+
+					"the quota is result-bytes=%d", r.job.owner, quota)
 			}
 			return parts[i].write(chunk.Data, chunk.Last)
 		},

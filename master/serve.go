@@ -15,7 +15,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/jobtrace"
@@ -100,11 +99,6 @@ func (o *Config) observed() *metrics.Set {
 	}}
 	o.Metrics, o.Watch, o.History = set.Handler(), observer.Event, store
 	o.Log = slog.New(slog.NewMultiHandler(o.Log.Handler(), history.NewLogHandler(store)))
-	o.Page = func(s daemon.Paged) http.Handler {
-		c := web.NewCluster(store, s, o.Registry,
-			web.About{Kind: "master", Name: "superstep master", Version: buildinfo.Version()})
-		return web.New(c, web.Options{Gate: s.Gate(), Control: c, Closing: s.Closing()})
-	}
 	return set
 }
 
@@ -112,9 +106,6 @@ func (o *Config) observed() *metrics.Set {
 func (o *Config) who() control.Credentials {
 	return control.Credentials{Token: o.Token, TLS: o.TLS, InsecureToken: o.InsecureToken}
 }
-
-// Gate returns the access control of the master's port.
-func (s *server) Gate() *control.Gate { return s.gate }
 
 // refusedEvery bounds how often refusals are logged.
 const refusedEvery = time.Second
@@ -138,15 +129,16 @@ func (q *quiet) let(now time.Duration) (dropped int64, ok bool) {
 
 // turnAway counts a refused request or handshake, and logs at most one per second.
 func (s *server) turnAway(from string, why error) {
-	s.event(func() { s.turned++ })
+	s.event(func() { s.refused++ })
 	if dropped, ok := s.refusals.let(s.now()); ok {
 		s.log.Warn("refused", "from", from, "reason", why, "more", dropped)
-		s.audit.write(entry{What: "refused", From: from, More: dropped, Outcome: escape.Text(why.Error(), maxReason)})
+		reason := escape.Text(why.Error(), maxReason)
+		s.audit.write(entry{What: "refused", From: from, More: dropped, Outcome: reason})
 	}
 }
 
-// observed registers the handlers for monitoring. Health needs no token. Metrics and scrape targets
-// accept the cluster's token or the metrics token.
+// observed registers the handlers for monitoring, and the page. Health needs no token. Metrics and
+// scrape targets accept the cluster's token or the metrics token.
 func (s *server) observed(mux *http.ServeMux) {
 	s.health.Handle(mux)
 	guard := func(h http.Handler) http.Handler { return s.gate.Page(h, control.Reading, true) }
@@ -154,13 +146,12 @@ func (s *server) observed(mux *http.ServeMux) {
 		mux.Handle("GET /metrics", guard(s.options.Metrics))
 	}
 	mux.Handle("GET /metrics/targets", guard(http.HandlerFunc(s.targets)))
-	if s.options.Page != nil {
-		mux.Handle("/", s.options.Page(s))
+	if s.options.History != nil {
+		c := web.NewCluster(s.options.History, s, s.options.Registry,
+			web.About{Kind: "master", Name: "superstep master", Version: buildinfo.Version()})
+		mux.Handle("/", web.New(c, web.Options{Gate: s.gate, Control: c, Closing: s.ctx.Done()}))
 	}
 }
-
-// Closing returns a channel that is closed when the master stops.
-func (s *server) Closing() <-chan struct{} { return s.ctx.Done() }
 
 // target is an entry of Prometheus's http_sd format.
 type target struct {
@@ -183,25 +174,22 @@ func scraped(ctx context.Context, peer, address string) string {
 	if err != nil {
 		return ""
 	}
-	source := net.ParseIP(from)
-	same := func(ip net.IP) bool { return ip != nil && ip.Equal(source) }
-	if ip := net.ParseIP(host); ip != nil {
-		if own, _ := net.InterfaceAddrs(); source.IsLoopback() &&
-			slices.ContainsFunc(own, func(a net.Addr) bool {
-				n, ok := a.(*net.IPNet)
-				return ok && n.IP.Equal(ip)
-			}) || same(ip) {
-			return address
-		}
-		return ""
-	}
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)
 	defer cancel()
-	all, err := net.DefaultResolver.LookupIPAddr(ctx, host)
-	if err != nil || !slices.ContainsFunc(all, func(a net.IPAddr) bool { return same(a.IP) }) {
-		return ""
+	source := net.ParseIP(from)
+	all, _ := net.DefaultResolver.LookupIPAddr(ctx, host) // without DNS if host is an address
+	if slices.ContainsFunc(all, func(a net.IPAddr) bool { return a.IP.Equal(source) }) {
+		return net.JoinHostPort(from, port) // not the name, which could be changed to another host
 	}
-	return net.JoinHostPort(from, port) // not the name, which could be changed to another host
+	own, _ := net.InterfaceAddrs()
+	here := func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.Equal(net.ParseIP(host))
+	}
+	if source.IsLoopback() && slices.ContainsFunc(own, here) {
+		return address
+	}
+	return ""
 }
 
 // targets lists the live workers that serve metrics.

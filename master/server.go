@@ -78,19 +78,17 @@ type server struct {
 	commits  commits
 	cluster  *cluster
 	sessions map[string]*session
-	arrived  chan struct{}                      // closed and replaced when a session is added
+	changed  chan struct{}                      // see wake
 	stops    map[string]context.CancelCauseFunc // by run or load
 	runs     map[string]*run
 	journals map[string]*journal
-	past     []*job // jobs that ended in earlier runs of the master, oldest first
-	// By graph: closed when the graph is ready or has failed.
-	loads    map[string]chan struct{}
+	past     []*job        // jobs that ended in earlier runs of the master, oldest first
 	examined map[pair]bool // pairs of workers being probed
 	refusing string        // why no job is accepted; empty if jobs are
 	// By job: the number of readers of its result, which is not removed while there are any.
 	reading   map[string]int
 	backingUp bool // a backup is running; no result is removed
-	turned    int  // refused requests, such as with a wrong token
+	refused   int  // refused requests, such as with a wrong token
 	stale     int  // messages of earlier incarnations or ended calls
 }
 
@@ -107,12 +105,12 @@ func New(o Config) (_ *server, err error) {
 	}
 	s := &server{
 		options: &o, id: hex.EncodeToString(id[:]), log: o.Log, start: o.Now(),
-		sessions: map[string]*session{}, arrived: make(chan struct{}),
+		sessions: map[string]*session{}, changed: make(chan struct{}),
 		stops: map[string]context.CancelCauseFunc{}, runs: map[string]*run{},
-		journals: map[string]*journal{}, loads: map[string]chan struct{}{},
-		examined: map[pair]bool{}, reading: map[string]int{},
-		commits: commits{wake: make(chan struct{},
-			1), end: make(chan struct{}), ended: make(chan struct{})},
+		journals: map[string]*journal{}, examined: map[pair]bool{}, reading: map[string]int{},
+		commits: commits{
+			wake: make(chan struct{}, 1), end: make(chan struct{}), ended: make(chan struct{}),
+		},
 	}
 	s.gate = &control.Gate{Credentials: o.who(), Metrics: o.MetricsToken, Refused: s.turnAway}
 	s.cluster = newCluster(rules{
@@ -203,7 +201,7 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	mux := http.NewServeMux()
 	service := func(path string, h http.Handler) { mux.Handle(path, s.gate.Service(h)) }
-	options := append(control.HandlerOptions(), connect.WithInterceptors(certainty{s}))
+	options := append(control.HandlerOptions(), connect.WithInterceptors(certainty{s: s}))
 	service(control.NewWorkersHandler(struct {
 		*server
 		*objectServer
@@ -227,8 +225,8 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 		}()
 		_ = s.commit(func() error { // also writes changes made by restore
 			if jobs, graphs := len(s.cluster.jobs), len(s.cluster.graphs); jobs+graphs > 0 {
-				s.log.Info("goes on after an earlier master", "jobs", jobs, "waiting",
-					len(s.cluster.queued), "graphs", graphs)
+				s.log.Info("continues after an earlier master", "jobs", jobs, "waiting",
+					len(s.cluster.waiting()), "graphs", graphs)
 			}
 			return nil
 		})
@@ -306,7 +304,8 @@ func (s *server) Register(
 	from := control.CallerOf(ctx).From
 	if said := r.HttpAddress; said != "" {
 		if r.HttpAddress = scraped(ctx, from, said); r.HttpAddress == "" {
-			s.log.Warn("the metrics of a worker are not at the host that it registers from, and no target", "worker", r.Name, "from", from, "metrics", said)
+			s.log.Warn("a worker's metrics are not at the host that it registers from", "worker",
+				r.Name, "from", from, "metrics", said)
 		}
 	}
 	var incarnation uint64

@@ -62,14 +62,17 @@ func newSession(ctx context.Context, lane *control.Lane, name string, incarnatio
 // do sends a command and waits for its last report. It passes earlier reports to each, and
 // delivered chunks to take, if not nil. The error is that of the session or ctx; an error of the
 // command is in the report.
-func (s *session) do(ctx context.Context, c *control.Command, each func(*control.Report) error, take func(*control.ValuesChunk) error) (*control.Report, error) {
+func (s *session) do(
+	ctx context.Context, c *control.Command, each func(*control.Report) error,
+	take func(*control.ValuesChunk) error,
+) (*control.Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	k := s.begin(ctx, c, take)
 	defer s.forget(c)
 	if err := s.lane.Send(toWorker(c)); err != nil {
 		if errors.As(err, new(*control.CodecError)) {
-			return nil, fmt.Errorf("worker %s: a command that cannot be sent: %w", s.name, err)
+			return nil, fmt.Errorf("worker %s: the command cannot be sent: %w", s.name, err)
 		}
 		s.end(errSessionBroke)
 	}
@@ -109,6 +112,9 @@ func (s *session) wait(
 		r, err := s.next(ctx, k)
 		if err != nil || !r.More {
 			return r, err
+		}
+		if each == nil {
+			continue
 		}
 		if err := each(r); err != nil {
 			return nil, err
@@ -177,7 +183,7 @@ func (s *server) keepSession(ctx context.Context, lane *control.Lane) error {
 	}
 	a := first.GetAttach()
 	if a == nil {
-		return control.Refuse(control.Refusal_KIND_INVALID, "a session begins with attach")
+		return control.Refuse(control.Refusal_KIND_INVALID, "a session must begin with attach")
 	}
 	if a.Master != s.id {
 		return control.Refuse(control.Refusal_KIND_UNKNOWN,
@@ -191,7 +197,8 @@ func (s *server) keepSession(ctx context.Context, lane *control.Lane) error {
 	}
 	defer s.detach(w, errSessionBroke)
 	defer context.AfterFunc(w.ctx, func() { lane.End(context.Cause(w.ctx)) })()
-	if err := lane.Send(&control.ToWorker{Body: &control.ToWorker_Attached{Attached: attached}}); err != nil {
+	answer := &control.ToWorker{Body: &control.ToWorker_Attached{Attached: attached}}
+	if err := lane.Send(answer); err != nil {
 		return fmt.Errorf("%w: %w", errSessionBroke, err)
 	}
 	for {
@@ -257,8 +264,7 @@ func (s *server) attach(
 			old.end(fmt.Errorf("it began another session: %w", errSessionBroke))
 		}
 		s.sessions[w.name] = w
-		close(s.arrived)
-		s.arrived = make(chan struct{})
+		s.wake()
 		attached.Jobs, attached.Graphs = s.cluster.held(w.name, w.incarnation)
 		s.log.Info("worker is there", "worker", w.name, "incarnation", w.incarnation)
 	})
@@ -343,7 +349,7 @@ func (s *server) tell(w *session, c *control.Command) (answer <-chan *control.Re
 		defer w.forget(c)
 		var r *control.Report
 		if err == nil {
-			r, err = w.wait(ctx, k, func(*control.Report) error { return nil })
+			r, err = w.wait(ctx, k, nil)
 		}
 		if err == nil && r.Failure != nil {
 			err = errors.New(r.Failure.Message)

@@ -88,8 +88,8 @@ func (r *results) unshare(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// open finds a job's result: in the directory, or in the place that masters share. The directory may
-// have parts of an attempt that another master has repeated.
+// open finds a job's result: in the directory, or in the place that masters share. The directory
+// may have parts of an attempt that another master has repeated.
 func (r *results) open(ctx context.Context, id string, sums []*control.Sum) (*found, error) {
 	f, err := r.local.result(ctx, id)
 	if err == nil && r.shared != nil && f.check(ctx, sums) != nil {
@@ -143,7 +143,8 @@ func (s *server) spawnShared() {
 			err = errors.Join(err, s.results.sweepShared(s.ctx, s.hasResult))
 		}
 		if err != nil && s.ctx.Err() == nil {
-			s.log.Warn("it is not known which results and columns of earlier masters there are: what is old stays", "place", s.results.shared.called, "error", err)
+			s.log.Warn("results of earlier masters cannot be listed, and are kept", "place",
+				s.results.shared.called, "error", err)
 		}
 	})
 }

@@ -60,7 +60,10 @@ func readAs(t *testing.T, r *results, job string, sums []*control.Sum) string {
 		return "none"
 	}
 	var got []byte
-	if err := f.read(t.Context(), sums, linesByID, 0, func(data []byte) error { got = slices.Concat(got, data); return nil }); err != nil {
+	if err := f.read(t.Context(), sums, linesByID, &rest{each: func(data []byte) error {
+		got = slices.Concat(got, data)
+		return nil
+	}}); err != nil {
 		return err.Error()
 	}
 	return string(got)

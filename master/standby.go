@@ -120,7 +120,7 @@ func notAlone(dir string) error {
 		return nil
 	}
 	if err == nil {
-		err = fmt.Errorf("data: %s has the state of a master that was not one of several: give this one another --data", dir)
+		err = fmt.Errorf("data: %s has the state of a master without --standby: give another", dir)
 	}
 	return err
 }
@@ -204,7 +204,10 @@ func (s *server) leads(next http.Handler) http.Handler {
 
 // certainty is an interceptor that delays an answer until the changes that it reports are on disk,
 // and rejects it if this master no longer leads.
-type certainty struct{ s *server }
+type certainty struct {
+	connect.UnaryInterceptorFunc // for handlers only
+	s                            *server
+}
 
 // WrapUnary implements connect.Interceptor.
 func (c certainty) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
@@ -218,11 +221,6 @@ func (c certainty) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		}
 		return answer, err
 	}
-}
-
-// WrapStreamingClient implements connect.Interceptor.
-func (certainty) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return next
 }
 
 // WrapStreamingHandler implements connect.Interceptor. Streams only report changes that are on

@@ -35,7 +35,8 @@ const stateName = "state"
 func openState(o *Config, into *saved) (*standby.Log, error) {
 	old := filepath.Join(o.Data, "state.db")
 	if _, err := os.Stat(old); err == nil {
-		return nil, fmt.Errorf("data: %s is the state of an earlier version: take the superstep that has written it, or move the file away to begin without its jobs and graphs", old)
+		return nil, fmt.Errorf("data: %s is the state of an earlier version: use that version, or "+
+			"move the file away to begin without its jobs and graphs", old)
 	}
 	dir := filepath.Join(o.Data, stateName)
 	at, err := store.OpenDir(dir)
@@ -52,7 +53,8 @@ func openState(o *Config, into *saved) (*standby.Log, error) {
 	}
 	if err != nil {
 		store.Close(at)
-		return nil, fmt.Errorf("data: %s cannot be used, and stays as it is: %w (superstep restore makes another directory of a backup; with this one moved away a master begins without jobs, their results and graphs)", dir, err)
+		return nil, fmt.Errorf("data: %s cannot be used, and stays as it is: %w (superstep "+
+			"restore makes another; with it moved away a master begins anew)", dir, err)
 	}
 	return l, nil
 }
@@ -223,10 +225,9 @@ func (s *server) lookAtData() {
 	s.mu.Unlock()
 	switch {
 	case why != "" && was == "":
-		s.log.Error("no job is taken until the data can be written: those that run go on", "reason",
-			why)
+		s.log.Error("no jobs are accepted until the data can be written", "reason", why)
 	case why == "" && was != "":
-		s.log.Info("the data can be written again: jobs are taken")
+		s.log.Info("the data can be written again: jobs are accepted")
 	}
 }
 

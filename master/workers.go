@@ -1,7 +1,6 @@
 package master
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -102,7 +101,7 @@ func (c *cluster) registerBy(
 	}
 	for _, g := range c.loaded() {
 		if uses(g.placements, r.Name) && !placedOn(g.placements, r.Name, incarnation) {
-			c.loseGraph(g, r.Name, "was started anew")
+			c.loseGraph(g, r.Name, "restarted")
 		}
 	}
 	return incarnation, nil
@@ -134,7 +133,7 @@ func fenced(name string, old, newer uint64) error {
 // it is too late for that.
 func lostRefusal(kind control.Refusal_Kind, name string, incarnation uint64) error {
 	return control.Refuse(kind,
-		"the lease of worker %s, incarnation %d, has lapsed: it was taken for lost", name,
+		"the lease of worker %s, incarnation %d, has lapsed: it was declared lost", name,
 		incarnation)
 }
 
@@ -163,17 +162,16 @@ func (c *cluster) attach(
 
 // held returns the jobs and graphs whose memory an attached worker must keep.
 func (c *cluster) held(name string, incarnation uint64) (jobs, graphs []string) {
-	for _, id := range c.order {
-		if j := c.jobs[id]; j.active() && !j.ending && placedOn(j.placements, name, incarnation) {
-			jobs = append(jobs, id)
+	for _, j := range c.order {
+		if j.active() && !j.ending && placedOn(j.placements, name, incarnation) {
+			jobs = append(jobs, j.id)
 			graphs = append(graphs, j.graph())
 		}
 	}
-	for _, graph := range slices.Sorted(maps.Keys(c.graphs)) {
-		g := c.graphs[graph]
+	for _, g := range byName(c.graphs) {
 		if g.state != control.GraphState_GRAPH_STATE_FAILED && !g.again &&
-			placedOn(g.placements, name, incarnation) && !slices.Contains(graphs, graph) {
-			graphs = append(graphs, graph)
+			placedOn(g.placements, name, incarnation) && !slices.Contains(graphs, g.name) {
+			graphs = append(graphs, g.name)
 		}
 	}
 	return jobs, graphs
@@ -257,9 +255,8 @@ func (c *cluster) leave(now time.Duration, name string, incarnation uint64, reas
 
 // farewells lets leaving workers go when no job needs them.
 func (c *cluster) farewells() {
-	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
-		w := c.workers[name]
-		if w.state == control.WorkerState_WORKER_STATE_LEAVING && !c.busy(name) {
+	for _, w := range byName(c.workers) {
+		if w.state == control.WorkerState_WORKER_STATE_LEAVING && !c.busy(w.name) {
 			c.farewell(w)
 		}
 	}
@@ -283,7 +280,7 @@ func (c *cluster) lose(now time.Duration, w *worker, reason string) {
 	c.mendAll(w.name)
 	c.lost++
 	c.emit(dismiss{w.name, reason, w.incarnation})
-	c.release(now, w, "worker "+w.name+" was lost: "+reason)
+	c.release(w, "worker "+w.name+" was lost: "+reason)
 	if leaving {
 		c.loseGraphs(w, "was lost")
 		return
@@ -324,15 +321,14 @@ func (c *cluster) exited(
 }
 
 // release fails the jobs and loads on a worker.
-func (c *cluster) release(now time.Duration, w *worker, reason string) {
-	for _, id := range c.order {
-		if j := c.jobs[id]; j.active() && uses(j.placements, w.name) {
+func (c *cluster) release(w *worker, reason string) {
+	for _, j := range c.order {
+		if j.active() && uses(j.placements, w.name) {
 			j.lost = j.lost || !j.stopping
-			c.stop(now, j, reason, false)
+			c.stop(j, reason, false)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
-		g := c.graphs[name]
+	for _, g := range byName(c.graphs) {
 		if g.state == control.GraphState_GRAPH_STATE_LOADING && uses(g.placements, w.name) &&
 			!g.stopping {
 			g.stopping, g.lost, g.reason = true, true, reason
@@ -358,7 +354,9 @@ func (c *cluster) busy(name string) bool {
 
 // placedOn reports whether one of placements is on this incarnation of a worker.
 func placedOn(placements []*control.Placement, worker string, incarnation uint64) bool {
-	return slices.ContainsFunc(placements, func(p *control.Placement) bool { return p.Worker == worker && p.Incarnation == incarnation })
+	return slices.ContainsFunc(placements, func(p *control.Placement) bool {
+		return p.Worker == worker && p.Incarnation == incarnation
+	})
 }
 
 // silent returns a live worker of placements without a session, or "". It will attach again or be

@@ -216,7 +216,8 @@ func (a ranks) slowest(ctx context.Context, seconds ...*float64) error {
 func (a *attempt) netbench(ctx context.Context) (*control.DriveReport, error) {
 	began, link, names := time.Now(), a.group.Link(), a.places.names()
 	if len(names) < 2 {
-		return nil, &runError{errors.New("one worker has nobody to measure with: start another with superstep worker --master ADDR")}
+		return nil, &runError{errors.New("found one worker, expected two or more: " +
+			"start another with superstep worker --master ADDR")}
 	}
 	a.enter("netbench")
 	if a.leads() {

@@ -97,7 +97,7 @@ func (j *job) answer(ctx context.Context, rank int, to proto.Message) error {
 		return err
 	}
 	if err := proto.Unmarshal(data, to); err != nil {
-		return fmt.Errorf("what worker %s answers: %w", j.layout.Workers[rank].Name, err)
+		return fmt.Errorf("the answer of worker %s: %w", j.layout.Workers[rank].Name, err)
 	}
 	collective.Release(j.link, data)
 	return nil
@@ -189,7 +189,7 @@ func nextStep(ctx context.Context, link collective.Link) (*control.Step, error) 
 	}
 	step := &control.Step{}
 	if err := proto.Unmarshal(data, step); err != nil {
-		return nil, fmt.Errorf("what is to be done next: %w", err)
+		return nil, fmt.Errorf("the next step: %w", err)
 	}
 	collective.Release(link, data)
 	return step, nil
@@ -207,16 +207,19 @@ func (j *job) follow(ctx context.Context) error {
 		var answer proto.Message
 		switch body := step.Body.(type) {
 		case *control.Step_Superstep:
-			next = int(body.Superstep.Superstep)
-			answer, err = j.superstep(ctx, body.Superstep)
-			next++
+			var command *bsp.Command
+			command, err = commandOf(body.Superstep, j.program.Aggregates(), j.totals)
+			if err == nil {
+				next = command.Superstep + 1
+				answer, err = j.superstep(ctx, command)
+			}
 		case *control.Step_Locate:
 			answer = j.graph.locate(body.Locate)
 		case *control.Step_End_:
 			j.observe(body.End.Took)
 			return nil
 		default:
-			err = errors.New("the driver of the run wants something this version does not know")
+			err = errors.New("found a step that this version does not know")
 		}
 		if err == nil {
 			if out, err = (proto.MarshalOptions{}).MarshalAppend(out[:0], answer); err == nil {
@@ -231,18 +234,13 @@ func (j *job) follow(ctx context.Context) error {
 
 // superstep runs a superstep of this worker's partitions for the first worker.
 func (j *job) superstep(
-	ctx context.Context, s *control.Superstep,
+	ctx context.Context, command *bsp.Command,
 ) (*control.SuperstepReport, error) {
-	aggregates := j.program.Aggregates()
-	command, err := commandOf(s, j.first, aggregates, j.totals)
-	if err != nil {
-		return nil, err
-	}
 	reports, err := j.own(ctx, command)
 	if err != nil {
 		return nil, err
 	}
-	return reportOf(s.Superstep, reports, aggregates)
+	return reportOf(command.Superstep, reports, j.program.Aggregates())
 }
 
 // own runs a superstep of this worker's partitions.

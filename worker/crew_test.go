@@ -50,15 +50,15 @@ func TestReportsThatCannotBe(t *testing.T) {
 	more.Aggregates[0], fewer.Aggregates, unread.Reports = []byte("x"), nil, []byte{0xdd, 1, 2}
 	none.Reports, _ = pack.Value(&[]*bsp.Report{nil})
 	for want, sent := range map[string]*control.SuperstepReport{
-		"":                           of(1),
-		"reported partition 1 twice": of(1, 1),
-		"or does not have it":        of(0),
-		"reported partition 2":       of(2),
-		"reported partition -1":      of(-1),
-		"its reports: malformed":     unread,
-		"the aggregators of 0":       fewer,
-		"reports nothing of a":       none,
-		"after the last aggregator":  more,
+		"":                                     of(1),
+		"reported partition 1 twice":           of(1, 1),
+		"or does not have it":                  of(0),
+		"reported partition 2":                 of(2),
+		"reported partition -1":                of(-1),
+		"its reports: malformed":               unread,
+		"the aggregators of 0":                 fewer,
+		"the report of a partition is missing": none,
+		"after the last aggregator":            more,
 	} {
 		c := made()
 		err := c.take(1, sent)

@@ -18,7 +18,7 @@ import (
 // drive takes part in a run of the prepared job. before describes earlier runs in the same job. The
 // first worker drives the run, the others follow.
 func (j *job) drive(before bsp.Outcome) error {
-	j.first, j.reported = before.Supersteps, nil
+	j.reported = nil
 	if j.link.Rank() > 0 {
 		return j.follow(j.attempt.ctx)
 	}
@@ -111,8 +111,8 @@ func (j *job) aggregators() (all []*control.Aggregator) {
 		value, err := totals[a.Number].Encode(pack.Value)
 		if size += len(value); err == nil && size > maxFinal {
 			size -= len(value)
-			err = fmt.Errorf("it has %d bytes, and there is room for %d of all aggregators",
-				len(value), maxFinal)
+			err = fmt.Errorf("it has %d bytes, expected at most %d in all aggregators", len(value),
+				maxFinal)
 		}
 		if err != nil {
 			value = nil
@@ -123,8 +123,11 @@ func (j *job) aggregators() (all []*control.Aggregator) {
 		name, text := strings.ToValidUTF8(a.Name, "?"), string(texts[a.Name])
 		all = append(all, &control.Aggregator{Name: name, Json: text, Value: value})
 	}
-	for _, name := range []string{trace.GroupsName, trace.TopName, trace.TopByName, trace.ReachedName} {
-		if text, ok := texts[name]; ok && !slices.ContainsFunc(aggregates.All, func(a kernel.Aggregate) bool { return a.Name == name }) {
+	own := []string{trace.GroupsName, trace.TopName, trace.TopByName, trace.ReachedName}
+	for _, name := range own {
+		text, ok := texts[name]
+		named := func(a kernel.Aggregate) bool { return a.Name == name }
+		if ok && !slices.ContainsFunc(aggregates.All, named) {
 			all = append(all, &control.Aggregator{Name: name, Json: string(text)})
 		}
 	}
@@ -133,43 +136,34 @@ func (j *job) aggregators() (all []*control.Aggregator) {
 
 // stepOf encodes a superstep's command for another worker.
 func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
-	totals, err := aggregates.Encode(nil, c.Totals)
-	if err != nil {
-		return nil, err
+	s := &control.Superstep{}
+	var err error
+	if s.Command, err = pack.Value(c); err == nil {
+		s.Totals, err = aggregates.Encode(nil, c.Totals)
 	}
-	return &control.Step{Body: &control.Step_Superstep{Superstep: &control.Superstep{
-		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme),
-		Sends: c.Sends, Finished: c.Finished,
-		SenderEdges: uint64(c.SenderEdges), Ways: uint32(c.Ways), Totals: totals, Change: c.Change,
-		Summarize: c.Ended, Cut: c.Cut, Save: c.Save > 0, Flush: c.Flush, Took: c.Took,
-	}}}, nil
+	return &control.Step{Body: &control.Step_Superstep{Superstep: s}}, err
 }
 
-// commandOf decodes such a command. first is the number of supersteps of the run before superstep
-// 0. It decodes the totals into cells.
+// commandOf decodes such a command, and its totals into cells.
 func commandOf(
-	s *control.Superstep, first int, aggregates bsp.Aggregates, totals []kernel.Cell,
+	s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.Cell,
 ) (*bsp.Command, error) {
-	if s.Scheme > uint32(delivery.RingPull) {
-		return nil, fmt.Errorf("superstep %d: there is no scheme %d", s.Superstep, s.Scheme)
+	c := &bsp.Command{}
+	if err := pack.IntoValue(s.Command, c); err != nil {
+		return nil, fmt.Errorf("the next superstep: %w", err)
 	}
-	save := 0
-	if s.Save {
-		save = first + int(s.Superstep)
+	if c.Superstep < 0 || c.Scheme > delivery.RingPull {
+		return nil, fmt.Errorf("superstep %d: there is no scheme %d", c.Superstep, c.Scheme)
 	}
-	return &bsp.Command{
-		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme),
-		Sends: s.Sends, Finished: s.Finished, Change: s.Change, Ended: s.Summarize, Cut: s.Cut,
-		Save: save, Flush: s.Flush, Took: s.Took, SenderEdges: int(s.SenderEdges),
-		Ways: uint8(s.Ways), Totals: totals,
-	}, aggregates.Decode(s.Totals, totals)
+	c.Totals = totals
+	return c, aggregates.Decode(s.Totals, totals)
 }
 
 // reportOf encodes the reports of partitions for the driver, and resets their aggregators.
 func reportOf(
-	superstep uint32, reports []*bsp.Report, aggregates bsp.Aggregates,
+	superstep int, reports []*bsp.Report, aggregates bsp.Aggregates,
 ) (*control.SuperstepReport, error) {
-	sent := &control.SuperstepReport{Superstep: superstep}
+	sent := &control.SuperstepReport{Superstep: uint32(superstep)}
 	for _, r := range reports {
 		cells, err := aggregates.Encode(nil, r.Cells)
 		if err != nil {
@@ -195,7 +189,7 @@ func (j *job) take(rank int, sent *control.SuperstepReport) error {
 	}
 	for n, r := range reports {
 		if r == nil {
-			return errors.New("it reports nothing of a partition")
+			return errors.New("the report of a partition is missing")
 		}
 		i := r.Partition.Partition
 		if i < 0 || i >= len(j.reports) || j.layout.Owner[i] != rank || j.reports[i] != nil {

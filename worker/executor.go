@@ -43,7 +43,10 @@ type executor struct {
 }
 
 func newExecutor(o *Config) *executor {
-	return &executor{options: o, graphs: map[string]*localGraph{}, attempts: map[string]*attempt{}, peers: map[string]*mesh.Session{}}
+	return &executor{
+		options: o, graphs: map[string]*localGraph{}, attempts: map[string]*attempt{},
+		peers: map[string]*mesh.Session{},
+	}
 }
 
 // task has the context of a command.
@@ -279,16 +282,13 @@ func (g *localGraph) locate(l *control.Locate) *control.Located {
 
 // together returns a new attempt of connected workers. The caller must release it.
 func (x *executor) together(ctx context.Context, t task) (*attempt, error) {
-	x.mu.Lock()
-	session := x.peers[resolve.OwnGraph(t.job)]
-	delete(x.peers, resolve.OwnGraph(t.job))
-	x.mu.Unlock()
-	if session == nil {
-		return nil, fmt.Errorf("worker %s %w for job %s", x.options.Name, errUnmet, t.job)
+	session, err := x.connected(resolve.OwnGraph(t.job))
+	if err != nil {
+		return nil, err
 	}
 	a := newAttempt(x, t, session)
 	a.Acquire()
-	if err := store(ctx, x, x.attempts, t.job, a); err != nil {
+	if err = store(ctx, x, x.attempts, t.job, a); err != nil {
 		a.Release()
 		return nil, err
 	}

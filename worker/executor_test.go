@@ -15,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
+	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -146,7 +147,11 @@ func TestExecutorRefuses(t *testing.T) {
 	}
 	x.drop(task, "g")
 	x.drop(task, "")
-	if _, err := commandOf(&control.Superstep{Scheme: 99}, 0, bsp.Aggregates{}, nil); err == nil {
+	wrong, err := pack.Value(&bsp.Command{Scheme: 99})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := commandOf(&control.Superstep{Command: wrong}, bsp.Aggregates{}, nil); err == nil {
 		t.Error("an invalid scheme is accepted")
 	}
 }

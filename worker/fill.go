@@ -25,10 +25,12 @@ import (
 
 // fills reports whether columns start with values that the job names. They do not if the run
 // resumes from a checkpoint.
-func (a *attempt) fills() bool { return a.from == nil && len(a.spec.Inputs)+len(a.spec.ColumnData) > 0 }
+func (a *attempt) fills() bool {
+	return a.from == nil && len(a.spec.Inputs)+len(a.spec.ColumnData) > 0
+}
 
 // errToldByFirst is the error of a step whose cause the first worker reports.
-var errToldByFirst = errors.New("the first worker says why")
+var errToldByFirst = errors.New("the first worker reports the cause")
 
 // fill sets the initial values of columns. The first worker reads them from the master and sends
 // them to all workers, which use the values of their own vertices.

@@ -43,7 +43,6 @@ type job struct {
 	from     *checkpoint.Manifest // manifest of the checkpoint to resume from, or nil
 	end      context.CancelFunc   // cancels the supersteps since restart
 	past     int                  // supersteps of this run and earlier runs
-	first    int                  // supersteps of the run before superstep 0
 	reported []*bsp.Report        // of the last superstep, until the next one begins
 	// Set while it sends its values together with the other workers, and for good if that fails.
 	answering atomic.Bool
@@ -353,7 +352,7 @@ func (x *executor) keepNow(t task) error {
 	keeper := a.keeper
 	a.mu.Unlock()
 	if keeper == nil {
-		return errors.New("it keeps no checkpoints")
+		return errors.New("it stores no checkpoints")
 	}
 	keeper.Ask()
 	return nil

@@ -141,14 +141,23 @@ func (x *executor) connectPeers(ctx context.Context, t task, m *control.Meet) er
 // again since, which closes such sessions.
 var errUnmet = errors.New("is not connected to others")
 
+// connected takes the session of connectPeers for a graph, or for a job's own graph.
+func (x *executor) connected(graph string) (*mesh.Session, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	session := x.peers[graph]
+	if session == nil {
+		return nil, fmt.Errorf("worker %s %w for %s", x.options.Name, errUnmet, graph)
+	}
+	delete(x.peers, graph)
+	return session, nil
+}
+
 // load loads this worker's partitions of a graph, together with the other connected workers.
 func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.LoadReport, error) {
-	x.mu.Lock()
-	session := x.peers[l.Graph]
-	delete(x.peers, l.Graph)
-	x.mu.Unlock()
-	if session == nil {
-		return nil, fmt.Errorf("worker %s %w to load %s", x.options.Name, errUnmet, l.Graph)
+	session, err := x.connected(l.Graph)
+	if err != nil {
+		return nil, err
 	}
 	defer session.Close()
 	return x.loadTogether(ctx, t, session, l)

@@ -346,14 +346,9 @@ func budgetOf(b *mem.Budget) *control.Budget {
 		return nil
 	}
 	use := b.Use()
-	all := &control.Budget{
+	return &control.Budget{
 		Limit: uint64(use.Limit), Arrays: uint64(use.Memory), Heap: uint64(use.Heap),
 		Spilled: uint64(use.Spilled), Free: uint64(b.Free()), Room: uint64(b.Room()),
-		Files: uint64(b.Files()),
+		Files: uint64(b.Files()), Use: use.String(),
 	}
-	for _, k := range use.Kinds {
-		all.Kinds = append(all.Kinds,
-			&control.BudgetKind{Kind: k.Kind, Memory: uint64(k.Memory), Spilled: uint64(k.Spilled)})
-	}
-	return all
 }

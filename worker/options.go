@@ -146,7 +146,8 @@ func (o *Config) complete() (err error) {
 		return fmt.Errorf("found the name %.150q, expected %s", o.Name, control.NameRule)
 	}
 	if min(o.Hold, o.Grace, o.StopTimeout) < 0 || o.Threads < 0 {
-		return fmt.Errorf("worker: a number of the options is negative: Hold %v, Grace %v, StopTimeout %v, Threads %d", o.Hold, o.Grace, o.StopTimeout, o.Threads)
+		return fmt.Errorf("worker: found a negative number in the options: Hold %v, Grace %v, "+
+			"StopTimeout %v, Threads %d", o.Hold, o.Grace, o.StopTimeout, o.Threads)
 	}
 	if !slices.Contains([]string{"", "auto", "on", "off"}, o.Compress) {
 		return fmt.Errorf("worker: Options.Compress: %.40q is not auto, on or off", o.Compress)

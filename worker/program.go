@@ -345,7 +345,8 @@ func (a *attempt) last(
 		return nil, err
 	}
 	if s.Idle { // a phase reached a limit or was stopped, so the values are the initial ones
-		return &control.DriveReport{Outcome: resolve.Outcome(before), End: &control.RunEnd{Seconds: a.ran}}, nil
+		end := &control.RunEnd{Seconds: a.ran}
+		return &control.DriveReport{Outcome: resolve.Outcome(before), End: end}, nil
 	}
 	// Otherwise the checkpoint or the phases have set the columns.
 	if len(a.phases) == 0 && a.fills() {

@@ -176,7 +176,7 @@ func (q *queue) watch(ctx context.Context, c *control.Command, t task) func() {
 			what = fmt.Sprintf("%s: superstep %d", key(c), s-1)
 		}
 		q.late.Add(1)
-		q.Observe.Stuck(fmt.Sprintf("%s does not stop, as it was told to (%v)", what,
+		q.Observe.Stuck(fmt.Sprintf("%s was cancelled, but does not stop (%v)", what,
 			context.Cause(ctx)))
 		select {
 		case <-done:
@@ -184,11 +184,12 @@ func (q *queue) watch(ctx context.Context, c *control.Command, t task) func() {
 				q.Observe.Stuck("")
 			}
 		case <-late:
-			err := fmt.Errorf("%s has not stopped %v after it was told to (%w): the process ends, to be started anew", what, q.StopTimeout, context.Cause(ctx))
+			err := fmt.Errorf("%s has not stopped %v after it was cancelled (%w): the process ends",
+				what, q.StopTimeout, context.Cause(ctx))
 			q.Log.Error("a command does not stop", "error", err)
 			exit.Reason = bounded(err.Error())
 			if err := control.ReportExit(q.address, q.who(), q.Dial, exit); err != nil {
-				q.Log.Warn("the master was not told", "error", err)
+				q.Log.Warn("the master does not know why", "error", err)
 			}
 			select {
 			case q.stuck <- err:
@@ -220,7 +221,10 @@ func (q *queue) task(c *control.Command) task {
 	}
 	t.progress = func(stage string, done, total int64) {
 		if limit.due(stage) {
-			q.latest.Load().progress(&control.Progress{Job: c.Job, Graph: graph, Stage: stage, Done: uint64(max(done, 0)), Total: uint64(max(total, 0))})
+			q.latest.Load().progress(&control.Progress{
+				Job: c.Job, Graph: graph, Stage: stage, Done: uint64(max(done, 0)),
+				Total: uint64(max(total, 0)),
+			})
 		}
 	}
 	return t
@@ -263,28 +267,26 @@ func (q *queue) do(
 	case *control.Command_Drop:
 		x.drop(t, body.Drop.Graph)
 	default:
-		err = errors.New("the master wants something that this version does not know")
+		err = errors.New("found a command that this version does not know")
 	}
 	return &control.Report{}, err
 }
 
 // answer sends the last report of a command.
 func (q *queue) answer(ctx context.Context, c *control.Command, r *control.Report, err error) {
-	if r == nil || err != nil {
-		r = &control.Report{}
-	}
-	r.Id, r.Job, r.Epoch = c.Id, c.Job, c.Epoch
-	r.PeakMemory = uint64(max(mem.PeakRSS(), 0))
-	r.Failure = q.failure(err)
-	var codec *control.CodecError
-	if err := q.report(ctx, r); errors.As(err, &codec) {
-		// Send another answer, because otherwise the job would wait forever.
-		r = &control.Report{Id: c.Id, Job: c.Job, Epoch: c.Epoch, Failure: q.failure(fmt.Errorf("the worker's answer cannot be sent: %w", err))}
-		if err := q.report(ctx, r); errors.As(err, &codec) {
-			q.lane.End(err)
+	for range 2 {
+		if r == nil || err != nil {
+			r = &control.Report{}
 		}
+		r.Id, r.Job, r.Epoch = c.Id, c.Job, c.Epoch
+		r.PeakMemory, r.Failure = uint64(max(mem.PeakRSS(), 0)), q.failure(err)
+		if err = q.report(ctx, r); !errors.As(err, new(*control.CodecError)) {
+			return // the session may have ended, and then nobody waits for an answer
+		}
+		// Send this answer, because otherwise the job would wait forever.
+		err = fmt.Errorf("the worker's answer cannot be sent: %w", err)
 	}
-	// Other errors mean that the session has ended, and nobody waits for an answer.
+	q.lane.End(err)
 }
 
 // failure converts an error for the master; nil stays nil.

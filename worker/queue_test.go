@@ -149,7 +149,7 @@ func TestCommandThatDoesNotStop(t *testing.T) {
 		stop(errors.New("enough"))
 		if !stops {
 			err := <-w.stuck
-			if want := "job j: superstep 3 has not stopped 20ms after it was told to (enough): the process ends, to be started anew"; err.Error() != want {
+			if want := "job j: superstep 3 has not stopped 20ms after it was cancelled (enough): the process ends"; err.Error() != want {
 				t.Errorf("found %v, expected %s", err, want)
 			}
 		}

@@ -102,7 +102,7 @@ func (s *session) attach() *control.Attach {
 	size := 0
 	for _, o := range s.executor.offers() {
 		if size += proto.Size(o) + 8; size > control.MaxMessage-control.MaxSpec {
-			s.Log.Warn("a graph that cannot be kept: what is held is too much for a message",
+			s.Log.Warn("a graph is dropped: the list of graphs is too long for a message",
 				"graph", o.Load.Graph)
 			continue
 		}
@@ -113,7 +113,8 @@ func (s *session) attach() *control.Attach {
 
 // live sends heartbeats, and ends the session when the master is silent for too long.
 func (s *session) live(ctx, leave context.Context) error {
-	if err := s.send(&control.FromWorker{Body: &control.FromWorker_Attach{Attach: s.attach()}}); err != nil {
+	attach := &control.FromWorker_Attach{Attach: s.attach()}
+	if err := s.send(&control.FromWorker{Body: attach}); err != nil {
 		return s.reason(ctx, err)
 	}
 	beat := time.NewTicker(s.heartbeat)
@@ -138,7 +139,8 @@ func (s *session) live(ctx, leave context.Context) error {
 			s.Observe.Leaving()
 			going = nil
 			grace = time.After(s.Grace)
-			if err := s.send(&control.FromWorker{Body: &control.FromWorker_Leave{Leave: &control.Leave{Reason: "stopped"}}}); err != nil {
+			leave := &control.FromWorker_Leave{Leave: &control.Leave{Reason: "stopped"}}
+			if err := s.send(&control.FromWorker{Body: leave}); err != nil {
 				return s.reason(ctx, err)
 			}
 		case <-grace:

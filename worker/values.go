@@ -57,9 +57,9 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	}
 	var ids []pregel.VertexID
 	for _, i := range j.program.Own() {
-		for v := pregel.VertexID(i); uint64(v) < j.program.IDs(); v += pregel.VertexID(len(g.Parts)) {
-			if j.program.Exists(v) {
-				ids = append(ids, v)
+		for v := uint64(i); v < j.program.IDs(); v += uint64(len(g.Parts)) {
+			if id := pregel.VertexID(v); j.program.Exists(id) {
+				ids = append(ids, id)
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	// Messages for the unfinished answer may still arrive, and would be mistaken for messages of
 	// this one.
 	if j.answering.Swap(true) {
-		return fmt.Errorf("%w: another answer, for a master before this one, was not finished",
+		return fmt.Errorf("%w: an answer for an earlier master was not finished",
 			errMasterAway)
 	}
 	err = group.Together(ctx, forValues,

@@ -184,7 +184,7 @@ func (w *worker) run(ctx context.Context) error {
 }
 
 // errOver ends runs when the worker has left the cluster or was declared lost.
-var errOver = errors.New("the worker has left the cluster, or was taken for lost")
+var errOver = errors.New("the worker left the cluster, or was declared lost")
 
 // rename gives the process a new identity for the master.
 func (w *worker) rename() error {
@@ -276,7 +276,7 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 		heartbeat: time.Duration(r.HeartbeatMilliseconds) * time.Millisecond,
 	}
 	if w.known.lease <= 0 || w.known.heartbeat <= 0 {
-		return false, errors.New("the master gave a lease of no time")
+		return false, errors.New("the master sent a lease of 0 s")
 	}
 	w.roots.Hide(r.Places...)
 	if w.Group != nil && r.GossipAddress != "" {

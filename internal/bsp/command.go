@@ -81,7 +81,7 @@ type Command struct {
 	// Ways has a bit for each direction in which a program of direction Either has sent messages to
 	// all neighbours: 1 for out, 2 for in.
 	Ways   uint8
-	Totals []kernel.Cell
+	Totals []kernel.Cell `msgpack:"-"`
 	// Save, if not 0, makes partitions save the state before the superstep, for a checkpoint. It is
 	// the superstep's number in the run, including earlier phases.
 	Save int

@@ -50,7 +50,7 @@ func TestStoppedMasterDoesNotAct(t *testing.T) {
 	if found := c.States(t); !strings.HasPrefix(found, "running") { // or it still loads again
 		t.Errorf("found the jobs %q", found)
 	}
-	for _, deed := range []string{"state=cancelled", "state=failed", "worker lost", "worker may go"} {
+	for _, deed := range []string{"state=cancelled", "state=failed", "worker lost", "worker may leave"} {
 		if strings.Contains(master.Said.String(), deed) {
 			t.Errorf("the first has done something:\n%s", master.Said)
 		}

@@ -242,7 +242,7 @@ func (c *Client) Confirm(ctx context.Context, id string) (*control.Job, error) {
 }
 
 // ErrForgotten means that a master no longer has a job.
-var ErrForgotten = errors.New("the master was started anew and knows nothing of job")
+var ErrForgotten = errors.New("the master restarted and knows nothing of job")
 
 // finalError ends persist, because it is not an error of the connection.
 type finalError struct{ error }

@@ -244,7 +244,7 @@ func TestFollowEnds(t *testing.T) {
 	f := &fake{events: numbered(3), breaks: map[string][]int{"watch": {1}}, unknown: true}
 	c, _ := start(t, f, time.Minute)
 	err := c.Follow(t.Context(), "j1", func(*control.JobEvent) error { return nil })
-	if want := "the master was started anew and knows nothing of job j1"; err == nil ||
+	if want := "the master restarted and knows nothing of job j1"; err == nil ||
 		err.Error() != want {
 		t.Errorf("found %v, expected %q", err, want)
 	}

@@ -58,7 +58,8 @@ func ReadToken(file string) (Token, error) {
 // NewToken makes a token from a text; where is its origin, for errors.
 func NewToken(text, where string) (Token, error) {
 	if len(text) < minToken {
-		return Token{}, fmt.Errorf("%s: found a token of %d characters, expected %d or more (openssl rand -hex 32 makes one)", where, len(text), minToken)
+		return Token{}, fmt.Errorf("%s: found a token of %d characters, expected %d or more "+
+			"(openssl rand -hex 32 makes one)", where, len(text), minToken)
 	}
 	for _, c := range text {
 		if c <= ' ' || c > '~' {
@@ -101,16 +102,15 @@ func (t Token) Allows(h http.Header) bool {
 }
 
 // signer adds a proof of the token to calls, and rejects invalid messages.
-type signer struct{ *Connection }
-
-var _ connect.Interceptor = (*signer)(nil)
+type signer struct {
+	connect.UnaryInterceptorFunc // for clients only
+	*Connection
+}
 
 func (s *signer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
-		if m, ok := request.Any().(proto.Message); ok {
-			if err := checkTexts(m); err != nil {
-				return nil, connect.NewError(connect.CodeInvalidArgument, err)
-			}
+		if err := checkTexts(request.Any().(proto.Message)); err != nil {
+			return nil, connect.NewError(connect.CodeInvalidArgument, err)
 		}
 		last, err := s.proveAgain(ctx)
 		if err != nil {
@@ -139,10 +139,6 @@ func (s *signer) WrapStreamingClient(next connect.StreamingClientFunc) connect.S
 	}
 }
 
-func (s *signer) WrapStreamingHandler(h connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return h
-}
-
 // checkedConn rejects invalid messages. If the token could not be proved, it rejects all.
 type checkedConn struct {
 	connect.StreamingClientConn
@@ -153,7 +149,7 @@ func (c *checkedConn) Send(message any) error {
 	if c.err != nil {
 		return c.err
 	}
-	if m, ok := message.(proto.Message); ok {
+	if m, ok := message.(proto.Message); ok { // nil sends only the headers
 		if err := checkTexts(m); err != nil {
 			return connect.NewError(connect.CodeInvalidArgument, err)
 		}
@@ -211,6 +207,7 @@ func CheckListen(address string, who Credentials) error {
 	if who.TLS != nil || Loopback(address) || who.Token.Given() && who.InsecureToken {
 		return nil
 	}
-	return fmt.Errorf("%s can be reached from other machines: give --tls-cert, --tls-key and --tls-ca, or --token-file and --insecure-token, "+
-		"with which all travels in the clear, or listen at 127.0.0.1", address)
+	return fmt.Errorf("%s can be reached from other machines: give --tls-cert, --tls-key and "+
+		"--tls-ca, or --token-file and --insecure-token, with which all travels in the clear, "+
+		"or listen at 127.0.0.1", address)
 }

@@ -75,11 +75,8 @@ func (c *admittedConn) Receive(m any) error {
 // admit is Bounded for all requests except ListVertices, whose names may be as long as those of the
 // graph, because they are not stored.
 func admit(m any) error {
-	switch m := m.(type) {
-	case *ListVerticesRequest:
+	if _, names := m.(*ListVerticesRequest); names {
 		return nil
-	case proto.Message:
-		return Bounded(m)
 	}
-	return nil
+	return Bounded(m.(proto.Message))
 }

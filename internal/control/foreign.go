@@ -26,7 +26,10 @@ var foreignTexts = []string{
 
 // foreignCodes are the codes that connect derives from an HTTP status if the answer has no error of
 // a master.
-var foreignCodes = []connect.Code{connect.CodeUnimplemented, connect.CodeUnauthenticated, connect.CodePermissionDenied, connect.CodeNotFound}
+var foreignCodes = []connect.Code{
+	connect.CodeUnimplemented, connect.CodeUnauthenticated, connect.CodePermissionDenied,
+	connect.CodeNotFound,
+}
 
 // unmet occurs in the error of a connection that ended before any data was received.
 const unmet = "http2: client conn could not be established"
@@ -61,19 +64,21 @@ func distrust(err error) (why *certs.TrustError) {
 }
 
 func foreignText(address string, cause error) string {
+	text := "is not a master: " + innermost(cause)
 	switch {
 	case errors.Is(cause, errWantsTLS):
-		return fmt.Sprintf("the server at %s wants TLS: give --tls-ca, and --tls-cert and --tls-key or --token-file", address)
+		text = "wants TLS: give --tls-ca, and --tls-cert and --tls-key or --token-file"
 	case noTLS(cause):
-		return fmt.Sprintf("the server at %s has no TLS: start the master with --tls-cert, or omit --tls-ca and the like", address)
+		text = "has no TLS: start the master with --tls-cert, or omit --tls-ca and the like"
 	case distrust(cause) != nil:
-		return fmt.Sprintf("the server at %s is not trusted: %v", address, distrust(cause))
+		text = "is not trusted: " + distrust(cause).Error()
 	case connect.CodeOf(cause) == connect.CodeUnauthenticated:
-		return fmt.Sprintf("the server at %s wants a token: %s", address, innermost(cause))
+		text = "wants a token: " + innermost(cause)
 	case silent(cause) || strings.Contains(cause.Error(), unmet):
-		return fmt.Sprintf("the server at %s closes connections without an answer: it is not a master, or has too many connections", address)
+		text = "closes connections without an answer: " +
+			"it is not a master, or has too many connections"
 	}
-	return fmt.Sprintf("the server at %s is not a master: %s", address, innermost(cause))
+	return fmt.Sprintf("the server at %s %s", address, text)
 }
 
 // ForeignError means that the server at Address is not a master.

@@ -70,7 +70,9 @@ const (
 
 // errToken and errNobody are all that an unknown caller learns.
 var (
-	errToken  = errors.New("a token is missing or wrong: give --token-file the file that the master was started with; without one its own user, with the same HOME and XDG_STATE_HOME, needs none")
+	errToken = errors.New("a token is missing or wrong: give --token-file the file that the " +
+		"master was started with; without one its own user, with the same HOME and " +
+		"XDG_STATE_HOME, needs none")
 	errNobody = errors.New(
 		"a certificate is needed, or the token: give --tls-cert and --tls-key, or --token-file")
 	errWorker = errors.New(
@@ -86,10 +88,13 @@ func (g *Gate) Caller(r *http.Request) (Caller, error) {
 		if err = errNobody; r.TLS != nil {
 			who, wrong := g.TLS.Identify(r.TLS, checked(r.Context()))
 			if wrong == nil && certs.Reserved(who.Name) {
-				wrong = fmt.Errorf("the name of the certificate, %s, is reserved for callers without a certificate", who.Name)
+				wrong = fmt.Errorf("the name of the certificate, %s, is reserved for callers "+
+					"without a certificate", who.Name)
 			}
 			if wrong == nil {
-				if caller.Name, caller.Roles, caller.shown, err = who.Name, who.Roles, who.Roles, nil; who.Roles.Has(certs.Operator) {
+				err = nil
+				caller.Name, caller.Roles, caller.shown = who.Name, who.Roles, who.Roles
+				if who.Roles.Has(certs.Operator) {
 					caller.Roles |= Reading
 				}
 			} else if !errors.Is(wrong, certs.ErrNone) {
@@ -263,7 +268,8 @@ func PageText(err error) string {
 	case errors.Is(err, errToken):
 		return NoToken
 	case errors.Is(err, errNobody):
-		return `a certificate is needed, or the token: curl --cert FILE --key FILE, or -H "Authorization: Bearer $(cat FILE)"`
+		return `a certificate is needed, or the token: curl --cert FILE --key FILE, ` +
+			`or -H "Authorization: Bearer $(cat FILE)"`
 	case errors.As(err, &e):
 		return e.Message()
 	}

@@ -14,11 +14,8 @@ type Health struct {
 	stuck  atomic.Pointer[string]
 }
 
-// ready is the reason of a process that is ready.
-var ready = ""
-
 // Ready notes that the process can accept work.
-func (h *Health) Ready() { h.reason.Store(&ready) }
+func (h *Health) Ready() { h.reason.Store(new(string)) }
 
 // NotReady notes why it cannot, in a few words.
 func (h *Health) NotReady(why string) { h.reason.Store(&why) }

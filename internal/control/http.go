@@ -108,7 +108,7 @@ type Connection struct {
 	who     Credentials
 	dial    Dialer
 	base    *http.Transport
-	*credential
+	credential
 	number atomic.Int64              // version of the certificates of the current connections
 	proved atomic.Pointer[time.Time] // time of the last proof
 }
@@ -131,7 +131,9 @@ func Connect(address string, who Credentials, dial Dialer) (*Connection, error) 
 			return to(ctx, "tcp", "127.0.0.1:"+port)
 		}
 	}
-	c := &Connection{address: address, url: "http://" + address, host: host, who: who, dial: dial, credential: &credential{}}
+	c := &Connection{
+		address: address, url: "http://" + address, host: host, who: who, dial: dial,
+	}
 	c.base = &http.Transport{
 		DialContext: dial,
 		Protocols:   new(http.Protocols),
@@ -145,10 +147,12 @@ func Connect(address string, who Credentials, dial Dialer) (*Connection, error) 
 		if who.Token.Given() {
 			c.set("Bearer " + who.Token.text)
 		}
-		c.base.DialTLSContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return c.open(ctx, http2) }
+		c.base.DialTLSContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return c.open(ctx, http2)
+		}
 	}
 	options := []connect.ClientOption{
-		connect.WithInterceptors(&signer{c}),
+		connect.WithInterceptors(&signer{Connection: c}),
 		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage),
 	}
 	client := &http.Client{Transport: c.base}
@@ -216,20 +220,22 @@ func Explain(address string, err error) error {
 		return err
 	case RefusalOf(err) != Refusal_KIND_UNSPECIFIED || connect.IsWireError(err):
 		return &wordedError{e.Message(), e}
+	}
+	what := "cannot be reached: " + innermost(e)
+	switch {
 	case e.Code() == connect.CodeDeadlineExceeded:
-		return &wordedError{fmt.Sprintf("the master at %s did not answer in time", address), e}
+		what = "did not answer in time"
 	case e.Code() == connect.CodeCanceled:
 		return context.Canceled
 	case e.Code() == connect.CodeResourceExhausted:
-		return &wordedError{fmt.Sprintf("the master at %s sent too large a message: %s", address, e.Message()), e}
+		what = "sent too large a message: " + e.Message()
 	case Foreign(err):
 		return &wordedError{foreignText(address, e), e}
 	// net/http returns this for a ping without an answer.
 	case innermost(e) == "http2: client connection lost":
-		return &wordedError{fmt.Sprintf("the master at %s no longer answers", address), e}
-	default:
-		return &wordedError{fmt.Sprintf("the master at %s cannot be reached: %s", address, innermost(e)), e}
+		what = "no longer answers"
 	}
+	return &wordedError{fmt.Sprintf("the master at %s %s", address, what), e}
 }
 
 // Closed explains the error of a call whose connection was closed while its context was still

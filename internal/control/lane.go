@@ -172,7 +172,7 @@ func (l *Lane) Receive(m proto.Message) error {
 	}
 	n := int(binary.BigEndian.Uint32(prefix[1:]))
 	if flags := prefix[0]; flags != 0 && flags != flagEnd || n > MaxMessage {
-		return &CodecError{fmt.Errorf("the session was broken: found a message with flags %d of %d bytes", flags, n)}
+		return &CodecError{fmt.Errorf("the session was broken: found flags %d, %d bytes", flags, n)}
 	}
 	if cap(l.body) < n {
 		l.body = make([]byte, max(n, 1<<10))
@@ -286,7 +286,8 @@ func Sessions(g *Gate, serve func(ctx context.Context, l *Lane)) http.Handler {
 		l := NewLane(conn, buffered.Reader)
 		defer l.Close()
 		_ = conn.SetDeadline(time.Time{})
-		_, err = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+sessionProtocol+"\r\n\r\n")
+		_, err = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\n"+
+			"Connection: Upgrade\r\nUpgrade: "+sessionProtocol+"\r\n\r\n")
 		if err == nil {
 			serve(r.Context(), l)
 		}

@@ -25,7 +25,10 @@ type limits struct {
 	size  int64 // maximum size of a body in bytes
 }
 
-var usual = limits{header: 5 * time.Second, body: 10 * time.Second, idle: time.Minute, perHost: 256, all: 4096, fresh: 512, size: MaxMessage}
+var usual = limits{
+	header: 5 * time.Second, body: 10 * time.Second, idle: time.Minute, perHost: 256, all: 4096,
+	fresh: 512, size: MaxMessage,
+}
 
 // limiter bounds the connections of a listener, per host and in total. When there are too many, it
 // closes the oldest connection of an unknown caller or, if there is none, the oldest without a

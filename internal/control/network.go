@@ -27,8 +27,8 @@ func networkTable(w io.Writer, workers []*Worker) {
 			key := [2]string{min(a, b), max(a, b)} // both directions together
 			old := ways[key]
 			if old == nil {
-				ways[key] = &Way{BytesPerSecond: to.BytesPerSecond, DelaySeconds: to.DelaySeconds, AgeSeconds: to.AgeSeconds, Traffic: to.Traffic}
-				continue
+				old = &Way{BytesPerSecond: to.BytesPerSecond}
+				ways[key] = old
 			}
 			old.BytesPerSecond, old.DelaySeconds = min(old.BytesPerSecond, to.BytesPerSecond),
 				max(old.DelaySeconds, to.DelaySeconds)

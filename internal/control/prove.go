@@ -166,7 +166,9 @@ func (c *Connection) prove(ctx context.Context) error {
 	header := proofPrefix + hex.EncodeToString(proof)
 	answer, err := c.challenged(ctx, header, sha256.Size)
 	if own := !c.who.Token.Given(); own && connect.CodeOf(err) == connect.CodeUnauthenticated {
-		return connect.NewWireError(connect.CodeUnauthenticated, fmt.Errorf("the server at %s does not know this user's token for that address: it is another user's, or was started with --token-file: give the same --token-file here", c.address))
+		err = fmt.Errorf("the server at %s does not know this user's token for that address: it "+
+			"is another user's, or was started with --token-file: give the same file", c.address)
+		return connect.NewWireError(connect.CodeUnauthenticated, err)
 	}
 	if err != nil {
 		return err

@@ -38,7 +38,8 @@ func Wire(err error) error {
 		return err
 	}
 	e := connect.NewError(codes[r.Kind], r)
-	if detail, err := connect.NewErrorDetail(&Refusal{Kind: r.Kind, WaitMilliseconds: uint32(r.Wait.Milliseconds())}); err == nil {
+	refusal := &Refusal{Kind: r.Kind, WaitMilliseconds: uint32(r.Wait.Milliseconds())}
+	if detail, err := connect.NewErrorDetail(refusal); err == nil {
 		e.AddDetail(detail)
 	}
 	return e

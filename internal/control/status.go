@@ -20,7 +20,7 @@ func StatusText(s *StatusResponse) string {
 		time.Duration(s.UptimeSeconds*float64(time.Second)).Round(time.Second),
 		count(s.JobsEnded, "job", "jobs")+" ended", s.Refused)
 	if s.Refusing != "" {
-		escape.Printf(&b, "no job is taken: %s\n", s.Refusing)
+		escape.Printf(&b, "no jobs are accepted: %s\n", s.Refusing)
 	}
 	if len(s.Workers) == 0 {
 		fmt.Fprintln(&b, "\nno workers: start one with superstep worker --master ADDR")
@@ -28,8 +28,9 @@ func StatusText(s *StatusResponse) string {
 		fmt.Fprintln(&b, "\nWORKER\tSTATE\tCORES\tMEMORY\tHELD\tSITE\tDATA\tHEARD\t")
 	}
 	for _, w := range s.Workers {
-		escape.Printf(&b, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%.1f s ago\t%s\n", w.Name, w.StateText(), w.Cores, mem.Text(int64(w.Limit())), w.heldText(), cmp.Or(w.Site, "-"), cmp.Or(w.DataAddress, "-"),
-			w.HeardSeconds, w.Reason)
+		escape.Printf(&b, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%.1f s ago\t%s\n", w.Name, w.StateText(),
+			w.Cores, mem.Text(int64(w.Limit())), w.heldText(), cmp.Or(w.Site, "-"),
+			cmp.Or(w.DataAddress, "-"), w.HeardSeconds, w.Reason)
 	}
 	networkTable(&b, s.Workers)
 	if len(s.Graphs) > 0 {
@@ -110,15 +111,18 @@ func JobsText(l *ListJobsResponse, all bool) string {
 func jobsTable(t io.Writer, jobs []*Job, now time.Time) {
 	owners := slices.ContainsFunc(jobs, func(j *Job) bool { return Named(j.Owner) })
 	urgent := slices.ContainsFunc(jobs, func(j *Job) bool { return j.priorityText() != "normal" })
-	row := func(job, state, program, graph, owner, priority, supersteps, workers, submitted, took, reason string) {
-		escape.Printf(t, "%s\t%s\t%s\t%s\t", job, state, program, graph)
-		if owners { // there are several
-			escape.Printf(t, "%s\t", owner)
+	row := func(cells ...string) {
+		if !urgent { // all have the same priority
+			cells = slices.Delete(cells, 5, 6)
 		}
-		if urgent { // likewise
-			escape.Printf(t, "%s\t", priority)
+		if !owners { // there is one
+			cells = slices.Delete(cells, 4, 5)
 		}
-		escape.Printf(t, "%s\t%s\t%s\t%s\t%s\n", supersteps, workers, submitted, took, reason)
+		last := len(cells) - 1
+		for _, cell := range cells[:last] {
+			escape.Printf(t, "%s\t", cell)
+		}
+		escape.Printf(t, "%s\n", cells[last])
 	}
 	row("JOB", "STATE", "PROGRAM", "GRAPH", "OWNER", "PRIORITY", "SUPERSTEPS", "WORKERS",
 		"SUBMITTED", "TOOK", "")

@@ -3,7 +3,6 @@
 package daemon
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -38,31 +37,17 @@ type Master struct {
 	Spans trace.Exporter
 	// Metrics serves /metrics, or is nil.
 	Metrics http.Handler
-	// Page, if not nil, makes the handler for all other paths: the page and its API. Serve calls it
-	// once.
-	Page func(s Paged) http.Handler
 	// Watch, if not nil, gets all events of jobs. Several goroutines call it at once, but the
 	// events of one job come in order. It must not wait, and must not call the server.
 	Watch func(job string, e *control.JobEvent)
 	// History, if not nil, is what the page shows of jobs: Watch fills it, and the jobs that ended
-	// before this run of the master are put into it.
+	// before this run of the master are put into it. Without it there is no page.
 	History *history.Store
 	// SlowFor is the time for which a worker must be slow, in consecutive supersteps, before jobs
 	// move away from it; default 10 s.
 	SlowFor time.Duration
 	// WrapPart, if not nil, wraps each file of a result, for tests of slow or full disks.
 	WrapPart func(io.WriteCloser) io.WriteCloser
-}
-
-// Paged is a master as its page sees it: a web.Master, and the access control of the page.
-type Paged interface {
-	control.ClusterHandler
-	Submit(context.Context, *control.SubmitJobRequest) (about *control.Job, found bool, err error)
-	Result(ctx context.Context, id string, offset uint64, each func(data []byte) error) error
-	// Gate does the access control of the master's port.
-	Gate() *control.Gate
-	// Closing is closed when the master shuts down.
-	Closing() <-chan struct{}
 }
 
 // Worker has the parameters of a worker besides its Options.

@@ -60,7 +60,7 @@ var rooms = []room{
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12181, []string{"master", "worker", "internal/daemon"}},
+	{"daemons", 12107, []string{"master", "worker", "internal/daemon"}},
 	{"users", 12301, []string{
 		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
 		"internal/reference",

@@ -55,7 +55,8 @@ func ReadKey(file string) ([]byte, error) {
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(data)))
 	if err != nil || len(key) != 16 && len(key) != 24 && len(key) != 32 {
-		return nil, fmt.Errorf("%s: expected a gossip key of 32, 48 or 64 hexadecimal digits (openssl rand -hex 32 makes one)", file)
+		return nil, fmt.Errorf("%s: expected a gossip key of 32, 48 or 64 hexadecimal digits "+
+			"(openssl rand -hex 32 makes one)", file)
 	}
 	return key, nil
 }
@@ -85,7 +86,8 @@ func Gossip(c Config) (Group, error) {
 		return nil, fmt.Errorf("found the gossip port %q, expected a number", portText)
 	}
 	if len(c.Key) == 0 {
-		return nil, fmt.Errorf("gossip at %s needs a key, or anyone could join: give --gossip-key-file, or switch it off with --gossip-listen off", c.Listen)
+		return nil, fmt.Errorf("gossip at %s needs a key, or anyone could join: "+
+			"give --gossip-key-file, or switch it off with --gossip-listen off", c.Listen)
 	}
 	meta, err := json.Marshal(
 		map[string]string{"role": string(c.Self.Role), "control": c.Self.Control})
@@ -191,21 +193,21 @@ func member(n *memberlist.Node) Member {
 // delegate receives memberlist's notifications. It never blocks, because memberlist holds a lock.
 type delegate gossip
 
-func (d *delegate) tell(k Kind, n *memberlist.Node) {
+func (d *delegate) tell(n *memberlist.Node, gone bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return
 	}
 	select {
-	case d.events <- Event{k, member(n)}:
+	case d.events <- Event{gone, member(n)}:
 	default:
 	}
 }
 
-func (d *delegate) NotifyJoin(n *memberlist.Node)   { d.tell(Joined, n) }
+func (d *delegate) NotifyJoin(n *memberlist.Node)   { d.tell(n, false) }
 func (d *delegate) NotifyUpdate(n *memberlist.Node) {}
-func (d *delegate) NotifyLeave(n *memberlist.Node)  { d.tell(Gone, n) }
+func (d *delegate) NotifyLeave(n *memberlist.Node)  { d.tell(n, true) }
 
 // metadata is the data that a member publishes about itself. It shares no other state.
 type metadata struct{ meta []byte }

@@ -22,20 +22,10 @@ type Member struct {
 	Gossip string
 }
 
-// Kind is the kind of an event.
-type Kind uint8
-
-// Kinds of events. A gone member has left or died: gossip cannot distinguish them.
-const (
-	Joined Kind = iota
-	Gone
-)
-
-func (k Kind) String() string { return [...]string{"joined", "gone"}[k] }
-
-// Event is an event of another member.
+// Event means that another member has joined or gone. It has left or died: gossip cannot
+// distinguish them.
 type Event struct {
-	Kind   Kind
+	Gone   bool
 	Member Member
 }
 

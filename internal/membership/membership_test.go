@@ -25,17 +25,17 @@ func TestMain(m *testing.M) {
 const patience = time.Minute
 
 // until waits for an event about a member.
-func until(t *testing.T, g Group, kind Kind, name string) {
+func until(t *testing.T, g Group, gone bool, name string) {
 	t.Helper()
 	end := time.After(patience)
 	for {
 		select {
 		case e := <-g.Events():
-			if e.Kind == kind && e.Member.Name == name {
+			if e.Gone == gone && e.Member.Name == name {
 				return
 			}
 		case <-end:
-			t.Fatalf("waited %v for %s to have %v", patience, name, kind)
+			t.Fatalf("waited %v for %s to have %v", patience, name, map[bool]string{false: "joined", true: "gone"}[gone])
 		}
 	}
 }
@@ -52,11 +52,11 @@ func TestGossipSeesADeath(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Join(a.Address())
-	until(t, a, Joined, "b")
+	until(t, a, false, "b")
 	if err := b.(*gossip).close(func(time.Duration) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	until(t, a, Gone, "b")
+	until(t, a, true, "b")
 }
 
 // TestGossipKeys: a member with another key, or without one, is kept out.

@@ -49,7 +49,8 @@ func (s *remote) String() string { return strings.TrimSuffix(Scheme+s.name, "/")
 
 // call calls the master, and converts errors to those of a store.
 func call[Q, A any](
-	ctx context.Context, s *remote, what, name string, f func(control.WorkersClient, context.Context, *Q) (*A, error), q *Q,
+	ctx context.Context, s *remote, what, name string,
+	f func(control.WorkersClient, context.Context, *Q) (*A, error), q *Q,
 ) (*A, error) {
 	// a prefix need not be a valid name
 	if err := store.Named(s, name); err != nil && what != "list" {
@@ -121,7 +122,9 @@ func (s *remote) put(ctx context.Context, name string, q *control.PutObjectReque
 func (s *remote) GetRange(ctx context.Context, o store.Object, off int64, p []byte) error {
 	for first := true; first || len(p) > 0; first = false {
 		n := min(len(p), piece)
-		q := &control.GetObjectRequest{Name: s.name + o.Name, Version: o.Version, Offset: off, Length: uint32(n)}
+		q := &control.GetObjectRequest{
+			Name: s.name + o.Name, Version: o.Version, Offset: off, Length: uint32(n),
+		}
 		a, err := call(ctx, s, "read", o.Name, control.WorkersClient.GetObject, q)
 		if err != nil {
 			return err

@@ -82,7 +82,9 @@ func (s *Server) Close() {
 }
 
 // PutObject implements the method of control.Workers.
-func (s *Server) PutObject(ctx context.Context, m *control.PutObjectRequest) (*control.PutObjectResponse, error) {
+func (s *Server) PutObject(
+	ctx context.Context, m *control.PutObjectRequest,
+) (*control.PutObjectResponse, error) {
 	return answered(s, &control.PutObjectResponse{}, func() error { return s.put(ctx, m) })
 }
 
@@ -215,7 +217,9 @@ func (u *upload) end(why error) {
 }
 
 // GetObject implements the method of control.Workers.
-func (s *Server) GetObject(ctx context.Context, m *control.GetObjectRequest) (*control.GetObjectResponse, error) {
+func (s *Server) GetObject(
+	ctx context.Context, m *control.GetObjectRequest,
+) (*control.GetObjectResponse, error) {
 	answer := &control.GetObjectResponse{}
 	return answered(s, answer, func() error {
 		if m.Length > piece || m.Offset < 0 {
@@ -228,7 +232,9 @@ func (s *Server) GetObject(ctx context.Context, m *control.GetObjectRequest) (*c
 }
 
 // ListObjects implements the method of control.Workers.
-func (s *Server) ListObjects(ctx context.Context, r *control.ListObjectsRequest) (*control.ListObjectsResponse, error) {
+func (s *Server) ListObjects(
+	ctx context.Context, r *control.ListObjectsRequest,
+) (*control.ListObjectsResponse, error) {
 	answer, bytes := &control.ListObjectsResponse{}, 0
 	return answered(s, answer, func() error {
 		for o, err := range s.dir.List(ctx, r.Prefix) {
@@ -250,7 +256,9 @@ func (s *Server) ListObjects(ctx context.Context, r *control.ListObjectsRequest)
 }
 
 // DeleteObject implements the method of control.Workers.
-func (s *Server) DeleteObject(ctx context.Context, r *control.DeleteObjectRequest) (*control.DeleteObjectResponse, error) {
+func (s *Server) DeleteObject(
+	ctx context.Context, r *control.DeleteObjectRequest,
+) (*control.DeleteObjectResponse, error) {
 	return answered(s, &control.DeleteObjectResponse{},
 		func() error { return s.dir.Delete(ctx, r.Name) })
 }

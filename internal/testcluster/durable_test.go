@@ -113,7 +113,7 @@ func TestMasterGoesOn(t *testing.T) {
 	}
 	mu.Lock()
 	if text := strings.Join(reasons, "\n"); !strings.Contains(text,
-		"the master was started anew, and has taken up the job where it is") ||
+		"the master restarted, and continues the job") ||
 		strings.Contains(text, "begins again") {
 		t.Errorf("the client heard of %q", text)
 	}

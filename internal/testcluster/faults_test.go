@@ -176,7 +176,7 @@ func TestWorkerDiesInAJob(t *testing.T) {
 		lose       func(*Cluster, string)
 	}{
 		{"process", "worker w2 was lost: its session broke", (*Cluster).Kill},
-		{"host", "worker w2 was lost: not heard of for", (*Cluster).Freeze},
+		{"host", "worker w2 was lost: silent for", (*Cluster).Freeze},
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()

@@ -95,7 +95,7 @@ func TestClientGoneBeforeItConfirms(t *testing.T) {
 	}
 	j, words := c.watch(t, r.Id, nil)
 	if j.State != control.JobState_JOB_STATE_CANCELLED || j.Epoch != 0 ||
-		j.Reason != "the client that submitted it was gone before it heard that the job was taken" {
+		j.Reason != "its client was gone before it confirmed the job" {
 		t.Errorf("found %v after %s", j, words)
 	}
 	if _, err := c.Client.ConfirmJob(t.Context(),

@@ -272,12 +272,12 @@ func endlessCompute(t *testing.T, superstep time.Duration, state control.JobStat
 	if state == control.JobState_JOB_STATE_CANCELLED {
 		c.cancel(t, j.Id)
 	}
-	want := fmt.Sprintf("job %s: superstep 0 has not stopped 100ms after it was told to (%s", j.Id,
+	want := fmt.Sprintf("job %s: superstep 0 has not stopped 100ms after it was cancelled (%s", j.Id,
 		reason)
 	if err := stuck.Wait(t); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("the worker ended with %v, expected %s...", err, want)
 	}
-	worker.await(t, fmt.Sprintf("stuck: job %s: superstep 0 does not stop, as it was told to (%s)",
+	worker.await(t, fmt.Sprintf("stuck: job %s: superstep 0 was cancelled, but does not stop (%s)",
 		j.Id, reason))
 	if w := c.WorkerNamed("w0"); w == nil || w.State != control.WorkerState_WORKER_STATE_LOST ||
 		!strings.HasPrefix(w.Reason, want) {

@@ -109,7 +109,7 @@ func TestNetbenchRefusals(t *testing.T) {
 	}
 	j, _ := c.watch(t, c.netbench(t, &job.Netbench{}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_FAILED ||
-		!strings.Contains(j.Reason, "one worker has nobody to measure with") {
+		!strings.Contains(j.Reason, "found one worker, expected two or more") {
 		t.Errorf("with one worker: %v: %s", j.State.Word(), j.Reason)
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/history"
@@ -30,10 +29,7 @@ func withPage(token control.Token) master.Config {
 	return master.Config{Options: master.Options{Log: slog.New(history.NewLogHandler(store))}, Master: daemon.Master{
 		Process: daemon.Process{Token: token},
 		Watch:   teller.Event,
-		Page: func(s daemon.Paged) http.Handler {
-			c := web.NewCluster(store, s, builtin.Programs(), web.About{Kind: "master"})
-			return web.New(c, web.Options{Gate: s.Gate(), Control: c, Closing: s.Closing()})
-		},
+		History: store,
 	}}
 }
 

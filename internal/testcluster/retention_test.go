@@ -85,7 +85,8 @@ func TestResultThatWasRemoved(t *testing.T) {
 		t.Error("found a chunk of a result that was removed")
 	}
 	want := "not_found: the result of job " + ids[0] +
-		" is gone: the master keeps results for 1h0m0s, and 1 bytes of them (--keep-results, --keep-result-bytes); or it was deleted from --data"
+		" is gone, or could not be stored: the master keeps results for 1h0m0s, and at most " +
+		"1 bytes of them, or less of one owner (--keep-results, --keep-result-bytes, --quota)"
 	if err := stream.Err(); err == nil || err.Error() != want {
 		t.Errorf("found %v, expected %s", err, want)
 	}

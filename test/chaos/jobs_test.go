@@ -108,13 +108,13 @@ var causes = []struct {
 	is   *regexp.Regexp
 }{
 	{"worker lost", regexp.MustCompile(`failed: .*\bworker \S+ (was|is) lost`)},
-	{"master restarted", regexp.MustCompile(`the master was started anew`)},
+	{"master restarted", regexp.MustCompile(`the master restarted`)},
 	{"no such job after a restart", regexp.MustCompile(`there is no job "`)},
 	{"master lost", regexp.MustCompile(`^superstep: job \S+ may go on: lost the master at `)},
 	{"master unreachable", regexp.MustCompile(`(?m)^superstep: the master at \S+ (cannot be reached|closed the connection|does not answer|no longer answers|did not answer in time)|^superstep: the server at \S+ closes connections without an answer`)},
 	{"master stopping", regexp.MustCompile(`the master is stopping`)},
 	{graphGone + " with a master", regexp.MustCompile(`there is no graph "g"`)},
-	{graphGone + " with a worker", regexp.MustCompile(`failed: graph g: worker \S+, which held a share of it, (was lost|left|was started anew|no longer has it|did not come back within \S+):`)},
+	{graphGone + " with a worker", regexp.MustCompile(`failed: graph g: worker \S+, which held a share of it, (was lost|left|restarted|no longer has it|did not come back within \S+):`)},
 	{graphGone + " with a connection", regexp.MustCompile(`failed: graph g: there is no connection between workers \S+ and \S+, which hold shares of it`)},
 	{"workers cut from each other", regexp.MustCompile(`failed: .*worker \S+: .*(connection|worker) .*`)},
 	{"damaged result", regexp.MustCompile(`the result of job \S+: .*damaged`)},

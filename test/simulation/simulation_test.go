@@ -45,7 +45,7 @@ var causes = []struct {
 	name string
 	is   *regexp.Regexp
 }{
-	{"worker lost", regexp.MustCompile(`worker \S+ (was|is) lost|worker \S+ (left|was started anew)`)},
+	{"worker lost", regexp.MustCompile(`worker \S+ (was|is) lost|worker \S+ (left|restarted)`)},
 	{"master lost", regexp.MustCompile(`^lost the master at `)},
 	{"master unreachable", regexp.MustCompile(`^the master at \S+ (cannot be reached|closed the connection|did not answer|no longer answers)|^the server at \S+ closes connections without an answer`)},
 	{"graph lost", regexp.MustCompile(`graph web: (worker \S+, which held a share of it|there is no connection between workers)|graph web (is|was) (not|lost)`)},

@@ -43,7 +43,7 @@ func (m *Mesh) Add(self membership.Member) (membership.Group, error) {
 	}
 	self.Gossip = "mesh:" + self.Name
 	me := &meshMember{mesh: m, self: self, events: make(chan membership.Event, pending)}
-	m.tell(membership.Event{Kind: membership.Joined, Member: self})
+	m.tell(membership.Event{Member: self})
 	m.members[self.Name] = me
 	return me, nil
 }
@@ -59,7 +59,7 @@ func (m *Mesh) remove(name string) {
 		return
 	}
 	delete(m.members, name)
-	m.tell(membership.Event{Kind: membership.Gone, Member: member.self})
+	m.tell(membership.Event{Gone: true, Member: member.self})
 }
 
 // tell sends an event to all members. The caller holds the lock.

@@ -11,17 +11,17 @@ import (
 const patience = time.Minute
 
 // until waits for an event about a member.
-func until(t *testing.T, g membership.Group, kind membership.Kind, name string) {
+func until(t *testing.T, g membership.Group, gone bool, name string) {
 	t.Helper()
 	end := time.After(patience)
 	for {
 		select {
 		case e := <-g.Events():
-			if e.Kind == kind && e.Member.Name == name {
+			if e.Gone == gone && e.Member.Name == name {
 				return
 			}
 		case <-end:
-			t.Fatalf("waited %v for %s to have %v", patience, name, kind)
+			t.Fatalf("waited %v for %s to have %v", patience, name, map[bool]string{false: "joined", true: "gone"}[gone])
 		}
 	}
 }
@@ -49,7 +49,7 @@ func TestGroups(t *testing.T) {
 				t.Fatal(err)
 			}
 			worker.Join(master.Address())
-			until(t, master, membership.Joined, "b")
+			until(t, master, false, "b")
 			if n := len(master.Members()); n != 2 {
 				t.Errorf("found %d members", n)
 			}
@@ -61,7 +61,7 @@ func TestGroups(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			until(t, master, membership.Gone, "b")
+			until(t, master, true, "b")
 		})
 	}
 }
@@ -76,5 +76,5 @@ func TestMeshSeesADeath(t *testing.T) {
 		t.Error("a name was given twice")
 	}
 	mesh.Kill("b")
-	until(t, a, membership.Gone, "b")
+	until(t, a, true, "b")
 }
