@@ -81,7 +81,9 @@ func (w *Writer) Add(name string, size int64, from io.Reader) error {
 }
 
 func (w *Writer) entry(name string, size int64) error {
-	return w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: w.at, Format: tar.FormatPAX})
+	h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600}
+	h.ModTime, h.Format = w.at, tar.FormatPAX
+	return w.tar.WriteHeader(h)
 }
 
 // Close writes the checksums, which end the archive.
@@ -107,7 +109,7 @@ func Verify(from io.Reader) (*Header, error) {
 func Extract(from io.Reader, root *os.Root, allowed func(name string) bool) (*Header, error) {
 	return read(from, func(name string, size int64, data io.Reader) error {
 		if !allowed(name) {
-			return errors.New("it does not belong into a master's data")
+			return errors.New("it does not belong to a master's data")
 		}
 		if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
 			return err
@@ -208,7 +210,8 @@ func (h *Header) read(from io.Reader, size int64) error {
 		return fmt.Errorf("%s: %w", headerName, err)
 	}
 	if h.Format != format {
-		return fmt.Errorf("found a backup of form %d, this superstep knows %d: take the one that has written it", h.Format, format)
+		return fmt.Errorf("found a backup of format %d, expected %d: use the version that wrote it", h.Format,
+			format)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@
 // sizes and checksums. The manifest is stored last, by Store.PutIfAbsent: a checkpoint with a
 // manifest is complete, and parts without one do not count.
 //
-//	partitions --Part--> Writer (each process) --Stored--> reports --> Keeper (where the run is driven) --Manifest--> store
+//	partitions --Part--> Writer (each process) --Stored--> Keeper (one process) --Manifest--> store
 //	store --Manifest, Part--> Reader (each process) --> partitions
 package checkpoint
 
@@ -43,7 +43,7 @@ type Section struct {
 }
 
 // Add adds a section.
-func (p *Part) Add(name string, data []byte) { p.Sections = append(p.Sections, Section{name, data}) }
+func (p *Part) Add(name string, b []byte) { p.Sections = append(p.Sections, Section{name, b}) }
 
 // Section returns the bytes of a section, and whether it exists.
 func (p *Part) Section(name string) ([]byte, bool) {

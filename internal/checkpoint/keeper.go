@@ -100,14 +100,14 @@ type Event struct {
 	Interval  float64 `json:"interval"`  // seconds to the next; 0 if Every is set
 }
 
-// NewKeeper makes the keeper of a run. estimate is the approximate size of its state in bytes. warn
-// is called for failed checkpoints, and news for all, by any goroutine.
-func NewKeeper(s store.Store, p Policy, estimate int64, warn func(string), news func(Event)) *Keeper {
+// NewKeeper makes the keeper of a run, whose state has about this number of bytes. warn is called for
+// failed checkpoints, and news for all, by any goroutine.
+func NewKeeper(s store.Store, p Policy, bytes int64, warn func(string), news func(Event)) *Keeper {
 	if p.Keep <= 0 {
 		p.Keep = 2
 	}
 	k := &Keeper{store: s, policy: p, warn: warn, news: news, now: time.Now, tell: firstTold}
-	k.cost = Estimate(estimate)
+	k.cost = Estimate(bytes)
 	k.ctx, k.end = context.WithCancel(context.Background())
 	return k
 }
@@ -327,8 +327,7 @@ func (k *Keeper) Close(done bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	if err := k.clear(ctx); err != nil {
-		k.warn(fmt.Sprintf("the useless checkpoints of the run were not removed: %v",
-			err))
+		k.warn(fmt.Sprintf("the checkpoints of the ended run were not removed: %v", err))
 	}
 }
 

@@ -106,7 +106,8 @@ func decode(b []byte) (*Part, error) {
 		return nil, fmt.Errorf("%w: partition %d of %d with %d vertices", errPart, h.Partition,
 			h.Of, h.Vertices)
 	}
-	p := &Part{Partition: h.Partition, Of: h.Of, Superstep: h.Superstep, Vertices: h.Vertices, Print: h.Print}
+	p := &Part{Partition: h.Partition, Of: h.Of, Superstep: h.Superstep, Print: h.Print}
+	p.Vertices = h.Vertices
 	for _, s := range h.Sections {
 		data, err := next(s.Bytes)
 		if err != nil {

@@ -264,7 +264,7 @@ func (a *app) verifyGraph() *cobra.Command {
 			}
 			defer place.Close()
 			progress := a.progress()
-			g, err := snapshot.Open(cmd.Context(), place.Store, place.Manifest, args[0],
+			g, err := place.Open(cmd.Context(), args[0],
 				snapshot.Options{
 					Team: team, Progress: func(done, total int64) { progress.stage("verifying "+args[0], done, total) },
 				})

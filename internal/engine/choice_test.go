@@ -45,13 +45,13 @@ func benchmarkGraph(
 	check(b, err)
 	defer in.Close()
 	g, err := build.Local(b.Context(), in, graph.Options{
-		DropLoops: true, Duplicates: graph.LeastDuplicate, TupleDegrees: true, Weights: weights,
+		DropLoops: true, Duplicates: graph.LeastDuplicate, Weights: weights,
 		Team: team,
 	})
 	check(b, err)
 	b.Cleanup(g.Close)
 	var ids []pregel.VertexID
-	for _, r := range gen.Roots(roots, func(v uint64) bool { return g.TupleDegrees[v] > 0 }) {
+	for _, r := range gen.Roots(roots, func(v uint64) bool { return int(g.IDs[v]) < g.Connected }) {
 		id, _ := g.Find(r)
 		ids = append(ids, id)
 	}

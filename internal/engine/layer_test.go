@@ -68,13 +68,13 @@ func layerGraph(b *testing.B, scale int, team *parallel.Team) (*graph.Graph, []p
 	}
 	defer in.Close()
 	g, err := build.Local(b.Context(), in,
-		graph.Options{DropLoops: true, Duplicates: graph.LeastDuplicate, TupleDegrees: true, Team: team})
+		graph.Options{DropLoops: true, Duplicates: graph.LeastDuplicate, Team: team})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(g.Close)
 	var ids []pregel.VertexID
-	for _, r := range gen.Roots(64, func(v uint64) bool { return g.TupleDegrees[v] > 0 }) {
+	for _, r := range gen.Roots(64, func(v uint64) bool { return int(g.IDs[v]) < g.Connected }) {
 		id, _ := g.Find(r)
 		ids = append(ids, id)
 	}

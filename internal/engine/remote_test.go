@@ -55,8 +55,7 @@ func withPartitions(g *graph.Graph, own []int) *graph.Graph {
 		Tuples:  g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight,
 		Connected: g.Connected,
 		Order:     g.Order, IDs: g.IDs, Labels: g.Labels, Names: g.Names,
-		TupleDegrees: g.TupleDegrees,
-		Parts:        make([]*graph.Partition, len(g.Parts)),
+		Parts: make([]*graph.Partition, len(g.Parts)),
 	}
 	for _, i := range own {
 		s.Parts[i] = g.Parts[i]

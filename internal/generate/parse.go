@@ -133,14 +133,18 @@ func within[T int | uint64](name string, value, low, high T) error {
 // parse makes a generator from a list of parameters, and defaults for the others.
 func (f *family) parse(list string) (Generator, error) {
 	parameters, values := f.parameters(), map[string]string{}
-	var items []string
+	var items, names []string
+	for _, p := range parameters {
+		names = append(names, p.Name)
+	}
 	if list != "" {
 		items = strings.Split(list, ",")
 	}
 	for _, item := range items {
 		name, value, ok := strings.Cut(item, "=")
-		if !slices.ContainsFunc(parameters, func(p Parameter) bool { return p.Name == name }) {
-			return nil, fmt.Errorf("parameter %q is unknown, want one of %s", name, f.names())
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("parameter %q is unknown, want one of %s", name,
+				strings.Join(names, ", "))
 		}
 		if !ok || value == "" {
 			return nil, fmt.Errorf("%s has no value, want %s=VALUE", name, name)
@@ -161,14 +165,6 @@ func (f *family) parse(list string) (Generator, error) {
 		}
 	}
 	return made.Interface().(Generator), nil
-}
-
-func (f *family) names() string {
-	var names []string
-	for _, p := range f.parameters() {
-		names = append(names, p.Name)
-	}
-	return strings.Join(names, ", ")
 }
 
 // set parses a parameter. If it fails it returns a description of valid texts.

@@ -9,7 +9,9 @@ import (
 
 // RankInput makes a rank's part of g's tuples. All ranks have equal parts, in order. If lazily is
 // set, the tuples are computed at each read, and take no memory.
-func RankInput(ctx context.Context, g Generator, rank, ranks int, lazily bool, o Options) (*edges.RankInput, error) {
+func RankInput(
+	ctx context.Context, g Generator, rank, ranks int, lazily bool, o Options,
+) (*edges.RankInput, error) {
 	if err := check(g); err != nil {
 		return nil, err
 	}
@@ -28,7 +30,8 @@ func RankInput(ctx context.Context, g Generator, rank, ranks int, lazily bool, o
 	return &edges.RankInput{Input: edges.Input{
 		Name: g.Name(), Edges: Lazy(p, o.Weights != edges.Unweighted), Vertices: int(g.Vertices()),
 		Directed: g.Directed(),
-		Account:  []string{fmt.Sprintf("%s: %d vertices, tuples %d to %d of %d, made as they are read", g.Name(), g.Vertices(), from, to-1, g.Edges())},
+		Account: []string{fmt.Sprintf("%s: %d vertices, tuples %d to %d of %d, made when read",
+			g.Name(), g.Vertices(), from, to-1, g.Edges())},
 	}}, nil
 }
 

@@ -15,7 +15,9 @@ import (
 
 // Apply returns a graph with a delta applied. All partitions must be in this process. g does not
 // change. If shares is true, the two graphs share memory, so the new one must be closed before g.
-func (g *Graph) Apply(ctx context.Context, d pregel.Delta, team *parallel.Team) (next *Graph, shares bool, err error) {
+func (g *Graph) Apply(
+	ctx context.Context, d pregel.Delta, team *parallel.Team,
+) (next *Graph, shares bool, err error) {
 	defer mem.Recover(&err)
 	if g.Order == nil || slices.Contains(g.Parts, nil) {
 		return nil, false, errors.New("a delta needs the whole graph in one process")

@@ -4,9 +4,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // Assemble returns a graph of changed partitions. base is the graph before the changes; parts are
@@ -47,24 +45,12 @@ func (g *Graph) extendMaps() {
 	if g.Order == nil || g.added == nil {
 		return
 	}
-	loaded := len(g.Order)
-	order, ids := mem.Make[uint32](g.arena, g.N), mem.Make[uint32](g.arena, g.N)
-	copy(order, g.Order)
-	copy(ids, g.IDs)
-	for id := loaded; id < g.N; id++ {
-		order[id], ids[id] = uint32(id), uint32(id)
+	labels := make([]uint64, g.N-len(g.Order))
+	for i := range labels {
+		labels[i] = g.added.label + uint64(i)
 	}
-	if _, consecutive := g.Labels.First(); !consecutive || loaded == 0 {
-		labels := make([]uint64, g.N)
-		for i := range labels {
-			labels[i] = g.Label(pregel.VertexID(i))
-			if i < loaded {
-				labels[i] = g.Labels.Of(uint64(i))
-			}
-		}
-		g.Labels = edges.NewLabels(labels)
-	}
-	g.Order, g.IDs, g.added = order, ids, nil
+	g.added = nil
+	g.label(labels)
 }
 
 // held is what a graph of changed partitions frees, once.

@@ -29,7 +29,7 @@ type Block struct {
 
 // reversed returns the block of the reversed arcs, in a flat grid.
 func (b *Block) reversed() *Block {
-	return &Block{Senders: b.Receivers, Receivers: b.Senders, ByReceiver: b.BySender, BySender: b.ByReceiver}
+	return &Block{b.Receivers, b.Senders, b.BySender, b.ByReceiver}
 }
 
 // Side is one side of a block: the owned vertices, and ghosts of the other owners in a line of the

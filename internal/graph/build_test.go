@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
@@ -341,26 +342,50 @@ func TestTupleDegrees(t *testing.T) {
 	tuples := [][2]uint64{{0, 1}, {1, 0}, {1, 1}, {2, 1}, {2, 2}}
 	for _, drop := range []bool{false, true} {
 		in := &edges.Input{Name: "g", Edges: edges.Pack(4, tuples, nil), Vertices: 4}
-		g, err := build.Local(context.Background(), in,
-			graph.Options{TupleDegrees: true, DropLoops: drop, Duplicates: graph.LeastDuplicate})
+		o := graph.Options{TupleDegrees: true, DropLoops: drop, Duplicates: graph.LeastDuplicate}
+		g := alone(t, in, o)
+		local, err := build.Local(t.Context(), in, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := []uint32{2, 3, 1, 0}; !slices.Equal(g.TupleDegrees, want) {
-			t.Errorf("drop loops %t: %v, want %v", drop, g.TupleDegrees, want)
+		defer local.Close()
+		want := []uint32{2, 3, 1, 0}
+		if a, b := tupleDegrees(g), tupleDegrees(local); !slices.Equal(a, want) ||
+			!slices.Equal(b, want) {
+			t.Errorf("drop loops %t: %v and %v, want %v", drop, a, b, want)
 		}
 		if g.Loops != 2 || g.Dropped != 1 || g.Connected != 3 {
 			t.Errorf("%d loops, %d dropped, %d connected", g.Loops, g.Dropped, g.Connected)
 		}
 		in.Directed = true
-		if g, err = build.Local(context.Background(), in,
-			graph.Options{TupleDegrees: true, DropLoops: drop}); err != nil {
-			t.Fatal(err)
-		}
-		if want := []uint32{2, 3, 1, 0}; !slices.Equal(g.TupleDegrees, want) {
-			t.Errorf("directed, drop loops %t: %v, want %v", drop, g.TupleDegrees, want)
+		g = alone(t, in, graph.Options{TupleDegrees: true, DropLoops: drop})
+		if got := tupleDegrees(g); !slices.Equal(got, want) {
+			t.Errorf("directed, drop loops %t: %v, want %v", drop, got, want)
 		}
 	}
+}
+
+// alone builds a graph as the only rank of a group.
+func alone(t *testing.T, in *edges.Input, o graph.Options) *graph.Graph {
+	t.Helper()
+	rank := edges.Whole(in, 0)
+	rank.Free = nil
+	g, d, err := build.Graph(t.Context(), collective.Alone(), 0, rank, []int{0}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	t.Cleanup(d.Close)
+	return g
+}
+
+// tupleDegrees returns the degrees in tuples by input id.
+func tupleDegrees(g *graph.Graph) []uint32 {
+	all := make([]uint32, g.N)
+	for v, degree := range g.Parts[0].TupleDegrees {
+		all[g.Label(pregel.VertexID(v))] = degree
+	}
+	return all
 }
 
 func TestCancel(t *testing.T) {

@@ -44,10 +44,10 @@ func NewBuilder(g *Graph, o Options) (*Builder, error) {
 	g.Options.Team, g.Options.Progress, g.Options.Budget = nil, nil, nil
 	g.arena = &mem.Arena{Budget: o.Budget, Kind: mem.Graph}
 	g.Parts = make([]*Partition, o.Partitions)
-	a := &Builder{g: g, o: o, team: o.Team, tmp: &mem.Arena{Budget: o.Budget, Kind: mem.Loading}, lists: g.arena, outLists: g.arena}
+	loading := func() *mem.Arena { return &mem.Arena{Budget: o.Budget, Kind: mem.Loading} }
+	a := &Builder{g: g, o: o, team: o.Team, tmp: loading(), lists: g.arena, outLists: g.arena}
 	if !o.Grid.Flat() {
-		a.lists = &mem.Arena{Budget: o.Budget, Kind: mem.Loading}
-		a.outLists = &mem.Arena{Budget: o.Budget, Kind: mem.Loading}
+		a.lists, a.outLists = loading(), loading()
 	}
 	return a, nil
 }
@@ -92,11 +92,11 @@ func (a *Builder) Own(own []int, wide bool) {
 		if g.Directed {
 			p.InDegrees = mem.Make[uint32](g.arena, padded)
 		}
-		if g.Order != nil {
-			continue
-		}
 		if a.o.TupleDegrees {
 			p.TupleDegrees = mem.Make[uint32](g.arena, p.Owned)
+		}
+		if g.Order != nil {
+			continue
 		}
 		if wide {
 			p.labels = mem.Make[uint64](g.arena, p.Owned)
@@ -154,21 +154,14 @@ func (a *Builder) Vertex(id pregel.VertexID, f Facts) {
 	}
 }
 
-// Scatter allocates the lists of in-edges or, in a directed graph, of out-edges. length returns the
-// number of arcs of a row. In a 2D grid the lists of out-edges become the blocks of reversed arcs.
-func (a *Builder) Scatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
-	l, err := a.newScatter(in, length)
-	if err == nil {
-		a.open = append(a.open, l)
-	}
-	return l, err
-}
-
 // Link makes the partitions' blocks from their lists. exchange sends messages to partitions of
-// other processes. Afterwards the graph's Arcs and LeastWeight cover only the partitions of this
-// process.
+// other processes; it may be nil if there are none. Afterwards the graph's Arcs and LeastWeight
+// cover only the partitions of this process.
 func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 	g := a.g
+	if exchange == nil { // all partitions are in this process
+		exchange = noExchange
+	}
 	for p := range g.here() {
 		g.Arcs += uint64(len(p.In.Adj))
 		if !g.Directed {
@@ -179,7 +172,7 @@ func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 	if a.o.Grid.Flat() {
 		err = a.link(ctx, exchange)
 	} else {
-		err = a.cut(ctx, exchange)
+		err = a.cut(ctx, exchange, false)
 	}
 	if err != nil {
 		return err
@@ -188,13 +181,15 @@ func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 		return err
 	}
 	if g.Directed && !a.o.Grid.Flat() {
-		if err := a.cutReversed(ctx, exchange); err != nil {
+		if err := a.cut(ctx, exchange, true); err != nil {
 			return err
 		}
 	}
 	a.built = true
 	return nil
 }
+
+func noExchange(context.Context, iter.Seq[Message], func(Message) error) error { return nil }
 
 // End frees the temporary memory of the build and, if Link did not finish, the graph. It must
 // always be called.
@@ -213,10 +208,4 @@ func (a *Builder) End() {
 	}
 	// A graph that becomes unreachable without Close is freed, too.
 	runtime.AddCleanup(a.g, func(arena *mem.Arena) { arena.Close() }, a.g.arena)
-}
-
-func (a *Builder) progress(stage string, done, total int64) {
-	if a.o.Progress != nil {
-		a.o.Progress(stage, min(done, total), total)
-	}
 }

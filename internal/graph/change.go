@@ -78,7 +78,8 @@ func (p *Partition) Changed(ctx context.Context, c Change, with AllToAll) (_ *Ch
 	if err := p.valid(c); err != nil {
 		return nil, fmt.Errorf("changing partition %d: %w", p.Index, err)
 	}
-	a := &changer{p: p, Change: c, exchange: with, tmp: &mem.Arena{Budget: p.graph.arena.Budget, Kind: mem.Loading}}
+	tmp := &mem.Arena{Budget: p.graph.arena.Budget, Kind: mem.Loading}
+	a := &changer{p: p, Change: c, exchange: with, tmp: tmp}
 	defer a.tmp.Close()
 	out, err := a.run(ctx)
 	if err != nil {
@@ -111,7 +112,7 @@ func (p *Partition) valid(c Change) error {
 
 // changer makes the new partition.
 //
-//	arcs -> edits of rows, some at other partitions -> splices of lists -> lists by ids -> slots, ghosts
+//	arcs -> edits of rows, some in other partitions -> splices of lists -> lists -> slots, ghosts
 type changer struct {
 	Change
 	p        *Partition

@@ -27,7 +27,8 @@ type changedSide struct {
 // ghosts, the changes of their degrees, and the least weight. same means that nothing changed in
 // this partition.
 //
-//	| least weight (8) | for each side: size of the set (4) | set of ghosts that change | degree changes (4) | local (8) | more (8) |
+//	| least weight (8) | for each side: size of the set (4) | set of ghosts that change | degrees |
+//	degrees: | number of changes (4) | local (8) | more (8) | ...
 func (a *changer) shareSides(ctx context.Context, same bool, blocks []*blockChange) error {
 	var sides []changedSide
 	for i, b := range blocks {

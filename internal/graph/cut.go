@@ -19,11 +19,10 @@ import (
 //	block              (i,0)  (i,1)  (i,2), row v:  owned by (i,j), a ghost in the others
 type cutter struct {
 	a *Builder
-	// parts has the partitions of this process, else nil. For reversed arcs they are not the
-	// graph's own partitions.
+	// parts has the partitions of this process, else nil, or those of their reversed arcs.
 	parts []*Partition
 	lists []*kernel.Lists
-	// exchange sends messages to partitions of other processes, if there are any.
+	// exchange sends messages to partitions of other processes.
 	exchange Exchange
 	// counts[q][c] has the lengths of the pieces for column c, by q's vertices. next[q][c] is the
 	// position in the block's Adj of the next piece.
@@ -73,7 +72,9 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 
 // each calls f for the partitions of this process, on the goroutines of the team, until ctx ends.
 // It returns the error of the first partition that has one.
-func (a *Builder) each(ctx context.Context, parts []*Partition, stage string, f func(p *Partition) error) error {
+func (a *Builder) each(
+	ctx context.Context, parts []*Partition, stage string, f func(p *Partition) error,
+) error {
 	failed := make([]error, len(parts))
 	a.team.For(len(parts), 1, func(_, i, _ int) {
 		if p := parts[i]; p != nil && ctx.Err() == nil {
@@ -206,44 +207,33 @@ func (p *Partition) index(a *Adjacency) {
 	a.chunk(p.Words(), len(a.Bits))
 }
 
-// cut cuts the lists of in-edges into the blocks of a 2D grid.
-func (a *Builder) cut(ctx context.Context, exchange Exchange) error {
-	c := &cutter{
-		a: a, parts: a.g.Parts, exchange: exchange, lists: make([]*kernel.Lists, len(a.g.Parts)),
-	}
+// cut cuts the lists of in-edges into the blocks of a 2D grid or, if reversed is set, the lists of
+// out-edges, which the senders' owners have, into blocks of reversed arcs. The senders are the
+// receivers of reversed arcs.
+func (a *Builder) cut(ctx context.Context, exchange Exchange, reversed bool) error {
+	n, arena := len(a.g.Parts), a.lists
+	c := &cutter{a: a, parts: make([]*Partition, n), exchange: exchange}
+	c.lists = make([]*kernel.Lists, n)
 	for p := range a.g.here() {
-		p.begin(a.o.Grid)
-		c.lists[p.Index] = &p.In.Lists
-	}
-	blocks, err := c.cut(ctx, a.lists.Close)
-	if err != nil {
-		return err
-	}
-	for p := range a.g.here() {
-		if p.In, p.along = nil, (Blocks{blocks[p.Index], blocks[p.Index]}); !a.g.Directed {
-			p.Out = nil
+		if reversed {
+			p.reversedPart, arena = p.newReversedPart(), a.outLists
+			c.parts[p.Index], c.lists[p.Index] = p.reversedPart, &p.Out.Lists
+		} else {
+			p.begin(a.o.Grid)
+			c.parts[p.Index], c.lists[p.Index] = p, &p.In.Lists
 		}
 	}
-	return nil
-}
-
-// cutReversed cuts the lists of out-edges, which the senders' owners have, into blocks of reversed
-// arcs. The senders are the receivers of reversed arcs.
-func (a *Builder) cutReversed(ctx context.Context, exchange Exchange) error {
-	n := len(a.g.Parts)
-	c := &cutter{
-		a: a, parts: make([]*Partition, n), exchange: exchange, lists: make([]*kernel.Lists, n),
-	}
-	for p := range a.g.here() {
-		c.parts[p.Index], c.lists[p.Index] = p.newReversedPart(), &p.Out.Lists
-	}
-	blocks, err := c.cut(ctx, a.outLists.Close)
+	blocks, err := c.cut(ctx, arena.Close)
 	if err != nil {
 		return err
 	}
 	for p := range a.g.here() {
-		p.Out, p.reversedPart = nil, c.parts[p.Index]
-		p.reversedPart.reversed = Blocks{blocks[p.Index], blocks[p.Index]}
+		b := Blocks{blocks[p.Index], blocks[p.Index]}
+		if reversed {
+			p.Out, p.reversedPart.reversed = nil, b
+		} else if p.In, p.along = nil, b; !a.g.Directed {
+			p.Out = nil
+		}
 	}
 	return nil
 }

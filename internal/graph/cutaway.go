@@ -16,9 +16,6 @@ import (
 
 // sendCounts sends the lengths of pieces to the blocks of a row.
 func (c *cutter) sendCounts(ctx context.Context) error {
-	if c.exchange == nil {
-		return nil
-	}
 	var data []byte
 	send := func(yield func(Message) bool) {
 		for q := range here(c.parts) {
@@ -88,9 +85,6 @@ type piece struct {
 //
 //	| number of the first arc (4) | id (4) ... | weight ... |
 func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
-	if c.exchange == nil {
-		return nil
-	}
 	var data []byte
 	send := func(yield func(Message) bool) {
 		for q := range here(c.parts) {
@@ -143,7 +137,9 @@ func (c *cutter) length(p *Partition, q int) uint32 {
 
 // eachPiece calls f with the arcs of an owner's lists for blocks in this process, or for blocks in
 // other processes. Each call has at most most arcs. It ends when f returns false.
-func (c *cutter) eachPiece(ctx context.Context, q *Partition, here bool, most int, f func(p int, k *piece) bool) bool {
+func (c *cutter) eachPiece(
+	ctx context.Context, q *Partition, here bool, most int, f func(p int, k *piece) bool,
+) bool {
 	l := c.lists[q.Index]
 	weights := weightsOf(l)
 	pieces := make([]piece, q.Grid.Columns)

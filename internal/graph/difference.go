@@ -77,7 +77,9 @@ func arcsOf(p *Partition, l *Adjacency, slot uint32, buffer *[]end) []end {
 	for i := lo; i < hi; i++ {
 		list = append(list, end{to: p.slots.ID(l.Adj[i]), weight: weights.At(int(i))})
 	}
-	before := func(a, b end) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.weight, b.weight)) }
+	before := func(a, b end) int {
+		return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.weight, b.weight))
+	}
 	if !slices.IsSortedFunc(list, before) {
 		slices.SortFunc(list, before)
 	}

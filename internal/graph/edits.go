@@ -104,7 +104,8 @@ func (a *changer) own() *arcs {
 // its block. It returns the arcs from all partitions, including its own. It also computes the input
 // ids of new vertices.
 //
-//	| N (8) | 1 if there are vertices (1) | their largest input id (8) | removals (4) | from (4) | to (4) | ... | weight (8) ... |
+//	| N (8) | 1 if there are vertices (1) | their largest input id (8) | removals (4) |
+//	| from (4) | to (4) | ... | weight (8) ... |
 func (a *changer) sendArcs(ctx context.Context, own *arcs) (all []*arcs, err error) {
 	all = make([]*arcs, a.p.Of)
 	all[a.p.Index] = own

@@ -25,7 +25,9 @@ type Exchange func(ctx context.Context, send iter.Seq[Message], take func(Messag
 
 // share makes the Peers of partitions from each other's ghosts: p's ghosts of q's vertices become
 // q's list for p. It is called after all partitions have their sides.
-func (a *Builder) share(ctx context.Context, exchange Exchange, sides ...func(*Partition) *Side) error {
+func (a *Builder) share(
+	ctx context.Context, exchange Exchange, sides ...func(*Partition) *Side,
+) error {
 	type place struct{ side, to, from int }
 	parts := a.g.Parts
 	came := map[place][]uint64{}
@@ -56,10 +58,8 @@ func (a *Builder) share(ctx context.Context, exchange Exchange, sides ...func(*P
 		came[place{int(m.Data[0]), m.To, m.From}] = set
 		return nil
 	}
-	if exchange != nil {
-		if err := exchange(ctx, send, take); err != nil {
-			return err
-		}
+	if err := exchange(ctx, send, take); err != nil {
+		return err
 	}
 	for k, side := range sides {
 		for p := range a.g.here() {

@@ -104,13 +104,11 @@ type Graph struct {
 	Connected int
 
 	// Order maps vertex ids to input vertices, and IDs the reverse. If several processes have
-	// partitions of the graph, these maps and TupleDegrees are nil: the partitions have their own.
+	// partitions of the graph, these maps are nil: the partitions have their own.
 	Order, IDs []uint32
 	Labels     edges.Labels
 	// Names has the names of the vertices by input id, or is nil.
 	Names *names.Dictionary
-	// TupleDegrees is by input vertex; nil unless requested in Options.
-	TupleDegrees []uint32
 
 	Parts []*Partition
 
@@ -152,15 +150,6 @@ func (g *Graph) NameOf(label uint64) (string, bool) {
 		return "", false
 	}
 	return g.Names.Name(label), true
-}
-
-// TupleDegree returns the number of tuples, without loops, that touch a vertex of a partition of
-// this process, if requested in Options.
-func (g *Graph) TupleDegree(p *Partition, local uint32) uint32 {
-	if g.TupleDegrees != nil {
-		return g.TupleDegrees[g.Order[p.Global(local)]]
-	}
-	return p.TupleDegrees[local]
 }
 
 // Find returns the vertex with an input id. It needs the maps of the whole graph: without them it
@@ -210,7 +199,7 @@ func (g *Graph) Arena() *mem.Arena { return g.arena }
 // Close frees the graph, which then has no vertices and must not be used. It is idempotent.
 func (g *Graph) Close() {
 	g.close.Do(func() {
-		g.N, g.Order, g.IDs, g.TupleDegrees, g.Parts = 0, nil, nil, nil, nil
+		g.N, g.Order, g.IDs, g.Parts = 0, nil, nil, nil
 		g.Labels = edges.Labels{}
 		g.arena.Close()
 		g.held.free()
@@ -238,10 +227,11 @@ type Partition struct {
 	// Absent has the owned vertices that were removed: their ids are not reused. It is nil if all
 	// exist.
 	Absent []uint64
-	// Inputs has the input vertices of the owned ones, and TupleDegrees their tuple degrees if
-	// requested in Options. A build sets them only if the Graph has no maps; otherwise the maps are
-	// used. Inputs is also nil if input ids need more than 32 bits.
-	Inputs, TupleDegrees []uint32
+	// Inputs has the input vertices of the owned ones. A build sets them only if the Graph has no
+	// maps, and if input ids need at most 32 bits.
+	Inputs []uint32
+	// TupleDegrees has the tuple degrees of the owned vertices, if requested in Options.
+	TupleDegrees []uint32
 	// Measured has the engine's measurements on the partition, by kind.
 	Measured sync.Map
 

@@ -15,40 +15,35 @@ func (g *Graph) Input() *edges.Input {
 	if g.Vertices() < g.N {
 		return g.inputOfPresent()
 	}
-	return &edges.Input{Name: g.Name, Edges: &tupleList{g: g}, Vertices: g.N, Labels: g.Labels, Names: g.Names, Directed: g.Directed}
+	return &edges.Input{
+		Name: g.Name, Edges: &tupleList{g: g}, Vertices: g.N, Labels: g.Labels, Names: g.Names,
+		Directed: g.Directed,
+	}
 }
 
 // inputOfPresent is Input for a graph with removed vertices: the remaining vertices are renumbered.
 func (g *Graph) inputOfPresent() *edges.Input {
+	const gone = math.MaxUint32
 	numbers, labels := make([]uint32, g.N), make([]uint64, 0, g.N)
 	for v, id := range g.IDs {
-		numbers[v] = uint32(len(labels))
+		numbers[v] = gone
 		if !g.Absent(pregel.VertexID(id)) {
+			numbers[v] = uint32(len(labels))
 			labels = append(labels, g.Labels.Of(uint64(v)))
 		}
 	}
-	return g.input(len(labels), edges.NewLabels(labels),
-		func(v uint32) uint32 { return numbers[v] },
-		func(v uint32) bool { return !g.Absent(pregel.VertexID(g.IDs[v])) })
-}
-
-// input returns the edges between the input vertices for which is returns true. number returns a
-// vertex's number in the result.
-func (g *Graph) input(vertices int, labels edges.Labels, number func(v uint32) uint32, is func(v uint32) bool) *edges.Input {
-	n := 0
-	g.eachEdge(func(u, v uint32, _ float64) {
-		if is(u) && is(v) {
-			n++
-		}
-	})
-	list := edges.NewPacked(uint64(vertices), n, g.Weights)
-	var b edges.Block
-	at := 0
-	g.eachEdge(func(u, v uint32, w float64) {
-		if !is(u) || !is(v) {
-			return
-		}
-		b.U[b.N], b.V[b.N], b.W[b.N] = uint64(number(u)), uint64(number(v)), w
+	each := func(f func(u, v uint32, w float64)) {
+		g.eachEdge(func(u, v uint32, w float64) {
+			if numbers[u] != gone && numbers[v] != gone {
+				f(numbers[u], numbers[v], w)
+			}
+		})
+	}
+	n, at := 0, 0
+	each(func(uint32, uint32, float64) { n++ })
+	list, b := edges.NewPacked(uint64(len(labels)), n, g.Weights), edges.Block{}
+	each(func(u, v uint32, w float64) {
+		b.U[b.N], b.V[b.N], b.W[b.N] = uint64(u), uint64(v), w
 		if b.N++; b.N == edges.BlockSize {
 			list.Write(at, &b)
 			at++
@@ -58,7 +53,10 @@ func (g *Graph) input(vertices int, labels edges.Labels, number func(v uint32) u
 	if b.N > 0 {
 		list.Write(at, &b)
 	}
-	return &edges.Input{Name: g.Name, Edges: list, Vertices: vertices, Labels: labels, Names: g.Names, Directed: g.Directed, Free: list.Close}
+	return &edges.Input{
+		Name: g.Name, Edges: list, Vertices: len(labels), Labels: edges.NewLabels(labels),
+		Names: g.Names, Directed: g.Directed, Free: list.Close,
+	}
 }
 
 // LightestEdge returns an edge of the least weight, by input ids. ok is false if there is no edge,

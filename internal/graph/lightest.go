@@ -43,7 +43,9 @@ func kept(degree uint32) uint32 {
 // arcs of each, lightest first. The first call makes them, if accept allows this number of
 // additional bytes. It returns nil without them: also in a 2D grid, if weights may be negative, if
 // there are no weights, or if lists are short. An error means that ctx ended first.
-func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept func(bytes int64) bool) (*kernel.Lists, error) {
+func (p *Partition) Lightest(
+	ctx context.Context, team *parallel.Team, accept func(bytes int64) bool,
+) (*kernel.Lists, error) {
 	p.transposing.Lock()
 	defer p.transposing.Unlock()
 	if !p.Grid.Flat() {
@@ -62,11 +64,7 @@ func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept fu
 	if keptPart*arcs > int64(len(a.Adj)) {
 		return nil, nil
 	}
-	each := int64(8)
-	if a.Weights64 != nil {
-		each = 12
-	}
-	if !accept(4*int64(rows+1) + each*arcs) {
+	if !accept(4*int64(rows+1) + int64(4+WeightBytes(p.graph.Weights))*arcs) {
 		return nil, nil
 	}
 	arena, done := &mem.Arena{Budget: p.graph.arena.Budget, Kind: mem.Graph}, false
@@ -84,14 +82,12 @@ func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept fu
 			return
 		}
 		for r := a.Rank[lo]; r < a.Rank[hi]; r++ {
+			to, from := l.Adj[l.Starts[r]:l.Starts[r+1]], a.Adj[a.Starts[r]:a.Starts[r+1]]
+			lo, at := l.Starts[r], a.Starts[r]
 			if l.Weights32 != nil {
-				keys[worker] = lightest(l.Adj, l.Weights32, l.Starts[r], l.Starts[r+1],
-					a.Adj[a.Starts[r]:a.Starts[r+1]], a.Weights32[a.Starts[r]:a.Starts[r+1]],
-					keys[worker])
+				keys[worker] = lightest(to, l.Weights32[lo:], from, a.Weights32[at:], keys[worker])
 			} else {
-				keys[worker] = lightest(l.Adj, l.Weights64, l.Starts[r], l.Starts[r+1],
-					a.Adj[a.Starts[r]:a.Starts[r+1]], a.Weights64[a.Starts[r]:a.Starts[r+1]],
-					keys[worker])
+				keys[worker] = lightest(to, l.Weights64[lo:], from, a.Weights64[at:], keys[worker])
 			}
 		}
 	})
@@ -102,17 +98,20 @@ func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept fu
 	return l, nil
 }
 
-// lightest writes the lightest arcs of a list to positions [lo, hi), lightest first. keys is a
-// buffer.
-func lightest[W float32 | float64](adj []uint32, weights []W, lo, hi uint32, list []uint32, of []W, keys []uint64) []uint64 {
-	n := int(hi - lo)
+// lightest writes as many of the lightest arcs of a list as there is room for to to and weights,
+// lightest first. of has the list's weights. keys is a buffer.
+func lightest[W float32 | float64](
+	to []uint32, weights []W, list []uint32, of []W, keys []uint64,
+) []uint64 {
+	n := len(to)
+	of = of[:len(list)]
 	if n <= len(fewLightest[W]{}.weights) {
 		var f fewLightest[W]
 		f.find(of, n)
 		for i, j := range f.places[:n] {
-			adj[int(lo)+i] = list[j]
+			to[i] = list[j]
 		}
-		copy(weights[lo:hi], f.weights[:n])
+		copy(weights, f.weights[:n])
 		return keys
 	}
 	// A key is the bits of a weight as float32, whose order is that of weights, and the arc's index
@@ -138,10 +137,9 @@ func lightest[W float32 | float64](adj []uint32, weights []W, lo, hi uint32, lis
 	}
 	slices.Sort(keys)
 	sortTies(keys, of, n)
-	to, ws := adj[lo:hi], weights[lo:hi]
 	for i := range to {
 		j := uint32(keys[i])
-		to[i], ws[i] = list[j], of[j]
+		to[i], weights[i] = list[j], of[j]
 	}
 	return keys
 }

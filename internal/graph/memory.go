@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -12,13 +11,7 @@ import (
 // tuples: the neighbours and weights of every arc, including duplicates; the maps between ids and
 // input vertices, the degrees, and the starts of lists.
 func LeastBytes(vertices uint64, tuples int, directed bool, o Options) int64 {
-	arc := 4.0
-	switch o.Weights {
-	case edges.Float32:
-		arc += 4
-	case edges.Float64:
-		arc += 8
-	}
+	arc := 4 + float64(WeightBytes(o.Weights))
 	arcs, vertex := 2*float64(tuples), 8.0+12
 	if directed {
 		vertex += 12

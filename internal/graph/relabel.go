@@ -44,7 +44,9 @@ type slotsOf struct {
 
 // seen returns, for each partition of a line, which of its vertices occur in the lists. It is
 // incomplete if ctx ends.
-func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int, arena *mem.Arena) [][]uint64 {
+func (p *Partition) seen(
+	ctx context.Context, a *Adjacency, line []int, arena *mem.Arena,
+) [][]uint64 {
 	if len(line) == 0 {
 		return nil
 	}

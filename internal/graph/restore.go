@@ -73,27 +73,16 @@ func (r *Restorer) fits(s Shape) error {
 	if g.added == nil && s.Added > 0 {
 		g.added = &added{s.Added, s.AddedLabel}
 	}
-	switch {
-	case s.Added > 0 && *g.added != added{s.Added, s.AddedLabel}:
-		return fmt.Errorf("partition %d: other partitions have other vertices added from %d on",
-			s.Index, s.Added)
-	case s.Index < 0 || s.Index >= len(g.Parts) || g.Parts[s.Index] != nil:
-		return fmt.Errorf("found partition %d of %d, expected another one", s.Index, len(g.Parts))
-	case s.Grid != g.Options.Grid || s.Vertices != g.N || s.Directed != g.Directed ||
-		s.Weights != g.Weights:
-		return fmt.Errorf("partition %d is of another graph: grid %v, %d vertices", s.Index, s.Grid,
-			s.Vertices)
-	case g.Order == nil && !s.Wide && s.First != first:
-		return fmt.Errorf("partition %d has input ids from %d on, expected %d", s.Index, s.First,
-			first)
-	case s.Reversed != (s.Directed && !s.Grid.Flat()) || !s.Reversed && s.ReversedSlots != 0:
-		return fmt.Errorf("partition %d: blocks of reversed arcs exist in 2D grids of directed graphs, and only there", s.Index)
-	case s.Slots < 0 || s.Slots > maxSlots || s.Slots%64 != 0 || s.ReversedSlots < 0 ||
-		s.ReversedSlots > maxSlots || s.ReversedSlots%64 != 0:
-		return fmt.Errorf("partition %d has %d and %d slots", s.Index, s.Slots, s.ReversedSlots)
-	case uint64(s.Added) > n || s.Added > 0 && s.AddedLabel+n < s.AddedLabel:
-		return fmt.Errorf("partition %d: vertices were added from %d on, of %d", s.Index, s.Added,
-			n)
+	slots := func(n int) bool { return n >= 0 && n <= maxSlots && n%64 == 0 }
+	if s.Index < 0 || s.Index >= len(g.Parts) || g.Parts[s.Index] != nil ||
+		s.Grid != g.Options.Grid || s.Vertices != g.N || s.Directed != g.Directed ||
+		s.Weights != g.Weights || g.Order == nil && !s.Wide && s.First != first ||
+		s.Reversed != (s.Directed && !s.Grid.Flat()) || !s.Reversed && s.ReversedSlots != 0 ||
+		!slots(s.Slots) || !slots(s.ReversedSlots) ||
+		s.Added > 0 && (*g.added != added{s.Added, s.AddedLabel}) ||
+		uint64(s.Added) > n || s.Added > 0 && s.AddedLabel+n < s.AddedLabel {
+		return fmt.Errorf("found %+v, expected a partition of a graph of %d vertices in a grid of %v",
+			s, g.N, g.Options.Grid)
 	}
 	return nil
 }
@@ -107,7 +96,7 @@ func (g *Graph) restored(s Shape) *Partition {
 	if !s.Grid.Flat() {
 		p.begin(s.Grid)
 		block := func() Blocks {
-			b := &Block{Senders: side(p.Column), Receivers: side(p.Row), ByReceiver: lists(), BySender: lists()}
+			b := &Block{side(p.Column), side(p.Row), lists(), lists()}
 			return Blocks{b, b}
 		}
 		p.along = block()

@@ -29,12 +29,7 @@ func (p *Partition) checkStored(s Shape, labels *labelArrays, team *parallel.Tea
 
 // checkVertices checks the arrays that have an element for each vertex.
 func (p *Partition) checkVertices(s Shape, labels *labelArrays) error {
-	padded := (p.Owned + 63) &^ 63
-	if len(p.OutDegrees) != padded || len(p.InDegrees) != padded {
-		return fmt.Errorf("found degrees of %d and %d vertices, expected %d", len(p.OutDegrees),
-			len(p.InDegrees), padded)
-	}
-	loaded := p.Owned
+	padded, loaded, removed := (p.Owned+63)&^63, p.Owned, 0
 	if s.Added > 0 {
 		loaded = owned(int(s.Added), p.Index, p.Of)
 	}
@@ -42,16 +37,12 @@ func (p *Partition) checkVertices(s Shape, labels *labelArrays) error {
 	if s.Wide {
 		narrow, wide = 0, loaded
 	}
-	if len(labels.narrow) != narrow || len(labels.wide) != wide {
-		return fmt.Errorf("found %d and %d input ids, expected %d and %d", len(labels.narrow),
-			len(labels.wide), narrow, wide)
-	}
-	removed := 0
 	if s.Removed {
 		removed = p.Words()
 	}
-	if len(p.Absent) != removed || removed > 0 && !within(p.Absent, p.Owned) {
-		return fmt.Errorf("the set of removed vertices is invalid for %d vertices", p.Owned)
+	if len(p.OutDegrees) != padded || len(p.InDegrees) != padded || len(labels.narrow) != narrow ||
+		len(labels.wide) != wide || len(p.Absent) != removed || !within(p.Absent, p.Owned) {
+		return fmt.Errorf("the degrees, input ids or removals of %d vertices are invalid", p.Owned)
 	}
 	if !s.Removed {
 		p.Absent = nil
@@ -62,13 +53,13 @@ func (p *Partition) checkVertices(s Shape, labels *labelArrays) error {
 // checkArrays checks the lists and sides of a partition, and returns the set of used slots. before
 // has the used slots of the block whose slots this one continues.
 func (p *Partition) checkArrays(before []uint64, team *parallel.Team) ([]uint64, error) {
-	valid, err := p.startSlots()
-	if err != nil {
-		return nil, err
+	valid := make([]uint64, p.Slots/64)
+	if p.Slots < int(p.slots.Ghost) || len(p.slots.Ghosts) != p.Slots-int(p.slots.Ghost) ||
+		len(before) > len(valid) {
+		return nil, fmt.Errorf("found %d ghosts in %d slots, with %d owned slots",
+			len(p.slots.Ghosts), p.Slots, p.slots.Ghost)
 	}
-	if len(before) > len(valid) {
-		return nil, fmt.Errorf("found %d slots, expected %d or more", p.Slots, 64*len(before))
-	}
+	bitmap.Fill(valid, p.Owned)
 	for w, word := range before {
 		valid[w] |= word
 	}
@@ -78,12 +69,14 @@ func (p *Partition) checkArrays(before []uint64, team *parallel.Team) ([]uint64,
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	if err := p.endSlots(valid); err != nil {
-		return nil, err
+	for i, id := range p.slots.Ghosts {
+		if id != kernel.None && !bitmap.Get(valid, p.slots.Ghost+uint32(i)) {
+			return nil, fmt.Errorf("found vertex %d in a slot of no partition", id)
+		}
 	}
 	for _, l := range lists {
-		if err := p.checkLists(l, valid, team); err != nil {
-			return nil, fmt.Errorf("lists %s: %w", l.name, err)
+		if !p.validLists(l, valid, team) {
+			return nil, fmt.Errorf("the lists %s are invalid", l.name)
 		}
 	}
 	if n := len(lists[0].Adj); !p.Grid.Flat() && len(lists[1].Adj) != n {
@@ -92,27 +85,13 @@ func (p *Partition) checkArrays(before []uint64, team *parallel.Team) ([]uint64,
 	return valid, nil
 }
 
-// startSlots returns the set of the owned vertices' slots.
-func (p *Partition) startSlots() ([]uint64, error) {
-	if p.Slots < int(p.slots.Ghost) || len(p.slots.Ghosts) != p.Slots-int(p.slots.Ghost) {
-		return nil, fmt.Errorf("found %d ghosts in %d slots, with %d owned slots",
-			len(p.slots.Ghosts), p.Slots, p.slots.Ghost)
-	}
-	valid := make([]uint64, p.Slots/64)
-	bitmap.Fill(valid, p.Owned)
-	return valid, nil
-}
-
 // checkSide checks a side, and adds the slots of its ghosts to valid.
 func (p *Partition) checkSide(s *Side, valid []uint64) error {
 	if len(s.Line) == 0 && p.Of == 1 {
 		return nil
 	}
-	if len(s.Groups) != p.Of {
-		return fmt.Errorf("found groups of %d partitions, expected %d", len(s.Groups), p.Of)
-	}
-	if err := s.Peers.check(p); err != nil {
-		return err
+	if len(s.Groups) != p.Of || !s.Peers.valid(p) {
+		return errors.New("the groups of ghosts or the lists of shared vertices are invalid")
 	}
 	other := make([]bool, p.Of)
 	for _, q := range s.Line {
@@ -120,36 +99,28 @@ func (p *Partition) checkSide(s *Side, valid []uint64) error {
 	}
 	next := p.slots.Ghost
 	for q, group := range s.Groups {
-		if !other[q] {
-			if list := s.Peers.Of(q); group.Count > 0 || list.Count() > 0 {
-				return fmt.Errorf(
-					"found vertices shared with partition %d, which is not in the line", q)
-			}
-			continue
+		list := s.Peers.Of(q)
+		ok := group.Count == 0 && list.Count() == 0 // as q is not in the line
+		if other[q] {
+			ok = group.Start >= next && p.validGroup(q, group, valid)
+			next = group.Start + group.Count
 		}
-		if err := p.checkGroup(q, group, valid); err != nil {
-			return fmt.Errorf("ghosts of partition %d: %w", q, err)
+		if !ok {
+			return fmt.Errorf("the ghosts of partition %d are invalid", q)
 		}
-		if group.Start < next {
-			return fmt.Errorf("slots of partition %d's ghosts begin at %d, expected %d or more", q,
-				group.Start, next)
-		}
-		next = group.Start + group.Count
 	}
 	return nil
 }
 
-// checkGroup checks the slots of another partition's vertices.
-func (p *Partition) checkGroup(q int, group Group, valid []uint64) error {
-	if group.Start%64 != 0 || group.Start < p.slots.Ghost || uint64(group.Start)+
-		uint64(group.Count) > uint64(p.Slots) {
-		return fmt.Errorf("found slots %d to %d of %d", group.Start, uint64(group.Start)+
-			uint64(group.Count), p.Slots)
+// validGroup checks the slots of another partition's vertices.
+func (p *Partition) validGroup(q int, group Group, valid []uint64) bool {
+	if group.Start%64 != 0 || uint64(group.Start)+uint64(group.Count) > uint64(p.Slots) {
+		return false
 	}
 	lo, hi := group.Words()
-	for _, word := range valid[lo:hi] {
-		if word != 0 {
-			return fmt.Errorf("slots from %d on belong to two partitions", group.Start)
+	for w := lo; w < hi; w++ {
+		if valid[w] != 0 { // slots of two partitions
+			return false
 		}
 	}
 	bitmap.Fill(valid[lo:hi], int(group.Count))
@@ -157,59 +128,44 @@ func (p *Partition) checkGroup(q int, group Group, valid []uint64) error {
 	for slot := group.Start; slot < group.Start+group.Count; slot++ {
 		id := p.slots.Ghosts[slot-p.slots.Ghost]
 		if id < next || id >= end || id%uint64(p.Of) != uint64(q) {
-			return fmt.Errorf("found vertex %d in slot %d", id, slot)
+			return false
 		}
 		next = id + 1
 	}
-	return nil
+	return true
 }
 
-// endSlots checks that only slots in valid have a vertex.
-func (p *Partition) endSlots(valid []uint64) error {
-	for w := int(p.slots.Ghost) >> 6; w < len(valid); w++ {
-		for rest := ^valid[w]; rest != 0; rest &= rest - 1 {
-			slot := uint32(w<<6 + bits.TrailingZeros64(rest))
-			if p.slots.Ghosts[slot-p.slots.Ghost] != kernel.None {
-				return fmt.Errorf("slot %d belongs to no partition", slot)
-			}
-		}
-	}
-	return nil
-}
-
-// check checks the lists of owned vertices that are ghosts elsewhere.
-func (s *Peers) check(p *Partition) error {
+// valid checks the lists of owned vertices that are ghosts elsewhere.
+func (s *Peers) valid(p *Partition) bool {
 	n := p.Of
 	if len(s.first) != n+1 || s.first[0] != (struct{ word, member uint32 }{}) {
-		return errors.New("lists of shared vertices: invalid starts")
+		return false
 	}
 	for q := range n {
 		if s.first[q+1].word < s.first[q].word || s.first[q+1].member < s.first[q].member {
-			return fmt.Errorf("vertices shared with partition %d: the list ends before it begins",
-				q)
+			return false
 		}
 	}
 	end := s.first[n]
 	if len(s.words) != int(end.word) || len(s.ranks) != int(end.word)+n ||
 		len(s.members) != int(end.member) {
-		return fmt.Errorf("lists of shared vertices: found %d words, %d ranks and %d members",
-			len(s.words), len(s.ranks), len(s.members))
+		return false
 	}
 	for q := range n {
 		list := s.Of(q)
 		if len(list.Head.Bits) > p.Words() || !within(list.Head.Bits, p.Owned) ||
 			!ranked(list.Head.Bits, list.Head.Rank) {
-			return fmt.Errorf("vertices shared with partition %d: found an invalid set", q)
+			return false
 		}
 		next := uint32(64 * len(list.Head.Bits))
 		for _, v := range list.Tail {
 			if v < next || int64(v) >= int64(p.Owned) {
-				return fmt.Errorf("vertices shared with partition %d: found vertex %d", q, v)
+				return false
 			}
 			next = v + 1
 		}
 	}
-	return nil
+	return true
 }
 
 // within reports whether all members of a set are below n.
@@ -260,11 +216,7 @@ func agree(p, q *Partition, slots *kernel.Slots, mine, theirs *Side) error {
 		return nil
 	}
 	group, list := mine.Groups[q.Index], theirs.Peers.Of(p.Index)
-	if int(group.Count) != list.Count() {
-		return fmt.Errorf("found %d shared vertices, and %d ghosts for them", list.Count(),
-			group.Count)
-	}
-	slot, same := group.Start, true
+	slot, same := group.Start, int(group.Count) == list.Count()
 	list.Each(func(local uint32) {
 		same = same && slots.ID(slot) == uint64(q.Global(local))
 		slot++

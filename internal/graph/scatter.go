@@ -68,14 +68,16 @@ type bucket struct {
 	next      atomic.Int64
 }
 
-// newScatter makes empty buckets for the partitions' lists in one direction. length returns the
-// number of arcs of a row, including duplicates.
-func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
+// Scatter allocates the lists of in-edges or, in a directed graph, of out-edges, and makes their
+// empty buckets. length returns the number of arcs of a row, including duplicates. In a 2D grid the
+// lists of out-edges become the blocks of reversed arcs.
+func (a *Builder) Scatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
 	s := &Scatter{
 		a: a, in: in, tmp: &mem.Arena{Budget: a.o.Budget, Kind: mem.Loading},
 		stages: make([]*stage, a.team.Size()),
 		idBits: idBits(a.g.N), arcBits: narrowBits, lists: a.outLists,
 	}
+	a.open = append(a.open, s)
 	if in {
 		s.lists = a.lists
 	}
@@ -203,7 +205,10 @@ func (s *Scatter) Tuples(worker int, block *edges.Block, ids []uint32, d *Bucket
 }
 
 // put stages the arcs of tuples [lo, hi). noLoops omits loops.
-func (s *Scatter) put(st *stage, block *edges.Block, lo, hi int, in *[edges.BlockSize]uint32, arcs *[edges.BlockSize]uint64, noLoops bool) {
+func (s *Scatter) put(
+	st *stage, block *edges.Block, lo, hi int,
+	in *[edges.BlockSize]uint32, arcs *[edges.BlockSize]uint64, noLoops bool,
+) {
 	for i := lo; i < hi; i++ {
 		if noLoops && block.U[i] == block.V[i] {
 			continue

@@ -20,13 +20,6 @@ type sorter struct {
 	keys, spare []uint64
 	rows        []uint32
 	weights     []float64
-	arcs        []arc
-}
-
-// arc is an arc of a bucket that is too large for keys with indices.
-type arc struct {
-	key    uint64
-	weight float64
 }
 
 // sort sorts each bucket by row and neighbour, and drops duplicates. It returns the length of every
@@ -46,7 +39,9 @@ func (s *Scatter) sort(ctx context.Context) ([][]uint32, error) {
 		for k := lo; k < hi && ctx.Err() == nil; k++ {
 			at := &s.buckets[k]
 			s.sortBucket(&sorters[worker], at, counts[at.part][at.row:])
-			a.progress("sorting the lists", int64(k), int64(len(s.buckets)))
+			if a.o.Progress != nil {
+				a.o.Progress("sorting the lists", int64(k), int64(len(s.buckets)))
+			}
 		}
 	})
 	if ctx.Err() != nil {
@@ -146,18 +141,22 @@ func (s *Scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 	}
 	out := merger{s: s, b: b, counts: counts, last: ^uint64(0)}
 	if n >= limits.indexedArcs {
-		t.arcs = mem.Grow(&t.arena, t.arcs[:0], n)[:n]
-		for i, key := range t.keys {
-			t.arcs[i] = arc{key, t.weights[i]}
+		order := mem.Make[uint32](&t.arena, n) // indices of keys and weights
+		for i := range order {
+			order[i] = uint32(i)
 		}
-		slices.SortStableFunc(t.arcs,
-			func(x, y arc) int { return s.compare(x.key, y.key, x.weight, y.weight) })
-		for _, a := range t.arcs {
-			out.put(a.key, a.weight)
+		slices.SortStableFunc(order, func(i, j uint32) int {
+			c := cmp.Compare(t.keys[i], t.keys[j])
+			if c == 0 && s.byWeight() {
+				c = cmp.Compare(t.weights[i], t.weights[j])
+			}
+			return c
+		})
+		for _, i := range order {
+			out.put(t.keys[i], t.weights[i])
 		}
 		b.kept = out.kept
-		mem.Free(&t.arena, t.arcs)
-		t.arcs = nil
+		mem.Free(&t.arena, order)
 		return
 	}
 	for i, key := range t.keys {
@@ -189,13 +188,6 @@ func (s *Scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 func (s *Scatter) byWeight() bool {
 	d := s.a.o.Duplicates
 	return d == KeepDuplicates || d == LeastDuplicate
-}
-
-func (s *Scatter) compare(x, y uint64, wx, wy float64) int {
-	if c := cmp.Compare(x, y); c != 0 || !s.byWeight() {
-		return c
-	}
-	return cmp.Compare(wx, wy)
 }
 
 // merger writes sorted arcs back, and treats duplicates by the options.

@@ -153,7 +153,8 @@ func (p *Partition) stored() (lists []storedLists, sides []storedSide) {
 			b = p.reversed.Push
 		}
 		return []storedLists{
-			{b.ByReceiver, "by-receiver", p.Slots, false, nil}, {b.BySender, "by-sender", p.Slots, true, nil},
+			{b.ByReceiver, "by-receiver", p.Slots, false, nil},
+			{b.BySender, "by-sender", p.Slots, true, nil},
 		}, []storedSide{{b.Senders, "senders"}, {b.Receivers, "receivers"}}
 	}
 	lists = []storedLists{{p.In, "in", p.Owned, p.Of == 1, p.InDegrees}}

@@ -9,7 +9,10 @@ import (
 // Thinned makes lists by sender, for pushes, from arcs in bins by sender. It reuses the memory of
 // to. Each worker has bins; all have the same ranges. Every slot has a row, which may be empty.
 // Weights have the same type as those of like.
-func Thinned(to *Adjacency, bins []*kernel.ArcBins, like *kernel.Lists, slots int, team *parallel.Team, store *mem.Arena) {
+func Thinned(
+	to *Adjacency, bins []*kernel.ArcBins, like *kernel.Lists, slots int,
+	team *parallel.Team, store *mem.Arena,
+) {
 	n, shift, words := len(bins[0].Arcs), bins[0].Shift, slots/64
 	arcs := make([]uint32, n+1) // number of arcs before each bin
 	for k := range n {

@@ -61,7 +61,8 @@ func (t *Tiles) Ranges() int { return len(t.ranges) }
 func (t *Tiles) Tile(k, window int) kernel.Tile {
 	r := &t.ranges[k]
 	from, to := r.starts[window], r.starts[window+1]
-	return kernel.Tile{First: uint32(k) * t.size.Senders, Rows: r.rows[from.rows:to.rows], Arcs: r.arcs[from.arcs:to.arcs]}
+	rows, arcs := r.rows[from.rows:to.rows], r.arcs[from.arcs:to.arcs]
+	return kernel.Tile{First: uint32(k) * t.size.Senders, Rows: rows, Arcs: arcs}
 }
 
 const (
@@ -80,7 +81,8 @@ func (a *Adjacency) Tiles(
 	ctx context.Context, size TileSize, team *parallel.Team, arena *mem.Arena,
 	accept func(bytes int64) bool,
 ) (*Tiles, error) {
-	c := &tiler{a: a, team: team, t: &Tiles{Windows: a.windows(size), size: size}, scratch: make([]tileScratch, team.Size())}
+	t := &Tiles{Windows: a.windows(size), size: size}
+	c := &tiler{a: a, team: team, t: t, scratch: make([]tileScratch, team.Size())}
 	windows := len(c.t.Windows) - 1
 	last := uint32(0)
 	for r := range len(a.Starts) - 1 {

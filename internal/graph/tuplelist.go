@@ -7,7 +7,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // tupleList has the stored edges of a graph as tuples between input vertices. It reads them from
@@ -40,26 +39,43 @@ func (t *tupleList) row(p *Partition, l *kernel.Lists, slot uint32) (lo, hi uint
 		sort.Search(int(hi-lo), func(i int) bool { return p.slots.ID(l.Adj[lo+uint32(i)]) > id }))
 }
 
-// find finds the beginnings of blocks.
-func (t *tupleList) find() {
-	for part, p := range t.g.Parts {
+// walk calls f with the rows of arcs, from a place on, until f returns false.
+func (t *tupleList) walk(from tuplePlace, f func(part int, slot, lo, hi uint32) bool) {
+	for part := int(from.part); part < len(t.g.Parts); part, from = part+1, (tuplePlace{}) {
+		p := t.g.Parts[part]
 		if p == nil {
 			continue
 		}
 		l := t.lists(part)
-		for w, word := range l.Bits {
+		for w := int(from.row >> 6); w < len(l.Bits); w++ {
+			word := l.Bits[w]
+			if w == int(from.row>>6) {
+				word &= ^uint64(0) << (from.row & 63)
+			}
 			for ; word != 0; word &= word - 1 {
 				slot := uint32(w<<6 + bits.TrailingZeros64(word))
 				lo, hi := t.row(p, l, slot)
-				before := t.n
-				t.n += int(hi - lo)
-				for next := len(t.blocks) * edges.BlockSize; next < t.n; next += edges.BlockSize {
-					t.blocks = append(t.blocks,
-						tuplePlace{uint32(part), slot, lo + uint32(next-before)})
+				if slot == from.row {
+					lo = max(lo, from.arc)
+				}
+				if !f(part, slot, lo, hi) {
+					return
 				}
 			}
 		}
 	}
+}
+
+// find finds the beginnings of blocks.
+func (t *tupleList) find() {
+	t.walk(tuplePlace{}, func(part int, slot, lo, hi uint32) bool {
+		before := t.n
+		t.n += int(hi - lo)
+		for next := len(t.blocks) * edges.BlockSize; next < t.n; next += edges.BlockSize {
+			t.blocks = append(t.blocks, tuplePlace{uint32(part), slot, lo + uint32(next-before)})
+		}
+		return true
+	})
 }
 
 // Len implements edges.List.
@@ -74,29 +90,11 @@ func (t *tupleList) Weighted() bool { return t.g.Weights != edges.Unweighted }
 // Read implements edges.List. It never fails.
 func (t *tupleList) Read(i int, b *edges.Block) error {
 	want := min(edges.BlockSize, t.Len()-i*edges.BlockSize)
-	at := t.blocks[i]
 	b.N = 0
-	for part, row := int(at.part), at.row; b.N < want; part, row = part+1, 0 {
-		p := t.g.Parts[part]
-		if p == nil {
-			continue
-		}
-		l := t.lists(part)
-		for w := int(row >> 6); w < len(l.Bits) && b.N < want; w++ {
-			word := l.Bits[w]
-			if w == int(row>>6) {
-				word &= ^uint64(0) << (row & 63)
-			}
-			for ; word != 0 && b.N < want; word &= word - 1 {
-				slot := uint32(w<<6 + bits.TrailingZeros64(word))
-				lo, hi := t.row(p, l, slot)
-				if part == int(at.part) && slot == at.row {
-					lo = at.arc
-				}
-				t.append(b, p, l, slot, lo, lo+min(hi-lo, uint32(want-b.N)))
-			}
-		}
-	}
+	t.walk(t.blocks[i], func(part int, slot, lo, hi uint32) bool {
+		t.append(b, t.g.Parts[part], t.lists(part), slot, lo, min(hi, lo+uint32(want-b.N)))
+		return b.N < want
+	})
 	return nil
 }
 
@@ -122,16 +120,13 @@ func (t *tupleList) append(b *edges.Block, p *Partition, l *kernel.Lists, slot, 
 func (g *Graph) WithoutWeights() {
 	g.Weights, g.Options.Weights, g.LeastWeight = edges.Unweighted, edges.Unweighted, 0
 	for p := range g.here() {
-		for _, d := range []pregel.Direction{pregel.Out, pregel.In} {
-			for _, b := range p.Layout(d).Blocks {
-				for _, block := range []*Block{b.Push, b.Pull} {
-					for _, a := range []*Adjacency{block.ByReceiver, block.BySender} {
-						if a != nil {
-							a.Weights32, a.Weights64 = nil, nil
-						}
-					}
-				}
-			}
+		lists, _ := p.stored()
+		if p.reversedPart != nil {
+			reversed, _ := p.reversedPart.stored()
+			lists = append(lists, reversed...)
+		}
+		for _, l := range lists {
+			l.Weights32, l.Weights64 = nil, nil
 		}
 	}
 }

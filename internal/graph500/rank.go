@@ -222,7 +222,7 @@ func (s *Rank) roots(ctx context.Context) ([]Root, error) {
 		for _, part := range s.parts() {
 			for local := range uint32(part.Owned) {
 				if i, asked := place[s.input(part, local)]; asked &&
-					s.g.TupleDegree(part, local) > 0 {
+					part.TupleDegrees[local] > 0 {
 					found[i] = uint64(part.Global(local)) + 1
 				}
 			}

@@ -387,7 +387,7 @@ func (s *Rank) nedge(ctx context.Context, found Found) (int64, error) {
 		sum := uint64(0)
 		for i, parent := range parents {
 			if parent != unreached && parent != noParent {
-				sum += uint64(s.g.TupleDegree(p, uint32(lo+i)))
+				sum += uint64(p.TupleDegrees[lo+i])
 			}
 		}
 		total.Add(sum)

@@ -33,7 +33,9 @@ func Build(ctx context.Context, r Request, o graph.Options) (*graph.Graph, *edge
 }
 
 // buildSnapshot is Build for a snapshot.
-func (r Request) buildSnapshot(ctx context.Context, o graph.Options) (*graph.Graph, *edges.Input, error) {
+func (r Request) buildSnapshot(
+	ctx context.Context, o graph.Options,
+) (*graph.Graph, *edges.Input, error) {
 	saved, m, err := r.openSnapshot(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -68,7 +70,8 @@ func (r Request) buildSnapshot(ctx context.Context, o graph.Options) (*graph.Gra
 func (r Request) adopt(g *graph.Graph, o graph.Options) bool {
 	was := g.Options
 	switch {
-	case o.Grid != was.Grid && !(o.Grid.Flat() && was.Grid.Flat() && o.Partitions == was.Partitions), // flat grids are stored alike
+	case o.Grid != was.Grid &&
+		!(o.Grid.Flat() && was.Grid.Flat() && o.Partitions == was.Partitions), // stored alike
 		r.Directed != nil && *r.Directed != g.Directed, o.InputOrder != was.InputOrder,
 		o.TupleDegrees,
 		o.Duplicates != was.Duplicates && o.Duplicates != graph.KeepDuplicates &&
@@ -94,7 +97,7 @@ func (r Request) openSnapshot(ctx context.Context) (*graph.Graph, *snapshot.Mani
 		return nil, nil, err
 	}
 	defer place.Close()
-	g, err := snapshot.Open(ctx, place.Store, place.Manifest, r.Name, r.snapshotOptions())
+	g, err := place.Open(ctx, r.Name, r.snapshotOptions())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,7 +111,7 @@ func (r Request) snapshotOptions() snapshot.Options {
 // findSnapshot reads the manifest of a snapshot. The caller closes the place.
 func (r Request) findSnapshot(ctx context.Context) (*snapshot.Place, error) {
 	if r.Format != "" {
-		return nil, fmt.Errorf("%s: a snapshot has no format: --format %s is of files", r.Name,
+		return nil, fmt.Errorf("%s: a snapshot has no format: --format %s is for files", r.Name,
 			r.Format)
 	}
 	return snapshot.Find(ctx, r.Name)
@@ -119,7 +122,8 @@ func (r Request) findSnapshot(ctx context.Context) (*snapshot.Place, error) {
 func (r Request) suit(g *graph.Graph) (err error) {
 	switch {
 	case r.Directed != nil && *r.Directed && !g.Directed:
-		err = fmt.Errorf("%s: found an undirected graph to be taken as directed: a snapshot does not know which way its edges pointed", r.Name)
+		err = fmt.Errorf("%s: found an undirected graph, expected a directed one: the snapshot has no directions",
+			r.Name)
 	case g.Weights == edges.Unweighted && r.Weights != edges.Unweighted && !r.IfAny:
 		err = r.weightless()
 	case r.Weights == edges.Unweighted && g.Weights != edges.Unweighted:

@@ -120,7 +120,7 @@ func (r Request) weighted(in *edges.Input) error {
 
 func (r Request) weightless() error {
 	if graphio.Tabular(r.Name, string(r.Format)) {
-		return fmt.Errorf("%s: no column is of weights: name one (--weight-column), or --unit-weights makes every weight 1", r.Name)
+		return fmt.Errorf("%s: no column has weights: name one (--weight-column), or --unit-weights makes every weight 1", r.Name)
 	}
 	return fmt.Errorf("%s: the edges have no weights: give a weighted graph, or --unit-weights to make every weight 1", r.Name)
 }
@@ -144,7 +144,7 @@ func (r Request) generate(ctx context.Context) (*edges.Input, error) {
 func (r Request) generator() (generate.Generator, generate.Options, error) {
 	if r.Format != "" {
 		return nil, generate.Options{},
-			fmt.Errorf("%s: a generator has no format: --format %s is of files", r.Name, r.Format)
+			fmt.Errorf("%s: a generator has no format: --format %s is for files", r.Name, r.Format)
 	}
 	g, err := generate.Parse(r.Name)
 	weights := r.Weights

@@ -43,7 +43,8 @@ func TestNamesAreStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if opened, err := snapshot.Open(t.Context(), s, m, place, snapshot.Options{}); err != nil {
+	if opened, err := (&snapshot.Place{Manifest: m, Store: s}).Open(t.Context(), place,
+		snapshot.Options{}); err != nil {
 		t.Error(err)
 	} else {
 		opened.Close()
@@ -181,7 +182,8 @@ func TestDamagedNames(t *testing.T) {
 		if err := os.WriteFile(file, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := snapshot.OpenNames(t.Context(), s, &changed, 0, 1); err == nil {
+		if _, err := (&snapshot.Place{Manifest: &changed, Store: s}).OpenNames(t.Context(), 0,
+			1); err == nil {
 			t.Errorf("%+v: opened", changed.Names)
 		}
 	}

@@ -15,7 +15,9 @@ import (
 // OpenShare opens a rank's partitions of a snapshot that was saved with the same options, and its
 // share of the index, for build.Restored. It returns nil in any other case: then OpenRank reads the
 // rank's tuples.
-func OpenShare(ctx context.Context, r Request, o graph.Options, rank, ranks int, owner []int) (*graph.Graph, build.Share, error) {
+func OpenShare(
+	ctx context.Context, r Request, o graph.Options, rank, ranks int, owner []int,
+) (*graph.Graph, build.Share, error) {
 	if !snapshot.Is(r.Name) {
 		return nil, build.Share{}, nil
 	}
@@ -47,8 +49,8 @@ func OpenShare(ctx context.Context, r Request, o graph.Options, rank, ranks int,
 		return nil, build.Share{}, err
 	}
 	r.adopt(g, o)
-	x, err := snapshot.OpenShare(ctx, place.Store, place.Manifest, rank, ranks, r.snapshotOptions())
-	names, failed := snapshot.OpenNames(ctx, place.Store, place.Manifest, rank, ranks)
+	x, err := place.OpenShare(ctx, rank, ranks, r.Team)
+	names, failed := place.OpenNames(ctx, rank, ranks)
 	if err = errors.Join(err, failed); err != nil {
 		g.Close()
 		return nil, build.Share{}, err
@@ -58,9 +60,10 @@ func OpenShare(ctx context.Context, r Request, o graph.Options, rank, ranks int,
 }
 
 // openPartitions opens some partitions of a snapshot as the request wants them.
-func (r Request) openPartitions(ctx context.Context, place *snapshot.Place, own []int, withMaps bool) (*graph.Graph, error) {
-	g, err := snapshot.OpenPartitions(ctx, place.Store, place.Manifest, r.Name, own, withMaps,
-		r.snapshotOptions())
+func (r Request) openPartitions(
+	ctx context.Context, place *snapshot.Place, own []int, withMaps bool,
+) (*graph.Graph, error) {
+	g, err := place.OpenPartitions(ctx, r.Name, own, withMaps, r.snapshotOptions())
 	if err == nil {
 		err = r.suit(g)
 	}
@@ -68,7 +71,9 @@ func (r Request) openPartitions(ctx context.Context, place *snapshot.Place, own 
 }
 
 // snapshotRank returns the tuples in a rank's share of a snapshot's partitions.
-func (r Request) snapshotRank(ctx context.Context, rank, ranks int) (_ *edges.RankInput, err error) {
+func (r Request) snapshotRank(
+	ctx context.Context, rank, ranks int,
+) (_ *edges.RankInput, err error) {
 	defer mem.Recover(&err)
 	place, err := r.findSnapshot(ctx)
 	if err != nil {
@@ -85,8 +90,7 @@ func (r Request) snapshotRank(ctx context.Context, rank, ranks int) (_ *edges.Ra
 	}
 	s := &edges.RankInput{Input: *inputOf(g, place.Manifest)}
 	s.Free = g.Close
-	if s.Names, err = snapshot.OpenNames(ctx, place.Store, place.Manifest, rank,
-		ranks); err != nil {
+	if s.Names, err = place.OpenNames(ctx, rank, ranks); err != nil {
 		s.Close()
 		return nil, err
 	}

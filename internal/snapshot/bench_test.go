@@ -48,7 +48,7 @@ func BenchmarkSnapshot(b *testing.B) {
 		for name, from := range map[string]store.Store{"map": s, "read": unmapped{s}} {
 			b.Run(fmt.Sprintf("%s/scale=%d", name, scale), func(b *testing.B) {
 				for b.Loop() {
-					opened, err := snapshot.Open(b.Context(), from, m, "k", o)
+					opened, err := (&snapshot.Place{Manifest: m, Store: from}).Open(b.Context(), "k", o)
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -46,25 +46,21 @@ func List(ctx context.Context, s store.Store) ([]Entry, error) {
 		e := &all[i]
 		e.Name, e.Saved = path.Dir(o.Name), o.Modified
 		jobs = append(jobs, func(ctx context.Context) error {
-			if e.Manifest, e.Err = readListed(ctx, s, o); e.Err == nil {
-				e.Err = e.Manifest.present(e.Name, sizes)
+			var m *Manifest
+			data, err := store.Fetch(ctx, s, o, maxManifest)
+			if err == nil {
+				m, err = parseManifest(data)
 			}
-			if e.Err != nil {
-				e.Manifest = nil
+			if err == nil {
+				err = m.present(e.Name, sizes)
+			}
+			if e.Err = err; err == nil {
+				e.Manifest = m
 			}
 			return ctx.Err()
 		})
 	}
 	return all, store.Together(ctx, requests, jobs)
-}
-
-// readListed reads a listed manifest.
-func readListed(ctx context.Context, s store.Store, o store.Object) (*Manifest, error) {
-	data, err := store.Fetch(ctx, s, o, maxManifest)
-	if err != nil {
-		return nil, err
-	}
-	return parseManifest(data)
 }
 
 // present returns an error unless the files of a snapshot in a directory are in sizes with their

@@ -83,7 +83,8 @@ func ForgeFile(dir, name string, change func(name string, array []byte) []byte) 
 // RestorePart makes a graph from a single file, whatever size of the graph the file declares.
 func RestorePart(ctx context.Context, s store.Store, f File, id string) (*graph.Graph, error) {
 	arena := new(mem.Arena)
-	a, err := read(ctx, s, partitionKind, f, id, arena, nil)
+	o := &opener{Place: &Place{&Manifest{ID: id}, s}, arena: arena}
+	a, err := o.read(ctx, partitionKind, f)
 	if err == nil && a.header.Partition == nil {
 		err = errors.New("it is no partition")
 	}

@@ -15,7 +15,8 @@ import (
 
 // A file of arrays, as an object of a store or mapped into memory. All numbers are little-endian.
 //
-//	| magic (8) | version (4) | byte order (4) | length of the header (4) | header, JSON | zeros to a multiple of 4096 |
+//	| magic (8) | version (4) | byte order (4) | length of the header (4) | header, JSON |
+//	| zeros to a multiple of 4096 |
 //	| array | zeros to a multiple of 64 | array | ...
 //	|<- block of 1 MiB ->|<- block ->| ... | the last one is shorter
 //
@@ -202,7 +203,7 @@ func parseHead(head []byte, f File) (*header, int64, error) {
 // headLength returns the length of the header in bytes.
 func headLength(head []byte, f File) (int, error) {
 	if len(head) < preamble || string(head[:8]) != magic {
-		return 0, errors.New("it is no file of a snapshot")
+		return 0, errors.New("it is not a file of a snapshot")
 	}
 	if v := binary.LittleEndian.Uint32(head[8:]); v != version {
 		return 0, fmt.Errorf("found version %d, expected %d: another version of superstep wrote it, or it was damaged", v, version)

@@ -104,27 +104,27 @@ func TestForgedGhosts(t *testing.T) {
 		// changes a partition; its ghosts of partition 1 are at indices from to to-1
 		forge func(a arrays, from, to int)
 	}{
-		"of another partition": {"found vertex", func(a arrays, from, _ int) { a.setWord("ghosts", from, a.word("ghosts", from)+1) }},
-		"beyond all":           {"found vertex", func(a arrays, _, to int) { a.setWord("ghosts", to-1, a.word("ghosts", to-1)+3*2000) }},
-		"twice":                {"found vertex", func(a arrays, from, _ int) { a.setWord("ghosts", from+1, a.word("ghosts", from)) }},
+		"of another partition": {"ghosts of partition", func(a arrays, from, _ int) { a.setWord("ghosts", from, a.word("ghosts", from)+1) }},
+		"beyond all":           {"ghosts of partition", func(a arrays, _, to int) { a.setWord("ghosts", to-1, a.word("ghosts", to-1)+3*2000) }},
+		"twice":                {"ghosts of partition", func(a arrays, from, _ int) { a.setWord("ghosts", from+1, a.word("ghosts", from)) }},
 		"another":              {"the ghosts differ from the shared vertices", func(a arrays, _, to int) { a.setWord("ghosts", to-1, a.word("ghosts", to-1)+3) }},
-		"between groups":       {"belongs to no partition", func(a arrays, _, to int) { a.setWord("ghosts", to, 1) }},
-		"more": {"shared vertices, and", func(a arrays, from, to int) {
+		"between groups":       {"in a slot of no partition", func(a arrays, _, to int) { a.setWord("ghosts", to, 1) }},
+		"more": {"the ghosts differ from the shared vertices", func(a arrays, from, to int) {
 			a.setHalf(groups, 3, to-from+1)
 			a.setWord("ghosts", to, a.word("ghosts", to-1)+3)
 		}},
-		"among the owned":     {"found slots", func(a arrays, _, _ int) { a.setHalf(groups, 2, a.half(groups, 2)-64) }},
-		"not at a word":       {"found slots", func(a arrays, _, _ int) { a.setHalf(groups, 2, a.half(groups, 2)+1) }},
-		"too many":            {"found slots", func(a arrays, _, _ int) { a.setHalf(groups, 3, 1<<31) }},
-		"of two":              {"belong to two partitions", func(a arrays, _, _ int) { a.setHalf(groups, 4, a.half(groups, 2)) }},
-		"groups":              {"found groups of 2 partitions, expected 3", func(a arrays, _, _ int) { a[groups] = a[groups][:16] }},
-		"ranks":               {"partition 0: found an invalid set", func(a arrays, _, _ int) { a.setHalf("senders.peers.ranks", 0, 1) }},
-		"another set":         {"found an invalid set", func(a arrays, _, _ int) { a.setWord("senders.peers.words", 0, ^a.word("senders.peers.words", 0)) }},
-		"a vertex too large":  {"found vertex", func(a arrays, _, _ int) { a.setHalf(members, 0, 1<<30) }},
-		"a vertex of the set": {"found vertex", func(a arrays, _, _ int) { a.setHalf(members, 0, 0) }},
-		"no beginning":        {"invalid starts", func(a arrays, _, _ int) { a.setHalf(first, 0, 1) }},
-		"ends before":         {"ends before it begins", func(a arrays, _, _ int) { a.setHalf(first, 2, 1<<20) }},
-		"no words":            {"found 0 words", func(a arrays, _, _ int) { a["senders.peers.words"] = nil }},
+		"among the owned":     {"ghosts of partition", func(a arrays, _, _ int) { a.setHalf(groups, 2, a.half(groups, 2)-64) }},
+		"not at a word":       {"ghosts of partition", func(a arrays, _, _ int) { a.setHalf(groups, 2, a.half(groups, 2)+1) }},
+		"too many":            {"ghosts of partition", func(a arrays, _, _ int) { a.setHalf(groups, 3, 1<<31) }},
+		"of two":              {"ghosts of partition", func(a arrays, _, _ int) { a.setHalf(groups, 4, a.half(groups, 2)) }},
+		"groups":              {"shared vertices are invalid", func(a arrays, _, _ int) { a[groups] = a[groups][:16] }},
+		"ranks":               {"shared vertices are invalid", func(a arrays, _, _ int) { a.setHalf("senders.peers.ranks", 0, 1) }},
+		"another set":         {"shared vertices are invalid", func(a arrays, _, _ int) { a.setWord("senders.peers.words", 0, ^a.word("senders.peers.words", 0)) }},
+		"a vertex too large":  {"shared vertices are invalid", func(a arrays, _, _ int) { a.setHalf(members, 0, 1<<30) }},
+		"a vertex of the set": {"shared vertices are invalid", func(a arrays, _, _ int) { a.setHalf(members, 0, 0) }},
+		"no beginning":        {"shared vertices are invalid", func(a arrays, _, _ int) { a.setHalf(first, 0, 1) }},
+		"ends before":         {"shared vertices are invalid", func(a arrays, _, _ int) { a.setHalf(first, 2, 1<<20) }},
+		"no words":            {"shared vertices are invalid", func(a arrays, _, _ int) { a["senders.peers.words"] = nil }},
 	} {
 		dir, a := "", arrays{}
 		m, g := &snapshot.Manifest{}, &graph.Graph{}

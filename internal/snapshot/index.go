@@ -33,26 +33,25 @@ func (x *Index) visit(v graph.Arrays) {
 }
 
 // openIndex reads a part of the index into memory.
-func openIndex(ctx context.Context, s store.Store, f File, m *Manifest, arena *mem.Arena, team *parallel.Team) (*Index, error) {
-	a, err := read(ctx, s, verticesKind, f, m.ID, arena, team)
+func (o *opener) openIndex(ctx context.Context, f File) (*Index, error) {
+	a, err := o.read(ctx, verticesKind, f)
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{First: f.First}
+	x, labels := &Index{First: f.First}, 0
 	x.visit(a)
-	if err := a.end(); err != nil {
-		return nil, fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
-	}
-	labels := 0
 	if f.Listed {
 		labels = f.Count
 	}
-	if len(x.IDs) != f.Count || len(x.Labels) != labels {
-		return nil, fmt.Errorf("%s: found %d vertices with %d input ids, expected %d",
-			store.NameOf(s, f.Name), len(x.IDs), len(x.Labels), f.Count)
+	if err = a.end(); err == nil && (len(x.IDs) != f.Count || len(x.Labels) != labels) {
+		err = fmt.Errorf("found %d vertices with %d input ids, expected %d", len(x.IDs),
+			len(x.Labels), f.Count)
 	}
-	if err := faultless(func() error { return x.check(m.Vertices) }); err != nil {
-		return nil, fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
+	if err == nil {
+		err = faultless(func() error { return x.check(o.Vertices) })
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", store.NameOf(o.Store, f.Name), err)
 	}
 	return x, nil
 }
@@ -82,26 +81,26 @@ func (x *Index) check(vertices int) error {
 
 // openRun reads the vertices [from, to) of the index into memory. Their ids may be in the arena.
 // Their labels are not, because graphs made from this one keep them after it is closed.
-func openRun(ctx context.Context, s store.Store, m *Manifest, from, to int, arena *mem.Arena, team *parallel.Team) (*Index, error) {
+func (o *opener) openRun(ctx context.Context, from, to int) (*Index, error) {
 	x, before := new(Index), 0
-	if m.Labels == "listed" {
+	if o.Labels == "listed" {
 		x.Labels = []uint64{}
 	}
-	for _, f := range m.Index {
+	for _, f := range o.Index {
 		lo, hi := max(from-before, 0), min(to-before, f.Count)
 		before += f.Count
 		if lo >= hi {
 			continue
 		}
-		some, err := openIndex(ctx, s, f, m, arena, team)
+		some, err := o.openIndex(ctx, f)
 		if err != nil {
 			return nil, err
 		}
-		if n := len(x.Labels); m.Labels == "listed" {
+		if n := len(x.Labels); o.Labels == "listed" {
 			x.Labels = some.appendLabels(x.Labels, lo, hi)
 			if n > 0 && x.Labels[n] <= x.Labels[n-1] {
 				return nil, fmt.Errorf("%s: it does not follow the file before it",
-					store.NameOf(s, f.Name))
+					store.NameOf(o.Store, f.Name))
 			}
 		}
 		if x.IDs == nil {
@@ -114,23 +113,23 @@ func openRun(ctx context.Context, s store.Store, m *Manifest, from, to int, aren
 }
 
 // maps sets a graph's maps between vertices and input ids.
-func maps(ctx context.Context, s store.Store, m *Manifest, g *graph.Graph, arena *mem.Arena, team *parallel.Team) error {
-	all, err := openRun(ctx, s, m, 0, m.Vertices, arena, team)
+func (o *opener) maps(ctx context.Context, g *graph.Graph) error {
+	all, err := o.openRun(ctx, 0, o.Vertices)
 	if err != nil {
 		return err
 	}
-	if m.Labels == "listed" {
+	if o.Labels == "listed" {
 		g.Labels = edges.NewLabels(all.Labels)
 	}
-	g.IDs, g.Order = all.IDs, mem.Make[uint32](arena, m.Vertices)
+	g.IDs, g.Order = all.IDs, mem.Make[uint32](o.arena, o.Vertices)
 	const grain = 1 << 14
-	team.For(len(g.IDs), grain, func(_, lo, hi int) {
+	o.team.For(len(g.IDs), grain, func(_, lo, hi int) {
 		for v := lo; v < hi; v++ {
 			atomic.StoreUint32(&g.Order[g.IDs[v]], uint32(v))
 		}
 	})
 	var twice atomic.Bool
-	team.For(len(g.IDs), grain, func(_, lo, hi int) {
+	o.team.For(len(g.IDs), grain, func(_, lo, hi int) {
 		for v := lo; v < hi; v++ {
 			if g.Order[g.IDs[v]] != uint32(v) {
 				twice.Store(true)
@@ -145,12 +144,14 @@ func maps(ctx context.Context, s store.Store, m *Manifest, g *graph.Graph, arena
 }
 
 // OpenShare returns a rank's equal share of the index, in its own memory.
-func OpenShare(ctx context.Context, s store.Store, m *Manifest, rank, ranks int, o Options) (_ *Index, err error) {
+func (p *Place) OpenShare(
+	ctx context.Context, rank, ranks int, team *parallel.Team,
+) (_ *Index, err error) {
 	defer mem.Recover(&err)
-	from, to := edges.Part(m.Vertices, rank, ranks)
-	arena := &mem.Arena{Kind: mem.Graph}
-	defer arena.Close()
-	x, err := openRun(ctx, s, m, from, to, arena, o.Team)
+	from, to := edges.Part(p.Vertices, rank, ranks)
+	o := &opener{p, &mem.Arena{Kind: mem.Graph}, team}
+	defer o.arena.Close()
+	x, err := o.openRun(ctx, from, to)
 	if err == nil {
 		x.IDs = slices.Clone(x.IDs)
 	}

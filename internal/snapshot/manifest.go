@@ -88,7 +88,7 @@ func (m *Manifest) Encode() ([]byte, error) { return store.Encode(m) }
 
 // ErrNone means that a place has no snapshot.
 var ErrNone = errors.New("there is no snapshot: " + ManifestName +
-	" is missing, which is written when all else is there")
+	" is missing; it is written last")
 
 // ReadManifest reads and checks the manifest of a store.
 func ReadManifest(ctx context.Context, s store.Store) (*Manifest, error) {

@@ -52,15 +52,15 @@ func (m *Manifest) checkNames() error {
 
 // OpenNames returns a rank's range of the vertices' names: about an equal share, or all names for a
 // single rank. It is nil if there are no names.
-func OpenNames(ctx context.Context, s store.Store, m *Manifest, rank, ranks int) (_ *names.Dictionary, err error) {
+func (p *Place) OpenNames(ctx context.Context, rank, ranks int) (_ *names.Dictionary, err error) {
 	defer mem.Recover(&err)
-	if len(m.Names) == 0 {
+	if len(p.Names) == 0 {
 		return nil, nil
 	}
-	from, to := edges.Part(len(m.Names), rank, ranks)
+	from, to := edges.Part(len(p.Names), rank, ranks)
 	b := new(names.Builder)
-	for _, f := range m.Names[from:to] {
-		if err := openNames(ctx, s, f, m.ID, b); err != nil {
+	for _, f := range p.Names[from:to] {
+		if err := p.openNames(ctx, f, b); err != nil {
 			return nil, err
 		}
 	}
@@ -68,10 +68,10 @@ func OpenNames(ctx context.Context, s store.Store, m *Manifest, rank, ranks int)
 }
 
 // openNames adds the names in a file.
-func openNames(ctx context.Context, s store.Store, f File, id string, b *names.Builder) error {
-	arena := &mem.Arena{Kind: mem.Loading}
-	defer arena.Close()
-	a, err := read(ctx, s, namesKind, f, id, arena, nil)
+func (p *Place) openNames(ctx context.Context, f File, b *names.Builder) error {
+	o := &opener{Place: p, arena: &mem.Arena{Kind: mem.Loading}}
+	defer o.arena.Close()
+	a, err := o.read(ctx, namesKind, f)
 	if err != nil {
 		return err
 	}
@@ -81,12 +81,11 @@ func openNames(ctx context.Context, s store.Store, f File, id string, b *names.B
 	if err = a.end(); err == nil {
 		err = faultless(func() error { return b.AddPiece(piece) })
 	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
-	case b.Len()-before != f.Count:
-		return fmt.Errorf("%s: found %d names, expected %d", store.NameOf(s, f.Name),
-			b.Len()-before, f.Count)
+	if n := b.Len() - before; err == nil && n != f.Count {
+		err = fmt.Errorf("found %d names, expected %d", n, f.Count)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", store.NameOf(p.Store, f.Name), err)
 	}
 	return nil
 }

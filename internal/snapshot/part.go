@@ -7,17 +7,15 @@ import (
 	"hash/crc32"
 
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// restore opens a stored partition of a graph. Its memory belongs to arena. If the store has files
+// restore opens a stored partition of a graph. If the store has files
 // they are mapped, and must not be changed while the arena is open. Every byte is checked by its
 // checksum; graph.Restorer checks the content of the arrays.
-func restore(ctx context.Context, s store.Store, m *Manifest, i int, r *graph.Restorer, arena *mem.Arena, team *parallel.Team) error {
-	f := m.Parts[i]
-	a, err := read(ctx, s, partitionKind, f, m.ID, arena, team)
+func (o *opener) restore(ctx context.Context, i int, r *graph.Restorer) error {
+	f := o.Parts[i]
+	a, err := o.read(ctx, partitionKind, f)
 	if err != nil {
 		return err
 	}
@@ -30,7 +28,7 @@ func restore(ctx context.Context, s store.Store, m *Manifest, i int, r *graph.Re
 		err = faultless(func() error { return errors.Join(r.Partition(*p, a), a.end()) })
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
+		return fmt.Errorf("%s: %w", store.NameOf(o.Store, f.Name), err)
 	}
 	return nil
 }

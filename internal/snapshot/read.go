@@ -22,6 +22,13 @@ const (
 	requests    = 8
 )
 
+// opener opens files of a snapshot.
+type opener struct {
+	*Place
+	arena *mem.Arena // of the files' memory
+	team  *parallel.Team
+}
+
 // arrays are the arrays of a file in memory. They must be read in the order in which they were
 // stored.
 type arrays struct {
@@ -33,28 +40,28 @@ type arrays struct {
 }
 
 // read reads a file of a kind into memory, mapped if the store has files, and checks every byte.
-func read(ctx context.Context, s store.Store, kind string, f File, id string, arena *mem.Arena, team *parallel.Team) (*arrays, error) {
-	a, err := readFile(ctx, s, f, id, arena, team)
+func (o *opener) read(ctx context.Context, kind string, f File) (*arrays, error) {
+	a, err := o.readFile(ctx, f)
 	if err == nil && (a.header.Kind != kind || a.header.Count != f.Count) {
 		err = fmt.Errorf("found %.20s of %d, expected %s of %d", a.header.Kind, a.header.Count,
 			kind, f.Count)
 	}
 	if err != nil && !strings.Contains(err.Error(), f.Name) {
-		err = fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
+		err = fmt.Errorf("%s: %w", store.NameOf(o.Store, f.Name), err)
 	}
 	return a, err
 }
 
-func readFile(ctx context.Context, s store.Store, f File, id string, arena *mem.Arena, team *parallel.Team) (*arrays, error) {
+func (o *opener) readFile(ctx context.Context, f File) (*arrays, error) {
 	if f.Size < dataAlign {
 		return nil, fmt.Errorf("a file of %d bytes: expected %d or more", f.Size, dataAlign)
 	}
 	var data []byte
 	var err error
-	if files, ok := s.(store.Filer); ok {
-		data, err = mapped(files, f, arena)
+	if dir, ok := o.Store.(*store.Dir); ok {
+		data, err = mapped(dir, f, o.arena)
 	} else {
-		data, err = fetched(ctx, s, f, arena)
+		data, err = fetched(ctx, o.Store, f, o.arena)
 	}
 	if err != nil {
 		return nil, err
@@ -67,16 +74,16 @@ func readFile(ctx context.Context, s store.Store, f File, id string, arena *mem.
 	}); err != nil {
 		return nil, err
 	}
-	if h.ID != id {
+	if h.ID != o.ID {
 		return nil, errors.New("it is of another snapshot")
 	}
 	a := &arrays{header: h, data: data[at:], start: int(at)}
-	return a, a.checkBlocks(ctx, team)
+	return a, a.checkBlocks(ctx, o.team)
 }
 
 // mapped maps a file.
-func mapped(files store.Filer, f File, arena *mem.Arena) (_ []byte, err error) {
-	opened, err := files.File(f.Name)
+func mapped(dir *store.Dir, f File, arena *mem.Arena) (_ []byte, err error) {
+	opened, err := dir.File(f.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +131,7 @@ func faultless(f func() error) (err error) {
 		if !ok {
 			panic(r)
 		}
-		err = fmt.Errorf("reading it failed: it was cut short, or the disk does not give it: %w",
-			fault)
+		err = fmt.Errorf("reading the file failed, perhaps because it was truncated: %w", fault)
 	}()
 	return f()
 }

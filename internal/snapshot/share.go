@@ -15,7 +15,9 @@ import (
 // SaveShare stores this process's partitions of a graph, and a part of the index. The shares of all
 // processes, merged by Merge, are a snapshot with an id after they are committed. On failure it
 // removes the share.
-func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int, x Index, o Options) (*Manifest, error) {
+func SaveShare(
+	ctx context.Context, s store.Store, id string, g *graph.Graph, rank int, x Index, o Options,
+) (*Manifest, error) {
 	m := shareOf(id, g, rank, x)
 	var done atomic.Int64
 	var jobs []func(ctx context.Context) error
@@ -89,7 +91,7 @@ func Merge(shares []*Manifest) (*Manifest, error) {
 	}
 	for i, f := range m.Parts {
 		if f.Name == "" {
-			return nil, fmt.Errorf("partition %d is nobody's", i)
+			return nil, fmt.Errorf("found no share with partition %d", i)
 		}
 	}
 	slices.SortFunc(m.Index, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })

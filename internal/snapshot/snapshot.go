@@ -2,8 +2,8 @@
 // are in one file as they are in memory, which is mapped. A manifest, written when all files are
 // there, names them and has their checksums; without it there is no snapshot.
 //
-//	graph.Partition -> Arrays -> image: header, checksums -> store.Put        file of a store -> mmap -> checksums -> graph.Restorer -> graph.Graph
-//	                                        manifest -> store.PutIfAbsent
+//	graph.Partition -> Arrays -> image: header, checksums -> store.Put, then the manifest
+//	file of a store -> mmap -> checksums -> graph.Restorer -> graph.Graph
 package snapshot
 
 import (
@@ -90,8 +90,7 @@ func Commit(ctx context.Context, s store.Store, m *Manifest) error {
 		err = m.present("", sizes)
 	}
 	if err != nil {
-		err = fmt.Errorf("what was saved is not there (do all workers see the same place?): %w",
-			err)
+		err = fmt.Errorf("saved files are missing (do all workers use the same place?): %w", err)
 		return errors.Join(err, Remove(ctx, s, m.ID))
 	}
 	data, err := m.Encode()
@@ -99,7 +98,7 @@ func Commit(ctx context.Context, s store.Store, m *Manifest) error {
 		return err
 	}
 	if err := s.PutIfAbsent(ctx, ManifestName, data); errors.Is(err, fs.ErrExist) {
-		return errors.Join(fmt.Errorf("%s has got another snapshot meanwhile: %w", s, err),
+		return errors.Join(fmt.Errorf("another process has saved a snapshot in %s: %w", s, err),
 			Remove(ctx, s, m.ID))
 	} else if err != nil {
 		return err
@@ -125,16 +124,16 @@ func Remove(ctx context.Context, s store.Store, id string) error {
 
 // Open opens a whole snapshot in this process. Its files must not be changed until the graph is
 // closed.
-func Open(ctx context.Context, s store.Store, m *Manifest, name string, o Options) (*graph.Graph, error) {
-	all := make([]int, len(m.Parts))
+func (p *Place) Open(ctx context.Context, name string, o Options) (*graph.Graph, error) {
+	all := make([]int, len(p.Parts))
 	for i := range all {
 		all[i] = i
 	}
-	dictionary, err := OpenNames(ctx, s, m, 0, 1)
+	dictionary, err := p.OpenNames(ctx, 0, 1)
 	if err != nil {
 		return nil, err
 	}
-	g, err := OpenPartitions(ctx, s, m, name, all, true, o)
+	g, err := p.OpenPartitions(ctx, name, all, true, o)
 	if err == nil {
 		g.Names = dictionary
 	}
@@ -143,42 +142,43 @@ func Open(ctx context.Context, s store.Store, m *Manifest, name string, o Option
 
 // OpenPartitions opens some partitions of a snapshot. With withMaps the graph has maps between all
 // its vertices and input ids.
-func OpenPartitions(ctx context.Context, s store.Store, m *Manifest, name string, own []int, withMaps bool, o Options) (_ *graph.Graph, err error) {
+func (p *Place) OpenPartitions(
+	ctx context.Context, name string, own []int, withMaps bool, o Options,
+) (_ *graph.Graph, err error) {
 	defer mem.Recover(&err)
-	g, err := m.graph(name)
+	g, err := p.graph(name)
 	if err != nil {
 		return nil, err
 	}
-	arena := &mem.Arena{Kind: mem.Graph}
-	opened := false
+	from, opened := &opener{p, &mem.Arena{Kind: mem.Graph}, o.Team}, false
 	defer func() {
 		if !opened {
-			arena.Close()
+			from.arena.Close()
 		}
 	}()
 	if withMaps {
-		if err := maps(ctx, s, m, g, arena, o.Team); err != nil {
+		if err := from.maps(ctx, g); err != nil {
 			return nil, err
 		}
 	}
-	r, err := graph.NewRestorer(g, arena, o.Team)
+	r, err := graph.NewRestorer(g, from.arena, o.Team)
 	if err != nil {
 		return nil, err
 	}
 	done, total := int64(0), int64(0)
 	for _, i := range own {
-		total += m.Parts[i].Size
+		total += p.Parts[i].Size
 	}
 	for _, i := range own {
-		if err := restore(ctx, s, m, i, r, arena, o.Team); err != nil {
+		if err := from.restore(ctx, i, r); err != nil {
 			return nil, err
 		}
-		if done += m.Parts[i].Size; o.Progress != nil {
+		if done += p.Parts[i].Size; o.Progress != nil {
 			o.Progress(done, total)
 		}
 	}
 	if g, err = r.Graph(); err != nil {
-		return nil, fmt.Errorf("%s: %w", s, err)
+		return nil, fmt.Errorf("%s: %w", p.Store, err)
 	}
 	opened = true
 	return g, nil

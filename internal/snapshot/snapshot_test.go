@@ -72,7 +72,8 @@ func open(t testing.TB, s store.Store, team *parallel.Team) (*graph.Graph, error
 	if err != nil {
 		return nil, err
 	}
-	g, err := snapshot.Open(t.Context(), s, m, "random", snapshot.Options{Team: team})
+	g, err := (&snapshot.Place{Manifest: m, Store: s}).Open(t.Context(), "random",
+		snapshot.Options{Team: team})
 	if err == nil {
 		t.Cleanup(g.Close)
 	}

@@ -4,7 +4,9 @@
 // record N only if N does not exist; if it does exist, another process is the writer.
 //
 //	log/NUMBER        a record: the changes, the writer, and the length of its lease
-//	snapshots/NUMBER  the state after that record; objects before the last snapshot but one are removed
+//	snapshots/NUMBER  the state after that record
+//
+// Objects before the last snapshot but one are removed.
 //
 // No decision compares clocks of two machines. A follower takes over if it has seen no new record
 // for the time of the last record's lease, by its own clock. The writer stops earlier, counted by

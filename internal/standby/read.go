@@ -50,7 +50,8 @@ func (l *Log) read(ctx context.Context, o store.Object, number uint64) (*entry, 
 		return nil, fmt.Errorf("%s/%s: %w", l.Store, o.Name, errDamaged)
 	}
 	data := make([]byte, o.Size)
-	if err := l.within(ctx, 10*l.Lease, func(ctx context.Context) error { return l.Store.GetRange(ctx, o, 0, data) }); err != nil {
+	get := func(ctx context.Context) error { return l.Store.GetRange(ctx, o, 0, data) }
+	if err := l.within(ctx, 10*l.Lease, get); err != nil {
 		return nil, err
 	}
 	e, err := decode(data, number)

@@ -7,14 +7,8 @@ import (
 	"os"
 )
 
-// Filer is a store whose objects are files, which can be mapped into memory.
-type Filer interface {
-	// File opens the file of an object for reading. The file keeps its content even if another
-	// object is stored under the name.
-	File(name string) (*os.File, error)
-}
-
-// File is Filer.File.
+// File opens the file of an object for reading. The file keeps its content even if another object
+// is stored under the name.
 func (d *Dir) File(name string) (*os.File, error) {
 	if err := Named(d, name); err != nil {
 		return nil, err

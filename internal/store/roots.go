@@ -289,18 +289,16 @@ func (r *Roots) object(path string, above bool) error {
 // Open returns the store of a place, as the function Open does. A directory must exist, below the
 // roots.
 func (r *Roots) Open(place string) (s Store, err error) {
-	return r.store(place, (*os.Root).Stat)
+	return r.store(place, false)
 }
 
 // Make is Open, but creates a missing directory.
 func (r *Roots) Make(place string) (s Store, err error) {
-	return r.store(place, func(root *os.Root, name string) (fs.FileInfo, error) { return nil, root.MkdirAll(name, 0o777) })
+	return r.store(place, true)
 }
 
-// store returns the store of a place below the roots. It calls first for a directory.
-func (r *Roots) store(place string, first func(root *os.Root,
-	name string) (fs.FileInfo, error),
-) (s Store, err error) {
+// store returns the store of a place below the roots. With create it creates a missing directory.
+func (r *Roots) store(place string, create bool) (s Store, err error) {
 	switch {
 	case r == nil && !IsS3(place):
 		if place, err = Local(place); err != nil {
@@ -317,8 +315,10 @@ func (r *Roots) store(place string, first func(root *os.Root,
 		return Open(place)
 	}
 	err = r.in(place, true, func(root *os.Root, name string) error {
-		if _, err := first(root, name); err != nil {
-			return err
+		if create {
+			if err := root.MkdirAll(name, 0o777); err != nil {
+				return err
+			}
 		}
 		inner, err := root.OpenRoot(name)
 		if err == nil {

@@ -50,7 +50,7 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer place.Close()
-	opened, err := snapshot.Open(t.Context(), place.Store, place.Manifest, "k10",
+	opened, err := place.Open(t.Context(), "k10",
 		snapshot.Options{})
 	if err != nil {
 		t.Fatal(err)

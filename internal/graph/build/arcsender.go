@@ -72,7 +72,7 @@ func (d *arcSender) send(ctx context.Context, from *side, there []uint32, last b
 	}
 	next, count := 0, max(b.roundRecords(2*b.all.tuples, edgeBytes)/2/from.chunk, 1)
 	return b.shuffle(ctx, &shuffle{
-		stride: blockWords(d.high), weights: b.o.Weights, weighs: blockEdges,
+		stride: blockWords(d.high), weights: b.o.Weights,
 		produce: func(out [][]sendBuffer) (bool, error) {
 			some := all[next:min(next+count, len(all))]
 			next += len(some)
@@ -119,7 +119,10 @@ func (d *arcSender) translate(w *sendWorker, p piece, t *tiling, there []uint32,
 }
 
 // stageArcs puts arcs of a kind, from rows to their neighbours, into blocks.
-func (d *arcSender) stageArcs(w *sendWorker, kind int, rows, neighbors []uint32, noLoops bool, weights graph.WeightColumn, out []sendBuffer) {
+func (d *arcSender) stageArcs(
+	w *sendWorker, kind int, rows, neighbors []uint32, noLoops bool,
+	weights graph.WeightColumn, out []sendBuffer,
+) {
 	to, st := d.to[kind], w.stages[kind]
 	if st == nil {
 		st = newBlockStage(to.Buckets(), d.high, d.b.o.Weights, &d.arena)

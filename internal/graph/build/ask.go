@@ -10,7 +10,10 @@ import (
 // ask sends each question to the rank that of returns, and returns the answers in the order of the
 // questions. If of returns -1, the answer is all ones. All ranks call it together, each with any
 // number of questions.
-func ask[Q, A ~uint64](ctx context.Context, group *collective.Group, call collective.Call, questions []Q, of func(Q) int, answer func(Q) A) ([]A, error) {
+func ask[Q, A ~uint64](
+	ctx context.Context, group *collective.Group, call collective.Call,
+	questions []Q, of func(Q) int, answer func(Q) A,
+) ([]A, error) {
 	ranks := group.Link().Size()
 	out := make([][]byte, ranks)
 	for _, q := range questions {

@@ -14,7 +14,7 @@ const blockEdges = graph.BlockArcs
 // a tile of a store or a bucket of lists. A block is sent in this layout, with the weights of its
 // keys separate:
 //
-//	| box, among those of its rank << 5 | keys (8) | first 32 bits of each key ... | other bits of each ... |
+//	| box, among those of its rank << 5 | keys (8) | 32 bits of each key ... | other bits ... |
 type blockStage struct {
 	high    int     // bytes of a key in addition to its low 32 bits
 	count   []uint8 // by box
@@ -86,13 +86,6 @@ func (s *blockStage) flushAll(lo, hi int, to *sendBuffer, kind int) {
 			s.flush(uint32(box), uint32(lo), to, kind)
 		}
 	}
-}
-
-// block has keys of a box that were received together.
-type block struct {
-	low    []uint32
-	high   []uint8 // the other bits of each key, or nil
-	weight graph.WeightColumn
 }
 
 // head returns the box and the number of keys of record i in a send buffer. ok is false if it is

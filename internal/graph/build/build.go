@@ -73,7 +73,10 @@ type builder struct {
 // and options, except Team, Progress and Budget. Graph closes the rank's tuples as soon as it has
 // read them, unless Free is nil. The Directory is open as long as the graph is. If Graph fails on
 // one rank, it returns the same error on all ranks.
-func Graph(ctx context.Context, group *collective.Group, tag uint32, in *edges.RankInput, owner []int, o graph.Options) (*graph.Graph, *Directory, error) {
+func Graph(
+	ctx context.Context, group *collective.Group, tag uint32, in *edges.RankInput, owner []int,
+	o graph.Options,
+) (*graph.Graph, *Directory, error) {
 	defer in.Close()
 	var g *graph.Graph
 	var d *Directory
@@ -120,7 +123,9 @@ func alone(in *edges.Input) *edges.RankInput {
 
 // newBuilder makes a builder and checks its arguments. Without owner the rank is alone, and the
 // list of tuples is kept and read several times.
-func newBuilder(group *collective.Group, tag uint32, in *edges.RankInput, owner []int, o graph.Options) (*builder, error) {
+func newBuilder(
+	group *collective.Group, tag uint32, in *edges.RankInput, owner []int, o graph.Options,
+) (*builder, error) {
 	if err := o.Place(); err != nil {
 		return nil, err
 	}
@@ -240,7 +245,7 @@ func (b *builder) collect(ctx context.Context) error {
 			return err
 		}
 	}
-	b.rows = b.newCounters(b.tmp, b.sizes[b.rank])
+	b.rows = b.newCounters(b.tmp, b.sizes[b.rank], b.o.TupleDegrees)
 	if err := b.route(ctx); err != nil {
 		return err
 	}
@@ -272,10 +277,7 @@ func (b *builder) findPresent(ctx context.Context) error {
 		}
 		return nil
 	}
-	undeclared := false
-	for i, word := range b.present {
-		undeclared = undeclared || word&^b.declared[i] != 0
-	}
+	undeclared := b.undeclared()
 	b.present = b.declared
 	return b.checkEndpoints(ctx, undeclared)
 }

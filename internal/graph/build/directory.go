@@ -19,7 +19,6 @@ type Directory struct {
 	graph  *graph.Graph
 	owners owners
 	ranges *ranges
-	size   int          // of this rank's range
 	first  uint64       // input id of place 0 of all places, if ids are dense
 	labels *edges.Index // of the range, if ids are not dense
 	ids    []uint32
@@ -30,9 +29,8 @@ type Directory struct {
 
 func (b *builder) directory() *Directory {
 	d := &Directory{
-		rank: b.rank, graph: b.g, owners: newOwners(b.owner), ranges: b.ranges,
-		size: b.sizes[b.rank], labels: b.labels, ids: b.ids, arena: b.kept,
-		Names: b.names,
+		rank: b.rank, graph: b.g, owners: newOwners(b.owner), ranges: b.ranges, labels: b.labels,
+		ids: b.ids, arena: b.kept, Names: b.names,
 	}
 	d.first, _ = b.in.Labels.First()
 	return d
@@ -43,7 +41,7 @@ func (d *Directory) Bytes() int64 { return d.arena.Bytes() + d.Names.Bytes() }
 
 // Close frees the directory.
 func (d *Directory) Close() {
-	d.ids, d.labels, d.size = nil, nil, 0
+	d.ids, d.labels = nil, nil
 	d.arena.Close()
 }
 
@@ -81,7 +79,7 @@ func (d *Directory) Local(label uint64) (pregel.VertexID, bool) {
 		}
 		place = at
 	}
-	if place >= uint64(d.size) || d.ids[place] == noID {
+	if place >= uint64(len(d.ids)) || d.ids[place] == noID {
 		return pregel.None, false
 	}
 	return pregel.VertexID(d.ids[place]), true
@@ -98,7 +96,9 @@ func (d *Directory) owner(label uint64) int {
 // Find returns the vertices with the input ids labels, or None if there is none. It is a collective
 // of the ranks that built the graph. Each rank calls it with its own ids, as many as fit into
 // messages.
-func (d *Directory) Find(ctx context.Context, group *collective.Group, call collective.Call, labels []uint64) ([]pregel.VertexID, error) {
+func (d *Directory) Find(
+	ctx context.Context, group *collective.Group, call collective.Call, labels []uint64,
+) ([]pregel.VertexID, error) {
 	return ask(ctx, group, call, labels, d.owner, func(label uint64) pregel.VertexID {
 		id, _ := d.Local(label)
 		return id
@@ -108,7 +108,9 @@ func (d *Directory) Find(ctx context.Context, group *collective.Group, call coll
 // Labels returns the input ids of vertices, or all ones for an id that is not a vertex. It is a
 // collective of the ranks that built the graph. Each rank calls it with its own vertices, as many
 // as fit into messages.
-func (d *Directory) Labels(ctx context.Context, group *collective.Group, call collective.Call, ids []pregel.VertexID) ([]uint64, error) {
+func (d *Directory) Labels(
+	ctx context.Context, group *collective.Group, call collective.Call, ids []pregel.VertexID,
+) ([]uint64, error) {
 	n := pregel.VertexID(d.graph.N)
 	of := func(id pregel.VertexID) int {
 		if id >= n {

@@ -66,9 +66,15 @@ func (b *builder) distribute(ctx context.Context) error {
 
 // facts returns the facts about a vertex of this range.
 func (b *builder) facts(v uint32) graph.Facts {
-	f := graph.Facts{Label: b.label(v), Out: b.rows.out[v], Tuples: b.rows.tuples(v)}
+	f, counted := graph.Facts{Label: b.label(v), Out: b.rows.out[v]}, &b.rows
 	if b.in.Directed {
 		f.In = b.rows.in[v]
+	}
+	if b.tuples != nil {
+		counted = &b.tuples.raw
+	}
+	if b.o.TupleDegrees {
+		f.Tuples = counted.tuples(v)
 	}
 	return f
 }

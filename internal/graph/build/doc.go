@@ -3,17 +3,18 @@
 // anything that grows with the graph: tuples, degrees, ids, labels. A group of one rank is the
 // local case. Read build.go first.
 //
-//	terms -> endpoints numbered -> degrees, duplicates -> order: ids -> facts, arcs -> graph.Builder: lists -> link
+//	terms -> endpoints numbered -> degrees, duplicates -> order: ids -> facts, arcs
+//	  -> graph.Builder: lists -> link
 //
 // A directory connects tuples and partitions. Each rank owns the directory entries of a range of
 // the input's ids. The ranges have about equal work. An edge is stored by the rank that owns the
 // entry of one of its ends, the row. A bit of a hash selects the end, so the edges of a hub are
 // distributed over many ranks.
 //
-//	tuples --route--> directory: store -> duplicates -> degrees -> order: ids --vertices, arcs--> partitions -> link
+//	tuples --route--> directory: store -> duplicates -> degrees -> order: ids --arcs--> partitions
 //	  |                                        |                    |
-//	  +-- numberIDs: ids not dense             +-- counts, ids -----+   between the rank of the row and that of the other end
-//	      are numbered first
+//	  +-- numberIDs: ids not dense             +-- counts, ids -----+
+//	      are numbered first                       between the ranks of the two ends
 //
 // A rank that is alone, and whose list of tuples is kept, has no store: it reads the list once for
 // each step instead (tuples.go, keys.go). All other steps are the same.

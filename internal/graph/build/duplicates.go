@@ -15,15 +15,15 @@ import (
 // counters has counters for the vertices of a range. In a directed graph, out and in count the
 // edges from and to a vertex; otherwise out counts all its edges. more is for TEPS: the number of
 // tuples without loops that touch the vertex, minus these counts, modulo 2^32. So it counts
-// duplicates minus loops.
+// duplicates minus loops. It is nil if there are none, or if nobody asks for tuples.
 type counters struct{ out, in, more []uint32 }
 
-func (b *builder) newCounters(arena *mem.Arena, n int) counters {
+func (b *builder) newCounters(arena *mem.Arena, n int, more bool) counters {
 	t := counters{out: mem.Make[uint32](arena, n)}
 	if b.in.Directed {
 		t.in = mem.Make[uint32](arena, n)
 	}
-	if b.o.TupleDegrees {
+	if more {
 		t.more = mem.Make[uint32](arena, n)
 	}
 	return t
@@ -41,15 +41,14 @@ func (t *counters) columns() [][]uint32 {
 	return all
 }
 
-// tuples returns the number of tuples, without loops, that touch a vertex, or 0 if they are not
-// counted.
+// tuples returns the number of tuples, without loops, that touch a vertex.
 func (t *counters) tuples(v uint32) uint32 {
-	if t.more == nil {
-		return 0
-	}
-	n := t.out[v] + t.more[v]
+	n := t.out[v]
 	if t.in != nil {
 		n += t.in[v]
+	}
+	if t.more != nil {
+		n += t.more[v]
 	}
 	return n
 }
@@ -59,8 +58,6 @@ type deduplicator struct {
 	b       *builder
 	shared  bool // several threads write to the counters
 	dropped atomic.Int64
-	// Ends of edges in the degree counters: two per edge, one per undirected loop.
-	counted atomic.Int64
 	largest atomic.Int64 // the number of edges of a tile that has too many; else 0
 }
 
@@ -82,7 +79,7 @@ func (b *builder) distinct(ctx context.Context) error {
 		arena := &mem.Arena{Budget: b.o.Budget, Kind: mem.Loading}
 		there := b.rows
 		if at != b.rank {
-			there = b.newCounters(arena, b.sizes[at])
+			there = b.newCounters(arena, b.sizes[at], b.o.TupleDegrees)
 		}
 		b.team.For(d.tiles(), 1, func(worker, tile, _ int) {
 			if ctx.Err() == nil {
@@ -103,13 +100,6 @@ func (b *builder) distinct(ctx context.Context) error {
 	}
 	if n := s.largest.Load(); n > 0 {
 		return fmt.Errorf("%d edges are in one tile: at most %d, unless duplicates are kept; use more workers", n, uint32(math.MaxUint32))
-	}
-	var touched func(v uint32) uint32
-	if b.o.TupleDegrees {
-		touched = b.rows.tuples
-	}
-	if err := b.checkDegrees(ctx, &b.rows, uint64(s.counted.Load()), touched); err != nil {
-		return err
 	}
 	b.dropped = int(s.dropped.Load())
 	return b.refuse(ctx)
@@ -159,15 +149,14 @@ func (s *deduplicator) tile(t *scratch, d *side, tile int, there *counters) {
 	}
 	here, other := e.here[e.row:], e.other[e.end:]
 	for c := all.first; c != nil; c = c.next {
-		s.counted.Add(2 * int64(c.n))
 		for i := range c.n {
 			u, v := d.split(c.key(i, d.high))
-			s.add(here, u, 1)
+			add(here, u, 1, s.shared)
 			if e.diagonal && e.row+u == e.end+v {
 				s.loop(e.row + u)
 				continue
 			}
-			s.add(other, v, 1)
+			add(other, v, 1, s.shared)
 		}
 	}
 }
@@ -185,13 +174,14 @@ func (s *deduplicator) twice(d *side, e *tileEnds, way int, key uint64) {
 		b.found(here, there)
 	}
 	if b.o.TupleDegrees && (!e.diagonal || u != v) {
-		s.add(b.rows.more, u, 1)
-		s.add(e.there.more, v, 1)
+		add(b.rows.more, u, 1, s.shared)
+		add(e.there.more, v, 1, s.shared)
 	}
 }
 
-func (s *deduplicator) add(counts []uint32, i, n uint32) {
-	if s.shared {
+// add adds n to a counter. With shared, several threads add to the counters.
+func add(counts []uint32, i, n uint32, shared bool) {
+	if shared {
 		atomic.AddUint32(&counts[i], n)
 	} else {
 		counts[i] += n
@@ -203,13 +193,11 @@ func (s *deduplicator) add(counts []uint32, i, n uint32) {
 func (s *deduplicator) loop(v uint32) {
 	ends := uint32(1)
 	if s.b.in.Directed {
-		s.add(s.b.rows.in, v, 1) // loops are never reversed
+		add(s.b.rows.in, v, 1, s.shared) // loops are never reversed
 		ends = 2
-	} else {
-		s.counted.Add(-1)
 	}
 	if s.b.o.TupleDegrees {
-		s.add(s.b.rows.more, v, -ends)
+		add(s.b.rows.more, v, -ends, s.shared)
 	}
 }
 

@@ -14,7 +14,9 @@ import (
 // buffer with the messages to its partitions, and a flag that tells whether more rounds follow:
 //
 //	| more (1) | from (4) | to (4) | bytes (8) | ... | from (4) | ...
-func (b *builder) messages(ctx context.Context, send iter.Seq[graph.Message], take func(graph.Message) error) error {
+func (b *builder) messages(
+	ctx context.Context, send iter.Seq[graph.Message], take func(graph.Message) error,
+) error {
 	next, stop := iter.Pull(send)
 	defer stop()
 	more := true
@@ -67,7 +69,8 @@ func eachMessage(data []byte, take func(graph.Message) error) (more bool, err er
 		if len(data) < 16 || binary.LittleEndian.Uint64(data[8:]) > uint64(len(data)-16) {
 			return false, fmt.Errorf("%w: a message is truncated", collective.ErrMessage)
 		}
-		l := graph.Message{From: int(binary.LittleEndian.Uint32(data)), To: int(binary.LittleEndian.Uint32(data[4:]))}
+		from, to := binary.LittleEndian.Uint32(data), binary.LittleEndian.Uint32(data[4:])
+		l := graph.Message{From: int(from), To: int(to)}
 		n := binary.LittleEndian.Uint64(data[8:])
 		l.Data, data = data[16:16+n], data[16+n:]
 		if err := take(l); err != nil {

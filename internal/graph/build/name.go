@@ -81,7 +81,7 @@ func (b *builder) endpoints(ctx context.Context) ([][]uint64, error) {
 func (b *builder) exchangeNames(ctx context.Context, ids [][]uint64) error {
 	mine := b.declared
 	listed := b.in.Naming == edges.Listed
-	undeclared := false
+	undeclared := uint64(allRight)
 	for step := range b.ranks {
 		asked := ids[b.rank]
 		if step > 0 {
@@ -91,7 +91,7 @@ func (b *builder) exchangeNames(ctx context.Context, ids [][]uint64) error {
 			}
 		}
 		if listed {
-			undeclared = undeclared || !subset(asked, mine)
+			undeclared = min(undeclared, missing(asked, mine))
 		} else {
 			all := merge(b.kept, mine, asked)
 			mem.Free(b.kept, mine)
@@ -125,18 +125,17 @@ func (b *builder) sendIDs(ctx context.Context, step int, ids [][]uint64) ([]uint
 	return asked, nil
 }
 
-// subset reports whether an ascending list is a subset of another.
-func subset(some, all []uint64) bool {
-	at := 0
+// missing returns the first id of an ascending list that another ascending list does not have.
+func missing(some, all []uint64) uint64 {
 	for _, id := range some {
-		for at < len(all) && all[at] < id {
-			at++
+		for len(all) > 0 && all[0] < id {
+			all = all[1:]
 		}
-		if at == len(all) || all[at] != id {
-			return false
+		if len(all) == 0 || all[0] != id {
+			return id
 		}
 	}
-	return true
+	return allRight
 }
 
 // risingIDs converts a message to ascending ids of this rank's range, without a copy.

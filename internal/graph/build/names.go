@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"slices"
+	"sort"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -21,7 +21,9 @@ type Names struct {
 }
 
 // newNames combines the ranges of all ranks, which all call it at the same time.
-func newNames(ctx context.Context, group *collective.Group, call collective.Call, own *names.Dictionary) (*Names, error) {
+func newNames(
+	ctx context.Context, group *collective.Group, call collective.Call, own *names.Dictionary,
+) (*Names, error) {
 	longest := 0
 	for c := own.Cursor(0, uint64(own.Len())); c.Next(); {
 		longest = max(longest, len(c.Name()))
@@ -91,14 +93,7 @@ func (x *Names) Append(dst []byte, label uint64) ([]byte, bool) {
 
 // Owner returns the rank that has the name of an input id below Len.
 func (x *Names) Owner(label uint64) int {
-	at, found := slices.BinarySearch(x.starts, label)
-	for found && at+1 < len(x.starts) && x.starts[at+1] == label { // skip empty ranges
-		at++
-	}
-	if !found {
-		at--
-	}
-	return at
+	return sort.Search(len(x.starts), func(rank int) bool { return x.starts[rank] > label }) - 1
 }
 
 // The number of names that a rank requests from each other rank in a round, and the approximate
@@ -111,7 +106,10 @@ const (
 // Fetch calls use with the names of input ids, in any order. The ids must be below Len and
 // distinct. It is a collective of the ranks: each calls it with its own ids, and it runs until all
 // ranks have their names. use must not retain name.
-func (x *Names) Fetch(ctx context.Context, group *collective.Group, call collective.Call, labels []uint64, use func(label uint64, name []byte)) error {
+func (x *Names) Fetch(
+	ctx context.Context, group *collective.Group, call collective.Call, labels []uint64,
+	use func(label uint64, name []byte),
+) error {
 	ranks := group.Link().Size()
 	pending := make([][]uint64, ranks)
 	for _, label := range labels {

@@ -77,7 +77,8 @@ func (b *builder) order(ctx context.Context) error {
 			everybody = append(everybody, degreeRun{r.Degree, r.N, rank})
 		}
 	}
-	slices.SortFunc(everybody, func(x, y degreeRun) int { return cmp.Or(cmp.Compare(y.Degree, x.Degree), cmp.Compare(x.rank, y.rank)) })
+	slices.SortStableFunc(everybody, // the runs of a degree are in the order of ranks
+		func(x, y degreeRun) int { return cmp.Compare(y.Degree, x.Degree) })
 	for v := range ids {
 		ids[v] = noID
 	}
@@ -102,7 +103,7 @@ func (b *builder) order(ctx context.Context) error {
 	}
 	b.g.N, b.ids = int(next), ids
 	if b.tuples != nil {
-		b.g.Order, b.g.IDs, b.g.TupleDegrees = order, ids, b.tuples.touched
+		b.g.Order, b.g.IDs = order, ids
 	}
 	return nil
 }

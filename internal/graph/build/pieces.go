@@ -35,7 +35,9 @@ type sent struct{ Bytes, Piece int }
 // sendReceive sends data to the rank step ranks after this one, and returns the data from the rank
 // step ranks before this one, in an arena. All ranks call it together. The rank with the least
 // memory determines the size of pieces.
-func (b *builder) sendReceive(ctx context.Context, step int, data []byte, into *mem.Arena) ([]byte, error) {
+func (b *builder) sendReceive(
+	ctx context.Context, step int, data []byte, into *mem.Arena,
+) ([]byte, error) {
 	to, from := (b.rank+step)%b.ranks, (b.rank-step+b.ranks)%b.ranks
 	all, err := gather(ctx, b.group, b.call(), &sent{len(data), b.piece})
 	if err != nil {

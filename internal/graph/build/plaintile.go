@@ -58,7 +58,6 @@ func (s *deduplicator) plainTile(t *scratch, d *side, all chain, total int, e *t
 		c.n = 0
 	}
 	s.dropped.Add(int64(dropped))
-	s.counted.Add(2 * int64(total-dropped))
 }
 
 // keySet is a hash set of keys. A slot has the complement of a key, so 0 means free. The key of all

@@ -48,12 +48,8 @@ func (r *ranges) of(id uint64) int {
 // sizes returns the number of ids in each range.
 func (r *ranges) sizes() []int {
 	n := make([]int, len(r.starts))
-	for d := range n {
-		end := r.end
-		if d+1 < len(n) {
-			end = r.starts[d+1]
-		}
-		n[d] = int(end - r.starts[d])
+	for d, start := range r.starts {
+		n[d] = int(min(r.ends[d], r.end) - start)
 	}
 	return n
 }

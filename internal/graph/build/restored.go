@@ -40,7 +40,9 @@ type restoredTerms struct {
 // Restored returns the directory of a stored graph. Each rank has opened its partitions, and passes
 // its share of the index. All ranks call it at the same time, with the same owner and tag. If it
 // fails on one rank, it returns the same error on all ranks. The caller still owns the graph.
-func Restored(ctx context.Context, group *collective.Group, tag uint32, g *graph.Graph, owner []int, x Share) (*Directory, error) {
+func Restored(
+	ctx context.Context, group *collective.Group, tag uint32, g *graph.Graph, owner []int, x Share,
+) (*Directory, error) {
 	var d *Directory
 	err := group.Together(ctx, tag, func(ctx context.Context) (err error) {
 		defer mem.Recover(&err)
@@ -74,7 +76,9 @@ func Restored(ctx context.Context, group *collective.Group, tag uint32, g *graph
 }
 
 // restored makes a rank's part of the directory.
-func restored(g *graph.Graph, owner []int, x Share, rank int, ranks []restoredTerms) (*Directory, error) {
+func restored(
+	g *graph.Graph, owner []int, x Share, rank int, ranks []restoredTerms,
+) (*Directory, error) {
 	first, consecutive := g.Labels.First()
 	consecutive = consecutive && x.Labels == nil
 	starts, end, count := make([]uint64, len(ranks)), uint64(0), 0
@@ -103,8 +107,10 @@ func restored(g *graph.Graph, owner []int, x Share, rank int, ranks []restoredTe
 	if consecutive {
 		end = uint64(count)
 	}
-	d := &Directory{rank: rank, graph: g, owners: newOwners(owner), ranges: newRanges(starts,
-		max(end, 1)), size: len(x.IDs), arena: &mem.Arena{Kind: mem.Graph}}
+	d := &Directory{
+		rank: rank, graph: g, owners: newOwners(owner), ranges: newRanges(starts, max(end, 1)),
+		arena: &mem.Arena{Kind: mem.Graph},
+	}
 	d.ids = mem.Make[uint32](d.arena, len(x.IDs))
 	copy(d.ids, x.IDs)
 	if consecutive {

@@ -220,14 +220,13 @@ func (b *builder) eachRun(from []sendBuffer, stride, records int, f func(worker 
 func (b *builder) route(ctx context.Context) error {
 	r := b.newRouter()
 	defer r.arena.Close()
-	b.store = newStore(r.tiles, b.rank, b.sizes, b.all.tuples/b.ranks, b.lanes(), b.o.Weights,
-		b.o.Budget)
+	b.store = b.newStore(r.tiles)
 	if b.in.Naming != edges.Numbers && b.dense {
 		b.present = mem.Make[uint64](b.kept, bitmap.Words(b.sizes[b.rank]))
 	}
 	stride := blockWords(r.tiles.high)
 	err := b.shuffle(ctx, &shuffle{
-		stride: stride, weights: b.o.Weights, weighs: blockEdges, produce: r.produce,
+		stride: stride, weights: b.o.Weights, produce: r.produce,
 		consume: func(from []sendBuffer) error {
 			return b.eachRun(from, stride, blockEdges, func(lane int, run run) error {
 				if b.o.Ordered() {
@@ -271,13 +270,12 @@ func (b *builder) takeBlock(lane int, tile uint64, from *sendBuffer, i, n int) b
 	if whole && d.putLine(lane, number, low) {
 		return true
 	}
-	in := block{low: low, high: from.other(0, i, stride,
-		n), weight: from.weights[0].Slice(i*blockEdges, i*blockEdges+n)}
+	in := chunk{low: low, high: from.other(0, i, stride, n)}
+	in.weight = from.weights[0].Slice(i*blockEdges, i*blockEdges+n)
 	if !whole {
-		c := chunk{low: in.low, high: in.high, weight: in.weight}
 		kept := 0
 		for i := range n {
-			key := c.key(i, s.high)
+			key := in.key(i, s.high)
 			u, v := s.split(key)
 			if key>>s.keyBits() != 0 || int(u) >= rows || int(v) >= ends {
 				return false
@@ -286,7 +284,7 @@ func (b *builder) takeBlock(lane int, tile uint64, from *sendBuffer, i, n int) b
 				b.mark(uint32(at))
 				continue
 			}
-			c.move(kept, i, s.high)
+			in.move(kept, i, s.high)
 			kept++
 		}
 		in.low, in.high, in.weight = in.low[:kept], in.high[:kept*s.high], in.weight.Slice(0, kept)

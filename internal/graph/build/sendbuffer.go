@@ -17,7 +17,7 @@ const kinds = 2
 // sendBuffer has the records that one rank sends to another in a round. A record has a fixed number
 // of words and, if the graph has weights, a fixed number of weights. As a message, little-endian:
 //
-//	| more (8) | records of kind 0 (8) | of kind 1 (8) | words ... | words ... | weights ... | weights ... |
+//	| more (8) | records of kind 0 (8) | of kind 1 (8) | words ... | ... | weights ... | ... |
 //
 // more tells whether the sender has records for the next round.
 type sendBuffer struct {
@@ -64,7 +64,9 @@ func encode(dst []byte, buffers []*sendBuffer, stride int, more bool) []byte {
 
 // decode converts a message to a sendBuffer that shares its memory. A record has weigh bytes of
 // weights.
-func decode(data []byte, stride, weigh int, kind edges.Weights) (p sendBuffer, more bool, err error) {
+func decode(
+	data []byte, stride, weigh int, kind edges.Weights,
+) (p sendBuffer, more bool, err error) {
 	if len(data) < 8*header {
 		return p, false, fmt.Errorf("%w: %d bytes are too few for a sendBuffer",
 			collective.ErrMessage, len(data))

@@ -13,8 +13,7 @@ import (
 // the current one is transferred.
 type shuffle struct {
 	stride  int           // words in a record
-	weights edges.Weights // type of the records' weights
-	weighs  int           // number of weights in a record; 0 means 1
+	weights edges.Weights // type of the records' weights, blockEdges each
 	// produce puts the records of a round into send buffers, by worker and rank, and reports
 	// whether there are more. It is called until there are none.
 	produce func(out [][]sendBuffer) (more bool, err error)
@@ -28,6 +27,9 @@ func (b *builder) shuffle(ctx context.Context, f *shuffle) error {
 	out, buffers := b.out, &b.buffers
 	more := true
 	prepare := func(round int) (err error) {
+		if ctx.Err() != nil { // a single rank never waits, where it would notice this
+			return context.Cause(ctx)
+		}
 		if more {
 			more, err = f.produce(out)
 		}
@@ -51,9 +53,6 @@ func (b *builder) shuffle(ctx context.Context, f *shuffle) error {
 		return err
 	}
 	for round := 0; ; round++ {
-		if ctx.Err() != nil { // a single rank never waits, where it would notice this
-			return context.Cause(ctx)
-		}
 		last := !more
 		arrived := make(chan error, 1)
 		var in [][]byte
@@ -74,7 +73,7 @@ func (b *builder) shuffle(ctx context.Context, f *shuffle) error {
 		}
 		from := make([]sendBuffer, b.ranks)
 		for rank, data := range in {
-			p, another, err := decode(data, f.stride, max(f.weighs, 1)*graph.WeightBytes(f.weights),
+			p, another, err := decode(data, f.stride, blockEdges*graph.WeightBytes(f.weights),
 				f.weights)
 			if err != nil {
 				return fmt.Errorf("from rank %d: %w", rank, err)

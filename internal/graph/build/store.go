@@ -52,20 +52,22 @@ type chunk struct {
 // chain has the chunks of a tile and lane, in the order in which edges were received.
 type chain struct{ first, last *chunk }
 
-// newStore makes an empty store for about expected edges.
-func newStore(t *tiling, rank int, places []int, expected, lanes int, weights edges.Weights, budget *mem.Budget) *store {
-	s := &store{tiling: t, rank: rank, places: places, lanes: lanes, weights: weights}
-	rows := t.firstRow[rank+1] - t.firstRow[rank]
-	s.chunk = mostChunk
-	for s.chunk > leastChunk && s.chunk*4*lanes*max(rows*t.others()*t.ways, 1) > expected {
+// newStore makes an empty store for about an equal part of all edges.
+func (b *builder) newStore(t *tiling) *store {
+	s := &store{
+		tiling: t, rank: b.rank, places: b.sizes, lanes: b.lanes(), weights: b.o.Weights,
+		chunk: mostChunk,
+	}
+	rows, expected := t.firstRow[b.rank+1]-t.firstRow[b.rank], b.all.tuples/b.ranks
+	for s.chunk > leastChunk && s.chunk*4*s.lanes*max(rows*t.others()*t.ways, 1) > expected {
 		s.chunk /= 2
 	}
 	// small enough that the unused part of the last slab does not matter
-	s.slab = min(max(expected/len(places)/s.chunk/4, 1), mostSlab)
-	for at := range places {
+	s.slab = min(max(expected/b.ranks/s.chunk/4, 1), mostSlab)
+	for at := range b.ranks {
 		d := &side{store: s, at: at, rows: rows, others: t.firstOther[at+1] - t.firstOther[at]}
-		d.chains = make([]chain, d.tiles()*lanes)
-		d.arena.Budget, d.arena.Kind = budget, mem.Loading
+		d.chains = make([]chain, d.tiles()*s.lanes)
+		d.arena.Budget, d.arena.Kind = b.o.Budget, mem.Loading
 		s.sides = append(s.sides, d)
 	}
 	return s
@@ -98,7 +100,7 @@ func (d *side) putLine(lane, tile int, low []uint32) bool {
 }
 
 // put adds a block to a tile.
-func (d *side) put(lane, tile int, b *block) {
+func (d *side) put(lane, tile int, b *chunk) {
 	chain := d.chain(lane, tile)
 	for from := 0; from < len(b.low); {
 		c := chain.last
@@ -138,7 +140,8 @@ func (d *side) take() *chunk {
 		rest.high = mem.Make[uint8](&d.arena, size*d.high)
 		rest.weight = graph.MakeWeights(&d.arena, d.weights, size)
 	}
-	c := &chunk{low: rest.low[:n:n], high: rest.high[: n*d.high : n*d.high], weight: rest.weight.Slice(0, n)}
+	c := &chunk{low: rest.low[:n:n], high: rest.high[: n*d.high : n*d.high]}
+	c.weight = rest.weight.Slice(0, n)
 	rest.weight = rest.weight.Slice(n, len(rest.low))
 	rest.low, rest.high = rest.low[n:], rest.high[n*d.high:]
 	return c

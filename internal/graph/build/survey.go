@@ -56,12 +56,12 @@ func (b *builder) survey(ctx context.Context) error {
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
-	// degrees, twice, and a word for each tuple
+	// degrees, twice, and about a word for each tuple
 	if err := graph.Enough("counting its edges",
 		8*float64(b.end)+8*float64(b.all.tuples)); err != nil {
 		return err
 	}
-	return b.tuples.degrees(ctx)
+	return b.collect(ctx)
 }
 
 func (s *Survey) degrees(b *builder) {
@@ -91,22 +91,19 @@ func (s *Survey) degrees(b *builder) {
 		float64(sum)/float64(len(all))
 }
 
-// memory estimates the memory of the graph, including duplicates: neighbours and, if any, weights;
-// for each vertex two maps of its id, its degree, its first neighbour and the start of its list.
+// memory estimates the memory of the graph, including duplicates.
 func (s *Survey) memory(b *builder) {
-	edge, sides := int64(4), int64(1)
+	var o graph.Options
+	sides := int64(1)
 	if s.Weighted {
-		edge += 8
+		o.Weights = edges.Float64
 	}
-	arcs := 2 * int64(s.Tuples)
 	if s.Directed {
-		arcs, sides = arcs/2, 2
+		sides = 2
 	}
-	n := int64(s.Vertices)
 	if p, ok := b.in.Edges.(*edges.Packed); ok {
 		s.ListBytes = p.Bytes()
 	}
-	s.GraphBytes = sides*(arcs*edge+12*n) + 8*n
-	build := sides * 12 * n
-	s.LoadBytes = s.ListBytes + s.GraphBytes + build
+	s.GraphBytes = graph.LeastBytes(uint64(s.Vertices), s.Tuples, s.Directed, o)
+	s.LoadBytes = s.ListBytes + s.GraphBytes + sides*12*int64(s.Vertices)
 }

@@ -50,10 +50,8 @@ type totals struct {
 	tuples, listed int
 	largest        uint64 // endpoint
 	last           uint64 // endpoint or listed id
-	// before and listedBefore are the numbers of tuples and listed ids of lower ranks.
-	before, listedBefore int
-	balance              [2]uint64
-	skipped              []string // malformed lines
+	balance        [2]uint64
+	skipped        []string // malformed lines
 }
 
 // exchangeTerms exchanges the arguments and facts of all ranks, and checks that they belong to the
@@ -85,7 +83,9 @@ func (b *builder) exchangeTerms(ctx context.Context) error {
 }
 
 // gather returns the values of all ranks, by rank.
-func gather[T any](ctx context.Context, group *collective.Group, call collective.Call, mine *T) ([]T, error) {
+func gather[T any](
+	ctx context.Context, group *collective.Group, call collective.Call, mine *T,
+) ([]T, error) {
 	data, err := json.Marshal(mine)
 	if err != nil {
 		return nil, err
@@ -123,10 +123,6 @@ func (b *builder) compare(ctx context.Context, ranks []facts) error {
 			if err := follow(ranks[rank-1].Spans, s.Spans); err != nil {
 				return fmt.Errorf("ranks %d and %d: %w", rank-1, rank, err)
 			}
-		}
-		if rank < b.rank {
-			w.before += s.Tuples
-			w.listedBefore += s.Listed
 		}
 		w.tuples += s.Tuples
 		w.listed += s.Listed
@@ -172,7 +168,7 @@ func follow(before, after []edges.Span) error {
 	}
 	for i, a := range before {
 		if z := after[i]; a.Size != z.Size || a.To != z.From {
-			return fmt.Errorf("file %d: to byte %d of %d bytes, then from byte %d of %d: it is not the same file everywhere", i+1, a.To, a.Size, z.From, z.Size)
+			return fmt.Errorf("file %d: to byte %d of %d bytes, then from byte %d of %d: the ranks have different files", i+1, a.To, a.Size, z.From, z.Size)
 		}
 	}
 	return nil

@@ -208,11 +208,10 @@ func decodePlaces(places []uint32, data []byte) error {
 	return nil
 }
 
-// Limits of the sample that a rank sends of its names: the number of texts, and their bytes if
-// there are two or more.
+// Limits of the sample that a rank sends of its names: the number of texts, and the bytes of each.
 const (
-	textSamples     = 4096
-	textSampleBytes = 256 << 10
+	textSamples = 1024
+	textBytes   = 256
 )
 
 // textPoint is a text between two of a rank's names, with the number of bytes of the names from
@@ -224,7 +223,9 @@ type textPoint struct {
 
 // cutNames returns the number of pieces of each rank's range, and the texts at which all pieces
 // except the first begin. It uses samples of all ranks.
-func (b *builder) cutNames(ctx context.Context, own *names.Dictionary) (rounds int, cuts [][]byte, err error) {
+func (b *builder) cutNames(
+	ctx context.Context, own *names.Dictionary,
+) (rounds int, cuts [][]byte, err error) {
 	mine := sampleNames(own)
 	all, err := gather(ctx, b.group, b.call(), &mine)
 	if err != nil {
@@ -242,35 +243,31 @@ func (b *builder) cutNames(ctx context.Context, own *names.Dictionary) (rounds i
 }
 
 // sampleNames returns texts between a rank's names at about equal distances in bytes. Each is the
-// shortest text that is greater than the previous name and not greater than the next one.
-func sampleNames(d *names.Dictionary) []textPoint {
+// shortest text that is greater than the previous name and not greater than the next one, or the
+// first textBytes of the next one.
+func sampleNames(d *names.Dictionary) (points []textPoint) {
 	n, total := uint64(d.Len()), uint64(0)
 	for c := d.Cursor(0, n); c.Next(); {
 		total += uint64(len(c.Name()))
 	}
-	for most := uint64(textSamples); ; most /= 2 {
-		var points []textPoint
-		var before []byte
-		size, every := 0, max(total/most, 1)
-		since := every // the first name begins a point
-		for c := d.Cursor(0, n); c.Next(); {
-			name := c.Name()
-			if since >= every {
-				k := 0
-				for k < min(len(before), len(name)) && before[k] == name[k] {
-					k++
-				}
-				text := bytes.Clone(name[:min(k+1, len(name))])
-				points, size, since = append(points, textPoint{Text: text}), size+len(text), 0
+	var before []byte
+	every := max(total/textSamples, 1)
+	since := every // the first name begins a point
+	for c := d.Cursor(0, n); c.Next(); {
+		name := c.Name()
+		if since >= every {
+			k := 0
+			for k < min(len(before), len(name), textBytes-1) && before[k] == name[k] {
+				k++
 			}
-			since += uint64(len(name))
-			points[len(points)-1].Weight += uint64(len(name))
-			before = append(before[:0], name...)
+			text := bytes.Clone(name[:min(k+1, len(name))])
+			points, since = append(points, textPoint{Text: text}), 0
 		}
-		if size <= textSampleBytes || most == 1 {
-			return points
-		}
+		since += uint64(len(name))
+		points[len(points)-1].Weight += uint64(len(name))
+		before = append(before[:0], name...)
 	}
+	return points
 }
 
 // cutPoints returns the texts at which the pieces of all ranks' ranges begin, except the first.
@@ -285,20 +282,17 @@ func cutPoints(points []textPoint, ranks int) [][]byte {
 	pieces := ranks * max(min(rounds, len(points)/ranks), 1)
 	cuts := make([][]byte, 0, pieces-1)
 	next, before := 0, uint64(0)
+	var cut []byte
 	for i := 1; i < pieces; i++ {
 		goal := uint64(float64(total) / float64(pieces) * float64(i))
 		for next < len(points) && before < goal {
 			before += points[next].Weight
 			next++
 		}
-		switch {
-		case next < len(points):
-			cuts = append(cuts, points[next].Text)
-		case len(cuts) > 0:
-			cuts = append(cuts, cuts[len(cuts)-1])
-		default:
-			cuts = append(cuts, nil)
+		if next < len(points) {
+			cut = points[next].Text
 		}
+		cuts = append(cuts, cut)
 	}
 	return cuts
 }

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"math"
 	"math/bits"
 )
 
@@ -18,9 +17,7 @@ var limits = struct {
 	// for each tile.
 	tiles     int
 	textRound int // approximate bytes of names that a rank gets in a round
-	// sureTuples is the largest number of tuples for which no 32-bit degree counter can overflow.
-	sureTuples uint64
-}{1 << 14, 1 << 16, 8 << 20, math.MaxUint32}
+}{1 << 14, 1 << 16, 8 << 20}
 
 // tiling divides the pairs of places, a row and another end, into tiles. A tile is a window of rows
 // by a window of other ends, so small that the data about the places of both stay in a cache.

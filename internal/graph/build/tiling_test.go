@@ -33,7 +33,9 @@ func TestTiles(t *testing.T) {
 		tmp := new(mem.Arena)
 		stage := newTileStage(tiles, kind, tmp)
 		out := make([]sendBuffer, ranks)
-		b := &builder{places: newRanges(starts, end)}
+		b := &builder{
+			places: newRanges(starts, end), ranks: ranks, sizes: places, all: totals{tuples: n},
+		}
 		b.in = &edges.RankInput{Input: edges.Input{Directed: ways == 2}}
 		b.o.Weights = kind
 		router := &router{b: b, tiles: tiles}
@@ -65,7 +67,8 @@ func TestTiles(t *testing.T) {
 		}
 		stage.flushTiles(out)
 		for rank := range ranks {
-			b.rank, b.store = rank, newStore(tiles, rank, places, n/ranks, 1, kind, nil)
+			b.rank = rank
+			b.store = b.newStore(tiles)
 			stride := blockWords(tiles.high)
 			for i := range len(out[rank].words[0]) / stride {
 				if tile, n, ok := out[rank].head(0, i, stride); !ok ||
@@ -114,7 +117,8 @@ func FuzzTakeBlock(f *testing.F) {
 	f.Fuzz(func(t *testing.T, head, keys, more uint64, mine, other uint16) {
 		places, starts := []int{int(mine), int(other)}, []uint64{0, uint64(mine)}
 		tiles := newTiling(places, starts, 1<<20, 1)
-		b := &builder{store: newStore(tiles, 0, places, 10, 1, edges.Unweighted, nil)}
+		b := &builder{ranks: 2, sizes: places, all: totals{tuples: 20}}
+		b.store = b.newStore(tiles)
 		defer b.store.close()
 		p := sendBuffer{}
 		p.words[0] = slices.Repeat([]uint64{keys, more}, 10)[:blockWords(tiles.high)]

@@ -18,10 +18,9 @@ import (
 // store of the edges would take a third more memory at the peak, because the list is kept, and a
 // quarter more time.
 type tuples struct {
-	b       *builder
-	raw     counters // including duplicates
-	unique  mem.Arena
-	touched []uint32 // for TEPS: the number of tuples, without loops, that touch each vertex
+	b      *builder
+	raw    counters // including duplicates
+	unique mem.Arena
 }
 
 // discover finds the largest endpoint, if the number of vertices depends on it and it is not known
@@ -47,7 +46,6 @@ func (b *builder) discover(ctx context.Context) error {
 // degrees counts degrees, with duplicates and without.
 func (t *tuples) degrees(ctx context.Context) error {
 	b := t.b
-	t.unique.Budget, t.unique.Kind = b.o.Budget, mem.Loading
 	if err := t.count(ctx); err != nil {
 		return err
 	}
@@ -55,33 +53,17 @@ func (t *tuples) degrees(ctx context.Context) error {
 	if b.o.Duplicates == graph.KeepDuplicates {
 		return nil
 	}
-	b.rows = t.newCounters(&t.unique)
+	t.unique.Budget, t.unique.Kind = b.o.Budget, mem.Loading
+	b.rows = b.newCounters(&t.unique, b.sizes[0], false)
 	copy(b.rows.out, t.raw.out)
 	copy(b.rows.in, t.raw.in)
 	return t.distinct(ctx)
 }
 
-// newCounters makes counters of degrees only.
-func (t *tuples) newCounters(arena *mem.Arena) counters {
-	n := t.b.sizes[0]
-	c := counters{out: mem.Make[uint32](arena, n)}
-	if t.b.in.Directed {
-		c.in = mem.Make[uint32](arena, n)
-	}
-	return c
-}
-
 // count counts loops, and degrees including duplicates.
 func (t *tuples) count(ctx context.Context) error {
 	b := t.b
-	arena := b.tmp
-	loops := b.o.TupleDegrees && !b.o.DropLoops // loops are counted in degrees, but not in touched
-	if b.o.TupleDegrees {
-		if arena = b.parts.Arena(); loops || b.in.Directed {
-			arena, t.touched = b.tmp, mem.Make[uint32](arena, b.sizes[0])
-		}
-	}
-	t.raw = t.newCounters(arena)
+	t.raw = b.newCounters(b.tmp, b.sizes[0], b.o.TupleDegrees && !b.o.DropLoops)
 	private := []counters{t.raw}
 	tmp := &mem.Arena{Budget: b.o.Budget, Kind: mem.Loading}
 	defer tmp.Close()
@@ -89,7 +71,7 @@ func (t *tuples) count(ctx context.Context) error {
 	// the edges.
 	shared := b.team.Size() > 1 && b.team.Size()*b.sizes[0] > b.in.Edges.Len()
 	for i := 1; i < b.team.Size() && !shared; i++ {
-		private = append(private, t.newCounters(tmp))
+		private = append(private, b.newCounters(tmp, b.sizes[0], false))
 	}
 	var found atomic.Int64
 	err := b.scan(ctx, "counting degrees", false, func(worker int, block *edges.Block) error {
@@ -107,37 +89,18 @@ func (t *tuples) count(ctx context.Context) error {
 	b.loops = int(found.Load())
 	b.team.For(b.sizes[0], 1<<14, func(_, lo, hi int) {
 		for _, c := range private[1:] {
-			for i := lo; i < hi; i++ {
-				t.raw.out[i] += c.out[i]
-			}
-			for i := lo; i < min(hi, len(c.in)); i++ {
-				t.raw.in[i] += c.in[i]
-			}
-		}
-		for i := lo; i < min(hi, len(t.touched)); i++ {
-			t.touched[i] += t.raw.out[i]
-			if t.raw.in != nil {
-				t.touched[i] += t.raw.in[i]
+			for k, column := range c.columns() {
+				sums := t.raw.columns()[k][lo:hi]
+				for i, n := range column[lo:hi] {
+					sums[i] += n
+				}
 			}
 		}
 	})
-	if b.o.TupleDegrees && t.touched == nil {
-		t.touched = t.raw.out
-	}
-	ends := 2 * uint64(b.all.tuples) // ends of edges that were counted
-	switch {
-	case b.o.DropLoops:
-		ends -= 2 * uint64(b.loops)
-	case !b.in.Directed:
-		ends -= uint64(b.loops)
-	}
-	var touched func(v uint32) uint32
-	if t.touched != nil {
-		touched = func(v uint32) uint32 { return t.touched[v] }
-	}
-	return b.checkDegrees(ctx, &t.raw, ends, touched)
+	return nil
 }
 
+// countBlock counts the ends of a block's edges, and its loops.
 func (t *tuples) countBlock(block *edges.Block, c counters, shared bool) (loops int, err error) {
 	directed, drop, end := t.b.in.Directed, t.b.o.DropLoops, uint64(t.b.sizes[0])
 	second, ends := c.out, uint32(1)
@@ -154,26 +117,18 @@ func (t *tuples) countBlock(block *edges.Block, c counters, shared bool) (loops 
 			if drop {
 				continue
 			}
-			if t.touched != nil {
-				atomic.AddUint32(&t.touched[u], -ends)
+			if t.raw.more != nil {
+				atomic.AddUint32(&t.raw.more[u], -ends)
 			}
 			if !directed { // stored once
-				add(c.out, u, shared)
+				add(c.out, uint32(u), 1, shared)
 				continue
 			}
 		}
-		add(c.out, u, shared)
-		add(second, v, shared)
+		add(c.out, uint32(u), 1, shared)
+		add(second, uint32(v), 1, shared)
 	}
 	return loops, nil
-}
-
-func add(counts []uint32, i uint64, shared bool) {
-	if shared {
-		atomic.AddUint32(&counts[i], 1)
-	} else {
-		counts[i]++
-	}
 }
 
 // distribute makes the lists of all partitions.
@@ -184,8 +139,8 @@ func (t *tuples) distribute(ctx context.Context) error {
 			b.parts.Vertex(pregel.VertexID(b.ids[v]), b.facts(v))
 		}
 	})
-	t.unique.Close()
 	b.rows = counters{}
+	t.unique.Close()
 	if err := t.arcs(ctx, true); err != nil || !b.in.Directed {
 		return err
 	}

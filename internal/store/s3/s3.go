@@ -96,7 +96,9 @@ func (s *bucket) Put(ctx context.Context, name string, data io.ReaderAt, size in
 }
 
 // put sends the data with their MD5, which the server checks.
-func (s *bucket) put(ctx context.Context, name string, data io.ReaderAt, size int64, options minio.PutObjectOptions) error {
+func (s *bucket) put(
+	ctx context.Context, name string, data io.ReaderAt, size int64, options minio.PutObjectOptions,
+) error {
 	if err := store.Named(s, name); err != nil {
 		return err
 	}
@@ -156,7 +158,9 @@ func (s *bucket) GetRange(ctx context.Context, o store.Object, off int64, p []by
 	return s.failed("read", o.Name, again(ctx, func() error { return s.read(ctx, o, options, p) }))
 }
 
-func (s *bucket) read(ctx context.Context, o store.Object, options minio.GetObjectOptions, p []byte) (err error) {
+func (s *bucket) read(
+	ctx context.Context, o store.Object, options minio.GetObjectOptions, p []byte,
+) (err error) {
 	body, info, _, err := minio.Core{Client: s.client}.GetObject(ctx, s.name, s.prefix+o.Name,
 		options)
 	if err != nil {
@@ -192,7 +196,9 @@ func (s *bucket) List(ctx context.Context, prefix string) iter.Seq2[store.Object
 				if strings.HasSuffix(name, "/") {
 					continue // an entry that some tools make for a folder
 				}
-				if wanted = yield(store.Object{Name: name, Size: o.Size, Version: o.ETag, Modified: o.LastModified}, nil); !wanted {
+				found := store.Object{Name: name, Size: o.Size, Version: o.ETag}
+				found.Modified = o.LastModified
+				if wanted = yield(found, nil); !wanted {
 					return nil
 				}
 			}
@@ -209,7 +215,9 @@ func (s *bucket) Delete(ctx context.Context, name string) error {
 	if err := store.Named(s, name); err != nil {
 		return err
 	}
-	err := again(ctx, func() error { return s.client.RemoveObject(ctx, s.name, s.prefix+name, minio.RemoveObjectOptions{}) })
+	err := again(ctx, func() error {
+		return s.client.RemoveObject(ctx, s.name, s.prefix+name, minio.RemoveObjectOptions{})
+	})
 	if status(err) == http.StatusNotFound && minio.ToErrorResponse(err).Code == minio.NoSuchKey {
 		return nil
 	}

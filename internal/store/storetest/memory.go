@@ -127,8 +127,9 @@ func (v *View) List(ctx context.Context, prefix string) iter.Seq2[store.Object, 
 		err := v.call(ctx, "list", prefix, func() error {
 			for _, name := range slices.Sorted(maps.Keys(v.objects)) {
 				if strings.HasPrefix(name, prefix) {
+					o := v.objects[name]
 					found = append(found,
-						store.Object{Name: name, Size: int64(len(v.objects[name].data)), Version: v.objects[name].version})
+						store.Object{Name: name, Size: int64(len(o.data)), Version: o.version})
 				}
 			}
 			return nil

@@ -246,7 +246,8 @@ func names(t *testing.T, s store.Store) {
 // short checks that Put changes nothing if its data are too short or cannot be read.
 func short(t *testing.T, s store.Store) {
 	put(t, s, "x", "there")
-	for name, data := range map[string]io.ReaderAt{"short": strings.NewReader("123"), "failed": broken{}} {
+	all := map[string]io.ReaderAt{"short": strings.NewReader("123"), "failed": broken{}}
+	for name, data := range all {
 		for _, to := range []string{"x", "new"} {
 			if err := s.Put(t.Context(), to, data, 10); err == nil {
 				t.Errorf("%s data were put", name)
