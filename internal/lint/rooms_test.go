@@ -24,7 +24,7 @@ type room struct {
 // rooms are ordered from the bottom. A package may import only from its own room and from rooms
 // below.
 var rooms = []room{
-	{"ground", 3555, []string{
+	{"ground", 3551, []string{
 		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem",
 		"internal/statefile",
 		"internal/figure", "internal/buildinfo", "internal/invariants", "internal/laxgc",
@@ -40,19 +40,19 @@ var rooms = []room{
 	{"formats", 10956, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
-	{"transport", 8312, []string{
+	{"transport", 7968, []string{
 		"internal/certs", "internal/transport", "internal/collective", "internal/netbench",
 		"internal/testcluster/memlink",
 	}},
 	{"graphs", 11907, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 11738, []string{
+	{"engine", 11737, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
-	{"algorithms", 5498, []string{"algorithms", "internal/builtin"}},
-	{"graph500", 2764, []string{"internal/graph500", "internal/graphalytics"}},
+	{"algorithms", 5485, []string{"algorithms", "internal/builtin"}},
+	{"graph500", 2723, []string{"internal/graph500", "internal/graphalytics"}},
 	{"cluster", 8080, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace",
 		"internal/web",
@@ -60,7 +60,7 @@ var rooms = []room{
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12181, []string{"master", "worker", "internal/daemon"}},
+	{"daemons", 12178, []string{"master", "worker", "internal/daemon"}},
 	{"users", 12301, []string{
 		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
 		"internal/reference",
