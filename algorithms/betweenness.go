@@ -72,7 +72,9 @@ func (p Betweenness) Compute(v *pregel.Vertex[float64, float64], _ float64) {
 type countPaths struct{}
 
 func (countPaths) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
-func (countPaths) Traits() traits                     { return traits{Columns: columns{search, depth, paths}} }
+func (countPaths) Traits() traits {
+	return traits{Columns: columns{search, depth, paths}}
+}
 
 func (p countPaths) Init(v *pregel.Vertex[struct{}, float64]) {
 	depth.Set(v, -1)
@@ -104,7 +106,7 @@ func (addDependencies) Traits() traits {
 	}
 }
 
-// Coordinate fails the run if a number of paths is infinite, because no share of it can be computed.
+// Coordinate fails the run if a number of paths is infinite: no share of it can be computed.
 func (addDependencies) Coordinate(c *pregel.Coordinator) {
 	if v := uncounted.Value(c); v != math.MaxUint64 {
 		c.Fail(fmt.Errorf(

@@ -39,8 +39,10 @@ func meanDegree(name string) pregel.Aggregator[float64] {
 // least, the greatest and the mean of each number.
 func (Degrees) Traits() traits {
 	return traits{
-		Direction:   pregel.Both,
-		Aggregators: aggregates{leastOut, mostOut, meanOut, leastIn, mostIn, meanIn, leastTotal, mostTotal, meanTotal},
+		Direction: pregel.Both,
+		Aggregators: aggregates{
+			leastOut, mostOut, meanOut, leastIn, mostIn, meanIn, leastTotal, mostTotal, meanTotal,
+		},
 	}
 }
 

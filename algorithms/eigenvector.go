@@ -47,7 +47,9 @@ func (p Eigenvector) Traits() pregel.Traits {
 }
 
 // Report returns the statistics for reports.
-func (Eigenvector) Report() pregel.Report[float64] { return scored[float64]("eigenvector centrality") }
+func (Eigenvector) Report() pregel.Report[float64] {
+	return scored[float64]("eigenvector centrality")
+}
 
 // Init gives all vertices the same score.
 func (p Eigenvector) Init(v *pregel.Vertex[float64, float64]) {

@@ -25,6 +25,14 @@ func checkLimits(iterations int, tolerance float64, want string) error {
 	return errors.Join(errs...)
 }
 
+// undirected returns an error for a directed graph, which a program cannot use.
+func undirected(g *pregel.GraphInfo, program string) error {
+	if g == nil || !g.Directed {
+		return nil
+	}
+	return fmt.Errorf("found a directed graph, expected an undirected one for %s: use --undirected, or LoadOptions.Undirected in Go", program)
+}
+
 // endRun ends a run that has converged, or has reached its limit of iterations. If the run has a
 // tolerance (watched) and did not reach it, the log gets a line.
 func endRun(c *pregel.Coordinator, converged, atLimit, watched bool) {

@@ -2,7 +2,6 @@ package algorithms
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 
 	"github.com/superstep-go/superstep/combiners"
@@ -92,10 +91,8 @@ func quality(inside, squares, total float64) float64 {
 // Validate checks the limits, and rejects directed graphs, for which modularity has another
 // definition.
 func (p Louvain) Validate(g *pregel.GraphInfo) error {
-	if g != nil && g.Directed {
-		return errors.New("louvain is of undirected graphs: take edges as undirected, by LoadOptions.Undirected or --undirected")
-	}
-	return checkLimits(p.Iterations, p.Tolerance, "a number above 0")
+	return cmp.Or(undirected(g, "louvain"),
+		checkLimits(p.Iterations, p.Tolerance, "a number above 0"))
 }
 
 // Traits returns the traits. Aggregators: the modularity and its parts.
@@ -115,7 +112,9 @@ func (p Louvain) Plan() pregel.Plan {
 		plan.Phase(pregel.List(louvainMerge{})))
 	merged := func(r *plan.Round) bool { return louvainMerged.Value(r) == 0 }
 	settled := func(r *plan.Round) bool { return louvainMoved.Value(r) == 0 }
-	searched := func(r *plan.Round) bool { return searches.Value(r) == 0 || searches.Value(r) >= mostSearches }
+	searched := func(r *plan.Round) bool {
+		return searches.Value(r) == 0 || searches.Value(r) >= mostSearches
+	}
 	return plan.Sequence(
 		plan.Phase(louvainBegin{}),
 		plan.Repeat(searched,
@@ -181,7 +180,9 @@ func (louvainBegin) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
 			weights = append(weights, louvainArc{e.To, e.Weight})
 		}
 	}
-	slices.SortFunc(weights, func(a, b louvainArc) int { return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Weight, b.Weight)) })
+	slices.SortFunc(weights, func(a, b louvainArc) int {
+		return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Weight, b.Weight))
+	})
 	arcs := append(make([]louvainArc, 0, 1+len(weights)), louvainArc{To: v.ID()})
 	for _, w := range weights {
 		switch last := &arcs[len(arcs)-1]; {
@@ -207,7 +208,9 @@ func (louvainRestore) Combiner() pregel.Combiner[ID] { return combiners.Min[ID](
 func (louvainRestore) Traits() traits {
 	return traits{
 		Mutates: true,
-		Columns: columns{louvainParent, louvainInside, louvainCommunity, louvainArcs, louvainWeight},
+		Columns: columns{
+			louvainParent, louvainInside, louvainCommunity, louvainArcs, louvainWeight,
+		},
 	}
 }
 

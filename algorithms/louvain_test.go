@@ -323,7 +323,7 @@ func TestLouvainOfOddGraphs(t *testing.T) {
 	for s := range samples(t) {
 		if s.twin.Directed {
 			_, err := superstep.Run(t.Context(), s.graph, algorithms.Louvain{})
-			refused(t, err, "louvain is of undirected graphs")
+			refused(t, err, "expected an undirected one for louvain")
 			continue
 		}
 		var list []superstep.Edge

@@ -191,8 +191,8 @@ func (louvainMove) let(v *pregel.Vertex[louvainPlace, louvainNews], wishes []lou
 
 // insideOf sets the weights of the messages of all of a vertex's edges, and returns the total
 // weight of those from a community.
-func insideOf[V any](v *pregel.Vertex[V,
-	louvainNews], news []louvainNews, community ID,
+func insideOf[V any](
+	v *pregel.Vertex[V, louvainNews], news []louvainNews, community ID,
 ) (inside float64) {
 	weighEdges(v, news)
 	for i := range news {

@@ -2,7 +2,6 @@ package algorithms
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -54,12 +53,7 @@ var (
 )
 
 // Validate rejects directed graphs.
-func (MSF) Validate(g *pregel.GraphInfo) error {
-	if g != nil && g.Directed {
-		return errors.New("msf is of undirected graphs: take edges as undirected, by LoadOptions.Undirected or --undirected")
-	}
-	return nil
-}
+func (MSF) Validate(g *pregel.GraphInfo) error { return undirected(g, "msf") }
 
 // Plan runs the rounds. Then all vertices find their root, and the representative of their tree.
 func (MSF) Plan() pregel.Plan {

@@ -64,7 +64,7 @@ func TestMSF(t *testing.T) {
 		}
 	}
 	_, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0>1"), algorithms.MSF{})
-	refused(t, err, "msf is of undirected graphs")
+	refused(t, err, "expected an undirected one for msf")
 }
 
 // TestMSFOfALongPath: the number of supersteps is logarithmic in the length of a path.

@@ -66,8 +66,8 @@ func (p msfGrow) Compute(v *pregel.Vertex[struct{}, msfMessage], messages []msfM
 
 // lightest returns the lightest edge of v that leaves its tree. told are the messages of
 // neighbours; neighbours inside the tree may not have sent one.
-func lightest(v *pregel.Vertex[struct{},
-	msfMessage], told []msfMessage,
+func lightest(
+	v *pregel.Vertex[struct{}, msfMessage], told []msfMessage,
 ) (least msfMessage, found bool) {
 	slices.SortFunc(told, func(a, b msfMessage) int { return cmp.Compare(a.Low, b.Low) })
 	own, i := msfRoot.Of(v), 0

@@ -64,9 +64,8 @@ func (p Walks) secondOrder() bool { return p.P != 1 || p.Q != 1 }
 // vertices knows an edge between them.
 func (p Walks) Validate(g *pregel.GraphInfo) error {
 	var errs []error
-	if g != nil && g.Directed && p.secondOrder() {
-		errs = append(errs,
-			errors.New("walks with p and q are of undirected graphs: take edges as undirected, by LoadOptions.Undirected or --undirected"))
+	if p.secondOrder() {
+		errs = append(errs, undirected(g, "walks with p and q"))
 	}
 	for _, n := range []struct {
 		name  string
@@ -136,8 +135,9 @@ func (p Walks) Compute(v *pregel.Vertex[[][]ID, walker], walkers []walker) {
 					walker{Number: w.Number, Step: w.Step + 1, Start: w.Start, Before: w.From})
 			}
 		default:
-			v.Send(w.From,
-				walker{Kind: refused, Number: w.Number, Step: w.Step, Start: w.Start, Before: w.Before})
+			from := w.From
+			w.Kind, w.From = refused, 0
+			v.Send(from, w)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func TestWalks(t *testing.T) {
 		for _, p := range []algorithms.Walks{{Length: 6, Walks: 2}, {Length: 4, Walks: 3, P: 0.25, Q: 3}, {Length: 4, Walks: 1, P: 4, Q: 0.5}} {
 			if s.twin.Directed && p.P != 0 {
 				_, err := superstep.Run(t.Context(), s.graph, pregel.List(p), superstep.Options{})
-				refused(t, err, "walks with p and q are of undirected graphs")
+				refused(t, err, "expected an undirected one for walks with p and q")
 				continue
 			}
 			s := s

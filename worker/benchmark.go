@@ -227,12 +227,12 @@ func (a *attempt) netbench(ctx context.Context) (*control.DriveReport, error) {
 	if host, _, err := net.SplitHostPort(a.places.layout.Workers[link.Size()-1].Addr); err == nil {
 		o.Raw = net.JoinHostPort(host, "0")
 	}
-	report, err := netbench.Measure(ctx, link, sitesOf(a.places.labels), o,
-		func(name string, done, all int) {
-			if a.leads() { // the other workers are at the same point
-				a.task.progress(name, int64(done), int64(all))
-			}
-		})
+	o.Progress = func(stage string, done, all int) {
+		if a.leads() { // the other workers are at the same point
+			a.task.progress(stage, int64(done), int64(all))
+		}
+	}
+	report, err := netbench.Measure(ctx, link, sitesOf(a.places.labels), o)
 	if raw := (*netbench.RawError)(nil); errors.As(err, &raw) {
 		err = &lostError{names[raw.Rank], err}
 	}

@@ -126,11 +126,8 @@ func (j *job) restart() error {
 	j.end = end
 	past := j.past
 	err := j.program.Begin(running, func(partition int) transport.Endpoint {
-		e := transport.Later(j.session.Endpoint(partition), past)
-		if j.attempt.rank != nil { // the program will run again
-			e = transport.Near(e)
-		}
-		return e
+		again := j.attempt.rank != nil // the program will run again
+		return j.session.Endpoint(partition, past, again)
 	}, func() { j.session.Fail(transport.ErrClosed) })
 	if before != nil {
 		// Begin has ended the earlier run; cancelling it before would have failed the session

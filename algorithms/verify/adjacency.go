@@ -115,7 +115,9 @@ func (a adjacency) sort(v int) {
 	for i := range to {
 		list[i] = arc{to[i], weight[i]}
 	}
-	slices.SortFunc(list, func(x, y arc) int { return cmp.Or(cmp.Compare(x.to, y.to), cmp.Compare(x.weight, y.weight)) })
+	slices.SortFunc(list, func(x, y arc) int {
+		return cmp.Or(cmp.Compare(x.to, y.to), cmp.Compare(x.weight, y.weight))
+	})
 	for i, x := range list {
 		to[i], weight[i] = x.to, x.weight
 	}

@@ -56,7 +56,9 @@ func HITS(g Graph, halves int, tolerance float64, hub, authority []float64) erro
 
 // atEnd iterates until the change is below the tolerance, at most iterations times, and then checks
 // the result. If rounding decides whether the change is below, it accepts both ends.
-func (g Graph) atEnd(iterations int, tolerance float64, iterate func() float64, check func() error) error {
+func (g Graph) atEnd(
+	iterations int, tolerance float64, iterate func() float64, check func() error,
+) error {
 	if iterations == 0 {
 		return check()
 	}

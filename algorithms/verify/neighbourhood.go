@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 // CDLP checks the labels after a number of iterations of LDBC Graphalytics' label propagation, in
@@ -87,7 +89,8 @@ func LCC(g Graph, lcc []float64) error {
 		}
 		if !(math.Abs(lcc[v]-want) <= rounding*want) {
 			return violation("coefficient",
-				"vertex %d has coefficient %g, and its %g neighbours are joined by %d arcs, which makes %g", g.name(v), lcc[v], d, joined, want)
+				"vertex %d has coefficient %g: %d arcs join its %g neighbours, which makes %g",
+				g.name(v), lcc[v], joined, d, want)
 		}
 		return nil
 	})
@@ -118,10 +121,10 @@ func Triangles(g Graph, triangles []int64) error {
 // eachNeighbourhood calls check for every vertex with the number of arcs of out between its
 // neighbours. For each pair it looks at the shorter list: it looks for the neighbour's arcs among
 // the marks, or for the vertex's neighbours among the neighbour's arcs.
-func (g Graph) eachNeighbourhood(near, out adjacency, check func(v int,
-	joined int64) *Violation,
+func (g Graph) eachNeighbourhood(
+	near, out adjacency, check func(v int, joined int64) *Violation,
 ) error {
-	var least first
+	var least parallel.First
 	marks := make([][]bool, g.Team.Size())
 	g.Team.For(g.Vertices, 64, func(worker, lo, hi int) {
 		if marks[worker] == nil {
@@ -129,10 +132,10 @@ func (g Graph) eachNeighbourhood(near, out adjacency, check func(v int,
 		}
 		mark := marks[worker]
 		if err := g.stopped(); err != nil {
-			least.report(lo, err)
+			least.Report(lo, err)
 			return
 		}
-		for v := lo; v < hi && !least.before(v); v++ {
+		for v := lo; v < hi && !least.Before(v); v++ {
 			list, joined := near.of(v), int64(0)
 			for _, u := range list {
 				mark[u] = true
@@ -156,9 +159,9 @@ func (g Graph) eachNeighbourhood(near, out adjacency, check func(v int,
 				mark[u] = false
 			}
 			if broken := check(v, joined); broken != nil {
-				least.report(v, broken)
+				least.Report(v, broken)
 			}
 		}
 	})
-	return least.err
+	return least.Err()
 }

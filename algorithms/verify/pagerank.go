@@ -13,7 +13,9 @@ const rounding = 1e-11
 // given number. It repeats the computation with lists of neighbours:
 //
 //   - rank: each vertex has the computed rank, within rounding.
-func Ranks(g Graph, damping float64, iterations int, tolerance float64, rank []float64, sources ...int) error {
+func Ranks(
+	g Graph, damping float64, iterations int, tolerance float64, rank []float64, sources ...int,
+) error {
 	if err := g.fits(len(rank), "ranks"); err != nil || len(rank) == 0 {
 		return err
 	}

@@ -35,7 +35,8 @@ func SSSP(g Graph, source int, dist []float64) error {
 	g = g.passes(1)
 	anchored := newMarks(g.Vertices)
 	anchored.add(uint64(source))
-	if err := g.scan(func(a arcs) *Violation { return g.checkDistances(a, dist, anchored) }); err != nil {
+	check := func(a arcs) *Violation { return g.checkDistances(a, dist, anchored) }
+	if err := g.scan(check); err != nil {
 		return err
 	}
 	if _, left := loose(dist, anchored); !left {

@@ -7,7 +7,6 @@ package verify
 import (
 	"fmt"
 	"math"
-	"sync"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -106,13 +105,13 @@ type arcs struct {
 // scan calls check with every arc, from several goroutines at once. It returns the violation in the
 // first block that has one. It checks that ends are vertices.
 func (g Graph) scan(check func(a arcs) *Violation) error {
-	var least first
+	var least parallel.First
 	buffers := make([]edges.Block, g.Team.Size())
 	g.Team.For(edges.Blocks(g.Edges), blockGrain, func(worker, lo, hi int) {
 		b := &buffers[worker]
-		for i := lo; i < hi && !least.before(i); i++ {
+		for i := lo; i < hi && !least.Before(i); i++ {
 			if err := g.read(i, b); err != nil {
-				least.report(i, err)
+				least.Report(i, err)
 				return
 			}
 			broken := check(arcs{b.U[:b.N], b.V[:b.N], b.W[:b.N], false})
@@ -120,12 +119,12 @@ func (g Graph) scan(check func(a arcs) *Violation) error {
 				broken = check(arcs{b.V[:b.N], b.U[:b.N], b.W[:b.N], true})
 			}
 			if broken != nil {
-				least.report(i, broken)
+				least.Report(i, broken)
 				return
 			}
 		}
 	})
-	return least.err
+	return least.Err()
 }
 
 // stopped returns the error that ends the check, or nil.
@@ -158,28 +157,6 @@ func (g Graph) read(i int, b *edges.Block) error {
 		}
 	}
 	return nil
-}
-
-// first keeps the error of the first block that has one, so that the reported error does not depend
-// on timing.
-type first struct {
-	mu  sync.Mutex
-	end atomic.Int64 // the block of err plus 1, or 0
-	err error
-}
-
-func (f *first) before(block int) bool {
-	end := f.end.Load()
-	return end > 0 && int64(block) >= end
-}
-
-func (f *first) report(block int, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.err == nil || int64(block) < f.end.Load()-1 {
-		f.end.Store(int64(block) + 1)
-		f.err = err
-	}
 }
 
 // marks is a set of vertices. Several goroutines may add to it at once.

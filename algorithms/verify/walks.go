@@ -97,8 +97,8 @@ func tilts() (all []float64) {
 //   - steps of a kind (along the first half of arcs, back, to neighbours of the vertex before) are
 //     more or less likely everywhere, by a factor;
 //   - everywhere, or in one state only, the probability of a step follows the earlier steps in the
-//     same state, which count as much as a number of imagined correct ones. For many steps these are
-//     chi-square tests of all choices together, and of those of each state.
+//     same state, which count as much as a number of imagined correct ones. For many steps these
+//     are chi-square tests of all choices together, and of those of each state.
 //
 // Given the earlier steps, a correct step multiplies the ratio of each way by a factor whose mean
 // is 1. So the mean of each ratio is 1, whatever states the walks visit, and so is the mean of

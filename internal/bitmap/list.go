@@ -104,8 +104,8 @@ func (l *List) Shared(in *Frontier, f func(w int, word, mask uint64, rank uint32
 
 // sharedTail is Shared for the members of the tail from index at on. rank is the rank of the tail's
 // first member.
-func (l *List) sharedTail(at int, in *Frontier, rank uint32, f func(w int, word, mask uint64,
-	rank uint32),
+func (l *List) sharedTail(
+	at int, in *Frontier, rank uint32, f func(w int, word, mask uint64, rank uint32),
 ) {
 	for at < len(l.Tail) {
 		t := int(l.Tail[at] >> 12)
@@ -135,8 +135,8 @@ const fewWords = 4
 
 // share is Shared for the members of the tail from index at on that are below end. rank is the rank
 // of the tail's first member. It returns the index of the next member.
-func (l *List) share(at int, end uint32, in *Frontier, rank uint32, f func(w int, word, mask uint64,
-	rank uint32),
+func (l *List) share(
+	at int, end uint32, in *Frontier, rank uint32, f func(w int, word, mask uint64, rank uint32),
 ) int {
 	for ; at < len(l.Tail) && l.Tail[at] < end; at++ {
 		i := l.Tail[at]

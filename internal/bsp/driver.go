@@ -144,7 +144,6 @@ type Driver struct {
 	from             *checkpoint.Manifest // the checkpoint that the next run continues from, or nil
 	standing         *Standing            // of all partitions, for that checkpoint
 	before           Outcome              // the outcome of earlier phases in the same run
-	sums             transport.Balance
 	accounts         []*transport.Account
 	times            []float64
 	took             time.Duration
@@ -396,5 +395,5 @@ func (d *Driver) balance(reports []*Report) error {
 	if len(reports) == 1 {
 		return nil
 	}
-	return d.sums.Check(d.accounts)
+	return transport.Balance(d.accounts)
 }

@@ -22,7 +22,9 @@ func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 			problems = append(problems, errors.New("a program must come from pregel.Register"))
 			continue
 		}
-		refuse := func(err error) { problems = append(problems, fmt.Errorf("program %q: %w", p.Name, err)) }
+		refuse := func(err error) {
+			problems = append(problems, fmt.Errorf("program %q: %w", p.Name, err))
+		}
 		at := slices.IndexFunc(all,
 			func(other engine.Registered) bool { return other.Name == p.Name })
 		p.Own = true

@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -14,8 +15,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/statefile"
 )
 
 // Files in the directory of a CA.
@@ -23,9 +27,11 @@ const (
 	caName    = "ca"
 	certEnd   = ".pem"
 	keyEnd    = "-key.pem"
-	maxName   = 64              // the limit of X.509
 	backdated = 5 * time.Minute // because clocks differ
 )
+
+// fileName matches names of files that have at most 64 bytes, the limit of X.509 for a holder.
+var fileName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$`)
 
 // Paths are the names of the files of a certificate and its key.
 type Paths struct{ Cert, Key string }
@@ -44,10 +50,7 @@ func Init(dir string, days int) (Paths, error) {
 	if err := p.absent(); err != nil {
 		return p, err
 	}
-	serial, err := newSerial()
-	if err != nil {
-		return p, err
-	}
+	serial := newSerial()
 	template := &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: fmt.Sprintf("superstep CA %x", serial.Bytes()[:4])},
@@ -55,11 +58,7 @@ func Init(dir string, days int) (Paths, error) {
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, BasicConstraintsValid: true,
 		IsCA: true, MaxPathLenZero: true,
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return p, err
-	}
-	return p, p.write(template, template, key, key)
+	return p, p.write(template, template, nil)
 }
 
 // Request describes a certificate to issue.
@@ -95,12 +94,8 @@ func Issue(ca, out string, r Request) (Paths, error) {
 	if err := p.absent(); err != nil {
 		return p, err
 	}
-	serial, err := newSerial()
-	if err != nil {
-		return p, err
-	}
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: r.Name}, URIs: r.Roles.uris(),
+		SerialNumber: newSerial(), Subject: pkix.Name{CommonName: r.Name}, URIs: r.Roles.uris(),
 		NotBefore: time.Now().Add(-backdated), NotAfter: until,
 		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
 	}
@@ -120,21 +115,17 @@ func Issue(ca, out string, r Request) (Paths, error) {
 	if r.Roles.Has(Worker | Master) {
 		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return p, err
-	}
-	return p, p.write(template, parent, key, signer)
+	return p, p.write(template, parent, signer)
 }
 
 // check returns an error for a name that cannot be a file's, and for a master without a host name,
 // which clients could not verify.
 func (r *Request) check() error {
 	switch {
-	case r.Name == "" || len(r.Name) > maxName || strings.Trim(r.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" || r.Name[0] == '.' || r.Name == caName || Reserved(r.Name):
-		return fmt.Errorf("--name: found %.80q, expected 1 to %d letters, digits, dots, - and _, and not %s, token, browser or anyone", r.Name, maxName, caName)
+	case !fileName.MatchString(r.Name) || r.Name == caName || Reserved(r.Name):
+		return fmt.Errorf("--name: found %.80q, expected 1 to 64 letters, digits, dots, - and _, and not %s, token, browser or anyone", r.Name, caName)
 	case r.Roles == 0:
-		return fmt.Errorf("a certificate without a role is good for nothing: expected --role %s",
+		return fmt.Errorf("a certificate needs a role: expected --role %s",
 			strings.Join(roleNames[:], ", "))
 	case r.Roles.Has(Master) && len(r.Hosts) == 0:
 		return errors.New("a master's certificate needs --host, the names and addresses by which --master leads to it")
@@ -148,11 +139,11 @@ func (r *Request) check() error {
 	return nil
 }
 
-func newSerial() (*big.Int, error) {
+func newSerial() *big.Int {
 	var b [16]byte
-	_, err := rand.Read(b[:])
+	rand.Read(b[:])         // never fails
 	b[0] = b[0]&0x7f | 0x40 // positive, and always of the same length
-	return new(big.Int).SetBytes(b[:]), err
+	return new(big.Int).SetBytes(b[:])
 }
 
 // absent returns an error if a file exists.
@@ -165,8 +156,14 @@ func (p Paths) absent() error {
 	return nil
 }
 
-// write signs a certificate and writes both files, or none.
-func (p Paths) write(template, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) error {
+// write makes a key, signs its certificate, by itself if signer is nil, and writes both files, or
+// none.
+func (p Paths) write(template, parent *x509.Certificate, signer *ecdsa.PrivateKey) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	signer = cmp.Or(signer, key)
 	cert, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
 	if err != nil {
 		return err
@@ -202,13 +199,16 @@ func (p Paths) read() (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	block, err := readPEM(p.Key)
+	data, err := statefile.ReadSmall(p.Key)
 	if err != nil {
 		return nil, nil, err
 	}
-	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	var key any
+	if block, _ := pem.Decode(data); block != nil {
+		key, _ = x509.ParsePKCS8PrivateKey(block.Bytes)
+	}
 	private, ok := key.(*ecdsa.PrivateKey)
-	if err != nil || !ok {
+	if !ok {
 		return nil, nil,
 			fmt.Errorf("%s: expected an ECDSA key, as superstep ca init makes it", p.Key)
 	}

@@ -106,7 +106,7 @@ func TestWhoIsWho(t *testing.T) {
 		{"another CA's master", of(other, "m"), of(dir, "w").Client("127.0.0.1", Master,
 			"x"), "", "remote error", "of another CA"},
 		{"a client as a master", of(dir, "alice"), of(dir, "w").Client("127.0.0.1", Master,
-			"x"), "", "remote error", "with the role client, is not for this"},
+			"x"), "", "remote error", "has the role client, which is not for this"},
 		{"a worker as a master", of(dir, "w"), of(dir, "alice").Client("", Master,
 			"x"), "", "remote error", "has the role worker: expected master"},
 		{"another host's", of(dir, "m"), of(dir, "w").Client("10.1.1.1", Master,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -142,8 +143,7 @@ func (f *Files) current() *loaded {
 	}
 	f.looked = now
 	seen, err := f.stat()
-	if err == nil && same(seen[0], f.seen[0]) && same(seen[1], f.seen[1]) &&
-		same(seen[2], f.seen[2]) && f.wrong == "" {
+	if err == nil && f.wrong == "" && slices.EqualFunc(seen[:], f.seen[:], same) {
 		return f.loaded
 	}
 	var l *loaded
@@ -157,10 +157,7 @@ func (f *Files) current() *loaded {
 		}
 		return f.loaded
 	}
-	if f.wrong != "" || !same(seen[0], f.seen[0]) || !same(seen[1], f.seen[1]) ||
-		!same(seen[2], f.seen[2]) {
-		f.warn("the TLS files have changed and are used from now on")
-	}
+	f.warn("the TLS files have changed and are used from now on")
 	l.number = f.loaded.number + 1
 	f.seen, f.loaded, f.wrong = seen, l, ""
 	return l

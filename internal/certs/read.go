@@ -9,19 +9,6 @@ import (
 	"github.com/superstep-go/superstep/internal/statefile"
 )
 
-// readPEM returns the first block of a file.
-func readPEM(path string) (*pem.Block, error) {
-	data, err := statefile.ReadSmall(path)
-	if err != nil {
-		return nil, err
-	}
-	block, _ := pem.Decode(data)
-	if block == nil {
-		return nil, fmt.Errorf("%s: found no PEM block (-----BEGIN ...)", path)
-	}
-	return block, nil
-}
-
 // ReadFile reads the certificates in a file. There must be at least one.
 func ReadFile(path string) ([]*x509.Certificate, error) {
 	data, err := statefile.ReadSmall(path)

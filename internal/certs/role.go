@@ -60,7 +60,7 @@ func (r Role) uris() []*url.URL {
 	var all []*url.URL
 	for i, name := range roleNames {
 		if r.Has(1 << i) {
-			all = append(all, &url.URL{Scheme: "superstep", Opaque: strings.TrimPrefix(rolePrefix, "superstep:") + name})
+			all = append(all, &url.URL{Scheme: "superstep", Opaque: "role:" + name})
 		}
 	}
 	return all

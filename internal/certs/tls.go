@@ -21,7 +21,10 @@ var ErrNone = errors.New("no certificate was shown")
 // base is the common part of both sides' configuration. Without dynamic record sizing, long writes
 // need fewer records.
 func base(protocols []string) *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: protocols, DynamicRecordSizingDisabled: true, SessionTicketsDisabled: true}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, NextProtos: protocols, DynamicRecordSizingDisabled: true,
+		SessionTicketsDisabled: true,
+	}
 }
 
 // Server returns the configuration of a server for the given protocols. It requests a certificate;
@@ -134,12 +137,17 @@ func (f *Files) Identify(s *tls.ConnectionState, known *Checked) (Identity, erro
 
 // identify verifies a chain of certificates. The first certificate is that of the peer, which has
 // proved to TLS that it has the key.
-func (l *loaded) identify(chain []*x509.Certificate, usage x509.ExtKeyUsage, now time.Time) (Identity, error) {
+func (l *loaded) identify(
+	chain []*x509.Certificate, usage x509.ExtKeyUsage, now time.Time,
+) (Identity, error) {
 	if len(chain) == 0 {
 		return Identity{}, ErrNone
 	}
 	c := chain[0]
-	o := x509.VerifyOptions{Roots: l.pool, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{usage}, CurrentTime: now}
+	o := x509.VerifyOptions{
+		Roots: l.pool, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{usage},
+		CurrentTime: now,
+	}
 	for _, other := range chain[1:] {
 		o.Intermediates.AddCert(other)
 	}
@@ -150,16 +158,15 @@ func (l *loaded) identify(chain []*x509.Certificate, usage x509.ExtKeyUsage, now
 	case err == nil:
 		return Identity{nameOf(c), RolesOf(c)}, nil
 	case now.After(c.NotAfter):
-		return Identity{},
-			fmt.Errorf("the certificate of %s has expired, on %s", nameOf(c), date(c.NotAfter))
+		err = fmt.Errorf("has expired, on %s", date(c.NotAfter))
 	case now.Before(c.NotBefore):
-		return Identity{},
-			fmt.Errorf("the certificate of %s is not valid before %s", nameOf(c), date(c.NotBefore))
+		err = fmt.Errorf("is not valid before %s", date(c.NotBefore))
 	case errors.As(err, &unknown):
-		return Identity{}, fmt.Errorf("the certificate of %s is of another CA, %s", nameOf(c),
-			printable(c.Issuer.CommonName))
+		err = fmt.Errorf("is of another CA, %s", printable(c.Issuer.CommonName))
 	case errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage:
-		return Identity{}, fmt.Errorf("the certificate of %s, with the role %s, is not for this: %w", nameOf(c), RolesOf(c), err)
+		err = fmt.Errorf("has the role %s, which is not for this: %w", RolesOf(c), err)
+	default:
+		err = fmt.Errorf("is refused: %s", printable(err.Error()))
 	}
-	return Identity{}, fmt.Errorf("the certificate of %s: %s", nameOf(c), printable(err.Error()))
+	return Identity{}, fmt.Errorf("the certificate of %s %w", nameOf(c), err)
 }

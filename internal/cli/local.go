@@ -112,8 +112,8 @@ func (b *beginning) Record(e trace.Event) error {
 func (l *local) netbench(ctx context.Context, spec *job.Spec) (*netbench.Report, error) {
 	o := resolve.Netbench(spec.Netbench)
 	o.Raw = "127.0.0.1:0"
-	report, err := netbench.Local(ctx, l.flags.Workers, o,
-		func(name string, done, all int) { l.seen.stage(name, int64(done), int64(all)) })
+	o.Progress = func(stage string, done, all int) { l.seen.stage(stage, int64(done), int64(all)) }
+	report, err := netbench.Local(ctx, l.flags.Workers, o)
 	if err != nil {
 		return nil, fmt.Errorf("netbench: %w", err)
 	}

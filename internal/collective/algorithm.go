@@ -2,6 +2,7 @@ package collective
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -53,27 +54,27 @@ type entry struct {
 // catalogue has the algorithms of each collective. Without a model the first one is used.
 var catalogue = map[Collective][]entry{
 	Barrier: {
-		{Dissemination, func(s shape) plan { return plan{0, newTeam(s.all(), s.rank).disseminationRounds()} }},
+		{Dissemination, func(s shape) plan { return plan{0, s.team().disseminationRounds()} }},
 		{Sites, func(s shape) plan {
 			t := sitesTree(s, 0)
 			return plan{0, append(t.reduceRounds(nil), t.broadcastRounds([][]int{nil})...)}
 		}},
 	},
 	Broadcast: {
-		{Binomial, func(s shape) plan { return broadcastPlan(binomialTree(s.all(), s.root, s.rank), 1) }},
-		{Flat, func(s shape) plan { return broadcastPlan(flatTree(s.all(), s.root, s.rank), 1) }},
-		{Chain, func(s shape) plan { return broadcastPlan(chainTree(s.all(), s.root, s.rank), s.segments) }},
+		{Binomial, func(s shape) plan { return broadcastPlan(s.team().binomialTree(s.root), 1) }},
+		{Flat, func(s shape) plan { return broadcastPlan(s.team().flatTree(s.root), 1) }},
+		{Chain, func(s shape) plan { return broadcastPlan(s.team().chainTree(s.root), s.segments) }},
 		{Sites, func(s shape) plan { return broadcastPlan(sitesTree(s, s.root), 1) }},
 	},
 	Allgather: {
-		{Bruck, func(s shape) plan { return plan{s.ranks, newTeam(s.all(), s.rank).bruckRounds(singles(s.all()))} }},
-		{Ring, func(s shape) plan { return plan{s.ranks, newTeam(s.all(), s.rank).ringRounds(singles(s.all()), 0)} }},
+		{Bruck, func(s shape) plan { return plan{s.ranks, s.team().bruckRounds(singles(s.all()))} }},
+		{Ring, func(s shape) plan { return plan{s.ranks, s.team().ringRounds(singles(s.all()), 0)} }},
 		{Sites, sitesAllgatherPlan},
 	},
 	Allreduce: {
-		{Doubling, func(s shape) plan { return plan{1, newTeam(s.all(), s.rank).doublingReduceRounds([]int{0})} }},
+		{Doubling, func(s shape) plan { return plan{1, s.team().doublingReduceRounds([]int{0})} }},
 		{Ring, ringAllreducePlan},
-		{Dissemination, func(s shape) plan { return plan{s.ranks, newTeam(s.all(), s.rank).bruckRounds(singles(s.all()))} }},
+		{Dissemination, func(s shape) plan { return plan{s.ranks, s.team().bruckRounds(singles(s.all()))} }},
 		{Sites, sitesAllreducePlan},
 	},
 	Alltoall: {
@@ -107,12 +108,8 @@ func planOf(c Collective, a Algorithm, s shape) (plan, error) {
 // is always valid.
 func Check(c Collective, a Algorithm) error {
 	entries, ok := catalogue[c]
-	for _, e := range entries {
-		if e.name == a {
-			return nil
-		}
-	}
-	if ok && a == Auto {
+	has := func(e entry) bool { return a == Auto || a == e.name }
+	if ok && slices.ContainsFunc(entries, has) {
 		return nil
 	}
 	return unknown(c, a)
@@ -133,14 +130,14 @@ func unknown(c Collective, a Algorithm) error {
 }
 
 func broadcastPlan(t tree, segments int) plan {
-	return plan{segments, t.broadcastRounds(singles(numbers(0, segments)))}
+	return plan{segments, t.broadcastRounds(singles(numbers(segments)))}
 }
 
 // ringAllreducePlan sends each of P segments round the ring twice: first to be combined, then to be
 // distributed.
 func ringAllreducePlan(s shape) plan {
-	t := newTeam(s.all(), s.rank)
-	groups := singles(numbers(0, s.ranks))
+	t := s.team()
+	groups := singles(numbers(s.ranks))
 	return plan{s.ranks, append(t.reduceScatterRounds(groups), t.ringRounds(groups, 1)...)}
 }
 
@@ -148,7 +145,7 @@ func ringAllreducePlan(s shape) plan {
 // distributes the result inside the sites.
 func sitesAllreducePlan(s shape) plan {
 	v := bySite(s, -1)
-	local := binomialTree(v.members[v.mine], v.leaders[v.mine], s.rank)
+	local := newTeam(v.members[v.mine], s.rank).binomialTree(v.leaders[v.mine])
 	rounds := local.reduceRounds([]int{0})
 	if v.leads(s.rank) {
 		rounds = append(rounds, newTeam(v.leaders, s.rank).doublingReduceRounds([]int{0})...)
@@ -161,7 +158,8 @@ func sitesAllreducePlan(s shape) plan {
 func sitesAllgatherPlan(s shape) plan {
 	v := bySite(s, -1)
 	mine := v.members[v.mine]
-	rounds := newTeam(mine, s.rank).bruckRounds(singles(mine))
+	local := newTeam(mine, s.rank)
+	rounds := local.bruckRounds(singles(mine))
 	if v.leads(s.rank) {
 		rounds = append(rounds, newTeam(v.leaders, s.rank).bruckRounds(v.members)...)
 	}
@@ -172,8 +170,8 @@ func sitesAllgatherPlan(s shape) plan {
 		}
 	}
 	if len(outside) > 0 {
-		local := binomialTree(mine, v.leaders[v.mine], s.rank)
-		rounds = append(rounds, local.broadcastRounds([][]int{outside})...)
+		tree := local.binomialTree(v.leaders[v.mine])
+		rounds = append(rounds, tree.broadcastRounds([][]int{outside})...)
 	}
 	return plan{s.ranks, rounds}
 }

@@ -30,11 +30,11 @@ func alltoallSlots(a Algorithm, s shape) (out, in func(peer int) int) {
 // pairwisePlan sends in round k to the rank k places ahead, and receives from the rank k places
 // behind.
 func pairwisePlan(s shape) plan {
-	t := newTeam(s.all(), s.rank)
+	t := s.team()
 	p := plan{slots: 2 * s.ranks}
 	for k := 1; k < s.ranks; k++ {
 		p.rounds = append(p.rounds,
-			exchange(send(t.at(k), t.at(k)), receive(t.at(-k), s.ranks+t.at(-k))))
+			round{send(t.at(k), t.at(k)), receive(t.at(-k), s.ranks+t.at(-k))})
 	}
 	return p
 }
@@ -53,7 +53,7 @@ func linearPlan(s shape) plan {
 // bruckAlltoallPlan moves the block for the rank i places ahead by 2^k places for every bit k of i.
 // Half of the blocks move in each round, so it is for small blocks (Bruck et al. 1997).
 func bruckAlltoallPlan(s shape) plan {
-	t := newTeam(s.all(), s.rank)
+	t := s.team()
 	p := plan{slots: s.ranks}
 	for d := 1; d < s.ranks; d *= 2 {
 		var slots []int
@@ -62,7 +62,7 @@ func bruckAlltoallPlan(s shape) plan {
 				slots = append(slots, i)
 			}
 		}
-		p.rounds = append(p.rounds, exchange(send(t.at(d), slots...), receive(t.at(-d), slots...)))
+		p.rounds = append(p.rounds, round{send(t.at(d), slots...), receive(t.at(-d), slots...)})
 	}
 	return p
 }

@@ -2,11 +2,11 @@ package collective
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // Calibration has the parameters of Calibrate.
@@ -211,36 +211,34 @@ func (c *calibrator) across(ctx context.Context, a, b []int, data []byte) (float
 	return Median(times), nil
 }
 
-// share gathers the measurements of all ranks.
+// share gathers the measurements of all ranks. A rank sends its row, and behind it a pair with its
+// trunk as Alpha and its gamma as Beta.
 func (c *calibrator) share(ctx context.Context) (*Model, error) {
 	rows, err := c.g.Allgather(ctx, Call{Tag: c.Tag, Algorithm: Bruck},
-		appendRow(nil, c.row, c.trunk))
+		wire.Bytes(append(c.row, Pair{Alpha: c.trunk, Beta: gamma()})))
 	if err != nil {
 		return nil, err
 	}
-	n := c.g.link.Size()
-	m := &Model{Ranks: n, Sites: c.Sites, Gamma: gamma()}
-	trunk := 0.0
+	return c.model(rows)
+}
+
+// model makes the model of the measurements of all ranks.
+func (c *calibrator) model(rows [][]byte) (*Model, error) {
+	n := len(rows)
+	m := &Model{Ranks: n, Sites: c.Sites}
 	for rank, data := range rows {
-		row, t, err := decodeRow(data, n)
-		if err != nil {
-			return nil, fmt.Errorf("rank %d: %w", rank, err)
+		row := wire.Slice[Pair](data)
+		if len(row) != n+1 {
+			return nil, fmt.Errorf("%w: rank %d has measured %d pairs, expected %d", ErrMessage,
+				rank, len(row)-1, n)
 		}
-		m.Pairs = append(m.Pairs, row...)
-		trunk = max(trunk, t)
+		m.Pairs = append(m.Pairs, row[:n]...)
+		m.Trunk = max(m.Trunk, row[n].Alpha)
+		if rank == 0 { // all ranks must have the same value
+			m.Gamma = row[n].Beta
+		}
 	}
 	c.complete(m)
-	m.Trunk = trunk
-	// All ranks must have the same value, so take the first rank's.
-	buffer := binary.LittleEndian.AppendUint64(nil, math.Float64bits(m.Gamma))
-	buffer, err = c.g.Broadcast(ctx, Call{Tag: c.Tag, Algorithm: Binomial}, 0, buffer)
-	if err != nil {
-		return nil, err
-	}
-	if len(buffer) != 8 {
-		return nil, ErrMessage
-	}
-	m.Gamma = math.Float64frombits(binary.LittleEndian.Uint64(buffer))
 	return m, m.validate()
 }
 
@@ -278,41 +276,4 @@ func gamma() float64 {
 		times = append(times, time.Since(begin).Seconds()/float64(len(dst)))
 	}
 	return Median(times)
-}
-
-// A row has three float64, little-endian, for each rank: alpha, beta and gap. The trunk follows. A
-// negative alpha means that the rank did not measure this pair.
-
-func appendRow(data []byte, row []Pair, trunk float64) []byte {
-	for _, p := range row {
-		for _, x := range []float64{p.Alpha, p.Beta, p.Gap} {
-			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(x))
-		}
-	}
-	return binary.LittleEndian.AppendUint64(data, math.Float64bits(trunk))
-}
-
-func decodeRow(data []byte, n int) ([]Pair, float64, error) {
-	if len(data) != 24*n+8 {
-		return nil, 0, fmt.Errorf("%w: %d bytes for a row of %d pairs", ErrMessage, len(data), n)
-	}
-	next := func() float64 {
-		x := math.Float64frombits(binary.LittleEndian.Uint64(data))
-		data = data[8:]
-		return x
-	}
-	row := make([]Pair, n)
-	for i := range row {
-		row[i] = Pair{next(), next(), next()}
-		for _, x := range []float64{row[i].Alpha, row[i].Beta, row[i].Gap} {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return nil, 0, fmt.Errorf("%w: a coefficient is no number", ErrMessage)
-			}
-		}
-	}
-	trunk := next()
-	if !(trunk >= 0) || math.IsInf(trunk, 0) {
-		return nil, 0, fmt.Errorf("%w: the trunk's time is none", ErrMessage)
-	}
-	return row, trunk, nil
 }

@@ -1,7 +1,6 @@
 package collective
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
 func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance*want }
@@ -111,19 +111,18 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-func FuzzDecodeRow(f *testing.F) {
-	f.Add(appendRow(nil, []Pair{{1, 2, 3}, {Alpha: -1}}, 4), 2)
-	f.Add([]byte{}, 0)
-	f.Fuzz(func(t *testing.T, data []byte, n int) {
-		row, trunk, err := decodeRow(data, max(n, 0)%100)
-		if err != nil {
-			if !errors.Is(err, ErrMessage) {
-				t.Fatal(err)
-			}
-			return
-		}
-		if again := appendRow(nil, row, trunk); string(again) != string(data) {
-			t.Fatalf("%x became %x", data, again)
+// FuzzModel: the rows of other ranks make a valid model, or an error.
+func FuzzModel(f *testing.F) {
+	row := wire.Bytes([]Pair{{}, {1, 2, 3}, {Alpha: 4, Beta: 5}})
+	f.Add(row, wire.Bytes([]Pair{{Alpha: -1}, {}, {Alpha: 6, Beta: 7}}))
+	f.Add(row, []byte{})
+	f.Add(row, row[:50])
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		c := &calibrator{g: Alone()}
+		c.g.model = Uniform(2, Unmeasured)
+		m, err := c.model([][]byte{first, second})
+		if err == nil && (m.Ranks != 2 || m.validate() != nil) {
+			t.Fatalf("%x and %x made %+v", first, second, m)
 		}
 	})
 }

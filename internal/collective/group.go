@@ -2,11 +2,12 @@ package collective
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // Group runs collectives over a link. All ranks of the link must call the same collectives under a
@@ -37,7 +38,8 @@ func NewGroup(link Link, model *Model, forced map[Collective]Algorithm) (*Group,
 			return nil, err
 		}
 	}
-	return &Group{link: link, model: model, forced: maps.Clone(forced), chosen: map[question]Algorithm{}}, nil
+	chosen := map[question]Algorithm{}
+	return &Group{link: link, model: model, forced: maps.Clone(forced), chosen: chosen}, nil
 }
 
 // of returns an error unless the model is valid and fits a link.
@@ -86,7 +88,7 @@ type Call struct {
 
 // Barrier returns when all ranks have called it.
 func (g *Group) Barrier(ctx context.Context, call Call) error {
-	_, p, err := g.plan(Barrier, call, 0, 0)
+	_, p, err := g.plan(ctx, Barrier, call, 0, 0)
 	if err == nil {
 		err = g.run(ctx, call, &machine{}, p)
 	}
@@ -98,11 +100,7 @@ func (g *Group) Broadcast(ctx context.Context, call Call, root int, data []byte)
 	if g.link.Rank() != root {
 		data = nil
 	}
-	n, err := g.commonSize(ctx, Broadcast, call, root, len(data))
-	if err != nil {
-		return nil, wrap(Broadcast, err)
-	}
-	_, p, err := g.plan(Broadcast, call, root, n)
+	_, p, err := g.plan(ctx, Broadcast, call, root, len(data))
 	if err != nil {
 		return nil, wrap(Broadcast, err)
 	}
@@ -122,11 +120,7 @@ func (g *Group) Broadcast(ctx context.Context, call Call, root int, data []byte)
 // Allgather returns the data of all ranks, by rank. It contains the rank's own slice. The other
 // slices may share memory.
 func (g *Group) Allgather(ctx context.Context, call Call, data []byte) ([][]byte, error) {
-	n, err := g.commonSize(ctx, Allgather, call, 0, len(data))
-	if err != nil {
-		return nil, wrap(Allgather, err)
-	}
-	_, p, err := g.plan(Allgather, call, 0, n)
+	_, p, err := g.plan(ctx, Allgather, call, 0, len(data))
 	if err != nil {
 		return nil, wrap(Allgather, err)
 	}
@@ -148,7 +142,7 @@ func (g *Group) Allreduce(ctx context.Context, call Call, data []byte, op Op) er
 	if call.Bytes == 0 {
 		call.Bytes = len(data)
 	}
-	a, p, err := g.plan(Allreduce, call, 0, call.Bytes)
+	a, p, err := g.plan(ctx, Allreduce, call, 0, 0)
 	if err != nil {
 		return wrap(Allreduce, err)
 	}
@@ -191,11 +185,7 @@ func (g *Group) Alltoall(ctx context.Context, call Call, data [][]byte) ([][]byt
 	for _, block := range data {
 		total += len(block)
 	}
-	n, err := g.commonSize(ctx, Alltoall, call, 0, total/s.ranks)
-	if err != nil {
-		return nil, wrap(Alltoall, err)
-	}
-	a, p, err := g.plan(Alltoall, call, 0, n)
+	a, p, err := g.plan(ctx, Alltoall, call, 0, total/s.ranks)
 	if err != nil {
 		return nil, wrap(Alltoall, err)
 	}
@@ -219,27 +209,29 @@ func (g *Group) Alltoall(ctx context.Context, call Call, data [][]byte) ([][]byt
 	return result, nil
 }
 
-// commonSize returns a size that is the same on all ranks. It communicates only if the call has
-// none and the choice needs one.
+// commonSize returns a size that is the same on all ranks. This rank has n bytes. It communicates
+// only if the call has no size and the choice needs one.
 func (g *Group) commonSize(ctx context.Context, c Collective, call Call, root, n int) (int, error) {
 	a := g.algorithm(c, call)
-	if call.Bytes != 0 || g.link.Size() == 1 || a != Auto && a != Chain {
+	if call.Bytes != 0 || c == Barrier || c == Allreduce || g.link.Size() == 1 ||
+		a != Auto && a != Chain {
 		return call.Bytes, nil
 	}
-	buffer := binary.LittleEndian.AppendUint64(nil, uint64(n))
+	size := []uint64{uint64(n)}
 	if c == Broadcast {
-		data, err := g.Broadcast(ctx, Call{Tag: call.Tag, Algorithm: Binomial}, root, buffer)
+		data, err := g.Broadcast(ctx, Call{Tag: call.Tag, Algorithm: Binomial}, root,
+			wire.Bytes(size))
 		if err != nil {
 			return 0, err
 		}
-		if len(data) != 8 {
-			return 0, fmt.Errorf("%w: expected a size, not %d bytes", ErrMessage, len(data))
+		if size = wire.Slice[uint64](data); len(size) != 1 {
+			return 0, fmt.Errorf("%w: found %d bytes, expected a size of 8", ErrMessage, len(data))
 		}
-		buffer = data
-	} else if err := g.Allreduce(ctx, Call{Tag: call.Tag, Algorithm: Doubling}, buffer, MaxUint64); err != nil {
+	} else if err := g.Allreduce(ctx, Call{Tag: call.Tag, Algorithm: Doubling},
+		wire.Bytes(size), MaxUint64); err != nil {
 		return 0, err
 	}
-	return int(min(binary.LittleEndian.Uint64(buffer), 1<<40)), nil
+	return int(min(size[0], 1<<40)), nil
 }
 
 // algorithm returns the algorithm of the call, or the forced one, or Auto.
@@ -251,18 +243,24 @@ func (g *Group) algorithm(c Collective, call Call) Algorithm {
 }
 
 func (g *Group) shape(root int) shape {
-	return shape{ranks: g.link.Size(), rank: g.link.Rank(), root: root, segments: 1, sites: g.model.Sites}
+	return shape{g.link.Size(), g.link.Rank(), root, 1, g.model.Sites}
 }
 
-// plan chooses an algorithm if the call has none, and makes its plan for this rank.
-func (g *Group) plan(c Collective, call Call, root, n int) (Algorithm, plan, error) {
+// plan chooses an algorithm if the call has none, and makes its plan for this rank. n is the size
+// of this rank's data.
+func (g *Group) plan(
+	ctx context.Context, c Collective, call Call, root, n int,
+) (Algorithm, plan, error) {
 	s := g.shape(root)
 	if root < 0 || root >= s.ranks {
-		return Auto, plan{}, fmt.Errorf("root %d is none of %d ranks", root, s.ranks)
+		return Auto, plan{}, fmt.Errorf("found root %d, expected one of %d ranks", root, s.ranks)
+	}
+	n, err := g.commonSize(ctx, c, call, root, n)
+	if err != nil {
+		return Auto, plan{}, err
 	}
 	a := g.algorithm(c, call)
 	if a == Auto {
-		var err error
 		if a, err = g.Choose(c, n, root); err != nil {
 			return a, plan{}, err
 		}

@@ -23,10 +23,8 @@ type machine struct {
 
 // run runs all rounds. When it returns, none of its goroutines runs.
 func (m *machine) run(ctx context.Context, p plan) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	for i, r := range p.rounds {
-		if err := m.round(ctx, cancel, r); err != nil {
+		if err := m.round(ctx, r); err != nil {
 			return fmt.Errorf("rank %d, round %d of %d: %w", m.link.Rank(), i+1, len(p.rounds), err)
 		}
 	}
@@ -34,30 +32,21 @@ func (m *machine) run(ctx context.Context, p plan) error {
 }
 
 // round sends and receives at the same time, because Send may wait for the receiver.
-func (m *machine) round(ctx context.Context, cancel context.CancelFunc, r round) error {
+func (m *machine) round(ctx context.Context, r round) error {
 	if len(r.receives) == 0 {
 		return m.send(ctx, r.sends)
 	}
-	var sent chan error
-	if len(r.sends) > 0 {
-		sent = make(chan error, 1)
-		go func() {
-			err := m.send(ctx, r.sends)
-			if err != nil {
-				cancel()
-			}
-			sent <- err
-		}()
+	var messages [][]byte
+	receive := func(ctx context.Context) (err error) {
+		messages, err = m.receive(ctx, r.receives)
+		return err
 	}
-	messages, err := m.receive(ctx, r.receives)
-	if sent != nil {
-		if err != nil {
-			cancel()
-		}
-		// The cause is the error that is not due to the cancellation.
-		if e := <-sent; e != nil && (err == nil || errors.Is(err, context.Canceled)) {
-			err = e
-		}
+	err := error(nil)
+	if len(r.sends) == 0 {
+		err = receive(ctx)
+	} else {
+		err = Both(ctx,
+			func(ctx context.Context) error { return m.send(ctx, r.sends) }, receive)
 	}
 	if err != nil {
 		return err

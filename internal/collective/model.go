@@ -60,7 +60,7 @@ func (m *Model) validate() error {
 	for _, p := range m.Pairs {
 		for _, x := range []float64{p.Alpha, p.Beta, p.Gap, m.Trunk, m.Gamma} {
 			if !(x >= 0) || math.IsInf(x, 0) {
-				return errors.New("model with a coefficient that is no time")
+				return errors.New("found a model with a time that is negative or not finite")
 			}
 		}
 	}

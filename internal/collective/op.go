@@ -20,24 +20,26 @@ type Op struct {
 
 // Operators on little-endian elements of 8 bytes.
 var (
-	SumUint64  = Op{8, func(dst, src []byte) { uint64s(dst, src, func(a, b uint64) uint64 { return a + b }) }}
-	MinUint64  = Op{8, func(dst, src []byte) { uint64s(dst, src, func(a, b uint64) uint64 { return min(a, b) }) }}
-	MaxUint64  = Op{8, func(dst, src []byte) { uint64s(dst, src, func(a, b uint64) uint64 { return max(a, b) }) }}
-	Or         = Op{8, func(dst, src []byte) { uint64s(dst, src, func(a, b uint64) uint64 { return a | b }) }}
-	SumFloat64 = Op{8, func(dst, src []byte) { float64s(dst, src, func(a, b float64) float64 { return a + b }) }}
-	MinFloat64 = Op{8, func(dst, src []byte) { float64s(dst, src, func(a, b float64) float64 { return min(a, b) }) }}
-	MaxFloat64 = Op{8, func(dst, src []byte) { float64s(dst, src, func(a, b float64) float64 { return max(a, b) }) }}
+	SumUint64  = uint64Op(func(a, b uint64) uint64 { return a + b })
+	MinUint64  = uint64Op(func(a, b uint64) uint64 { return min(a, b) })
+	MaxUint64  = uint64Op(func(a, b uint64) uint64 { return max(a, b) })
+	Or         = uint64Op(func(a, b uint64) uint64 { return a | b })
+	SumFloat64 = float64Op(func(a, b float64) float64 { return a + b })
+	MinFloat64 = float64Op(func(a, b float64) float64 { return min(a, b) })
+	MaxFloat64 = float64Op(func(a, b float64) float64 { return max(a, b) })
 )
 
-func uint64s(dst, src []byte, f func(a, b uint64) uint64) {
-	for i := 0; i+8 <= len(dst) && i+8 <= len(src); i += 8 {
-		binary.LittleEndian.PutUint64(dst[i:],
-			f(binary.LittleEndian.Uint64(dst[i:]), binary.LittleEndian.Uint64(src[i:])))
-	}
+func uint64Op(f func(a, b uint64) uint64) Op {
+	return Op{8, func(dst, src []byte) {
+		for i := 0; i+8 <= len(dst) && i+8 <= len(src); i += 8 {
+			binary.LittleEndian.PutUint64(dst[i:],
+				f(binary.LittleEndian.Uint64(dst[i:]), binary.LittleEndian.Uint64(src[i:])))
+		}
+	}}
 }
 
-func float64s(dst, src []byte, f func(a, b float64) float64) {
-	uint64s(dst, src, func(a, b uint64) uint64 {
+func float64Op(f func(a, b float64) float64) Op {
+	return uint64Op(func(a, b uint64) uint64 {
 		return math.Float64bits(f(math.Float64frombits(a), math.Float64frombits(b)))
 	})
 }

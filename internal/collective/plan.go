@@ -32,9 +32,6 @@ func combine(peer int, slots ...int) []transfer {
 	return []transfer{{peer: peer, slots: slots, combine: true}}
 }
 
-// exchange is a round of one message each way.
-func exchange(sends, receives []transfer) round { return round{sends, receives} }
-
 // shape is the input of a plan.
 type shape struct {
 	ranks, rank int
@@ -53,10 +50,13 @@ func (s shape) site(rank int) int {
 
 // all returns the ranks ordered by site, so that a ring leaves each site once.
 func (s shape) all() []int {
-	ranks := numbers(0, s.ranks)
+	ranks := numbers(s.ranks)
 	slices.SortStableFunc(ranks, func(a, b int) int { return cmp.Compare(s.site(a), s.site(b)) })
 	return ranks
 }
+
+// team returns all ranks as a team.
+func (s shape) team() team { return newTeam(s.all(), s.rank) }
 
 // team is a list of ranks that work together, and this rank's index in it, or -1.
 type team struct {
@@ -109,20 +109,14 @@ func bySite(s shape, root int) sites {
 // leads reports whether a rank is the leader of its site.
 func (v sites) leads(rank int) bool { return v.leaders[v.mine] == rank }
 
-// numbers returns from, from+1, ... to-1.
-func numbers(from, to int) []int {
-	list := make([]int, 0, max(to-from, 0))
-	for i := from; i < to; i++ {
-		list = append(list, i)
+// numbers returns 0, 1, ... n-1.
+func numbers(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
 	}
 	return list
 }
 
 // powerBelow returns the greatest power of two that is at most n. n must be positive.
-func powerBelow(n int) int {
-	p := 1
-	for p*2 <= n {
-		p *= 2
-	}
-	return p
-}
+func powerBelow(n int) int { return 1 << log2(n) }

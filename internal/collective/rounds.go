@@ -8,7 +8,7 @@ package collective
 func (t team) disseminationRounds() []round {
 	var rounds []round
 	for d := 1; d < t.size(); d *= 2 {
-		rounds = append(rounds, exchange(send(t.at(d)), receive(t.at(-d))))
+		rounds = append(rounds, round{send(t.at(d)), receive(t.at(-d))})
 	}
 	return rounds
 }
@@ -18,9 +18,10 @@ func (t team) disseminationRounds() []round {
 func (t team) ringRounds(groups [][]int, skew int) []round {
 	var rounds []round
 	for k := range t.size() - 1 {
-		rounds = append(rounds, exchange(
+		rounds = append(rounds, round{
 			send(t.at(1), groups[t.index(skew-k)]...),
-			receive(t.at(-1), groups[t.index(skew-k-1)]...)))
+			receive(t.at(-1), groups[t.index(skew-k-1)]...),
+		})
 	}
 	return rounds
 }
@@ -46,7 +47,7 @@ func (t team) bruckRounds(groups [][]int) []round {
 			out = append(out, groups[t.index(i)]...)
 			in = append(in, groups[t.index(d+i)]...)
 		}
-		rounds = append(rounds, exchange(send(t.at(-d), out...), receive(t.at(d), in...)))
+		rounds = append(rounds, round{send(t.at(-d), out...), receive(t.at(d), in...)})
 	}
 	return rounds
 }
@@ -69,7 +70,7 @@ func (t team) doublingReduceRounds(slots []int) []round {
 	}
 	for d := 1; d < power; d *= 2 {
 		partner := t.ranks[t.me^d]
-		rounds = append(rounds, exchange(send(partner, slots...), combine(partner, slots...)))
+		rounds = append(rounds, round{send(partner, slots...), combine(partner, slots...)})
 	}
 	if extra {
 		rounds = append(rounds, round{sends: send(t.at(power), slots...)})

@@ -29,13 +29,13 @@ func (e *RemoteError) Error() string { return e.Text }
 // that no rank waits for a failed one. All ranks then return the error of the lowest rank that
 // failed by itself; only a rank whose ctx ended returns the cause of that. Together returns when do
 // has returned on all ranks, or settleTime after a failure. do must not use the tag.
-func (g *Group) Together(ctx context.Context, tag uint32, do func(ctx context.Context) error) error {
+func (g *Group) Together(ctx context.Context, tag uint32, do func(context.Context) error) error {
 	return g.together(ctx, tag, false, do)
 }
 
 // InOrder is Together for work without communication between ranks. A failure cancels do only on
 // higher ranks, so that the returned error is always that of the lowest rank with an error.
-func (g *Group) InOrder(ctx context.Context, tag uint32, do func(ctx context.Context) error) error {
+func (g *Group) InOrder(ctx context.Context, tag uint32, do func(context.Context) error) error {
 	return g.together(ctx, tag, true, do)
 }
 
@@ -62,7 +62,9 @@ type collector struct {
 	texts    []string
 }
 
-func (g *Group) together(ctx context.Context, tag uint32, ordered bool, do func(ctx context.Context) error) error {
+func (g *Group) together(
+	ctx context.Context, tag uint32, ordered bool, do func(context.Context) error,
+) error {
 	size, self := g.link.Size(), g.link.Rank()
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -70,19 +72,11 @@ func (g *Group) together(ctx context.Context, tag uint32, ordered bool, do func(
 	// ever.
 	settling, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
-	var timer *time.Timer
-	var once sync.Once
 	j := &collector{
 		group: g, tag: tag, ordered: ordered, stop: stop, verdicts: make([]verdict, size),
 		texts:   make([]string, size),
-		overdue: func() { once.Do(func() { timer = time.AfterFunc(settleTime, giveUp) }) },
+		overdue: sync.OnceFunc(func() { time.AfterFunc(settleTime, giveUp) }),
 	}
-	defer func() {
-		once.Do(func() {})
-		if timer != nil {
-			timer.Stop()
-		}
-	}()
 	var receivers sync.WaitGroup
 	for from := range size {
 		if from != self {
@@ -183,7 +177,7 @@ func (j *collector) judge(ctx context.Context, own error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case missing >= 0:
-		return fmt.Errorf("rank %d did not say how it ended", missing)
+		return fmt.Errorf("rank %d did not send its result", missing)
 	}
 	return nil
 }

@@ -15,50 +15,44 @@ type tree struct {
 // binomialTree doubles the number of ranks with the data in every step (Matsumoto15, table 4): the
 // root sends to the rank n/2 places ahead, then both send to the ranks n/4 places ahead, and so on.
 // Position v, counted from the root, receives from v without its lowest bit.
-func binomialTree(ranks []int, root, rank int) tree {
-	n := len(ranks)
-	t := newTeam(ranks, rank)
-	first := slices.Index(ranks, root)
-	place := func(v int) int { return ranks[(first+v)%n] }
-	v := ((t.me-first)%n + n) % n
+func (t team) binomialTree(root int) tree {
+	n, v := t.size(), t.behind(root)
 	result := tree{parent: -1}
 	low := 1 << bits.Len(uint(n-1)) // the root's subtree has all ranks
 	if v > 0 {
 		low = v & -v
-		result.parent = place(v - low)
+		result.parent = t.at(-low)
 	}
 	for d := low / 2; d >= 1; d /= 2 {
 		if v+d < n {
-			result.children = append(result.children, place(v+d))
+			result.children = append(result.children, t.at(d))
 		}
 	}
 	return result
 }
 
+// behind returns the number of places from the root to this rank.
+func (t team) behind(root int) int { return t.index(-slices.Index(t.ranks, root)) }
+
 // flatTree makes the root send to every rank.
-func flatTree(ranks []int, root, rank int) tree {
-	if rank != root {
+func (t team) flatTree(root int) tree {
+	if t.behind(root) > 0 {
 		return tree{parent: root}
 	}
-	t := tree{parent: -1}
-	first := slices.Index(ranks, root)
-	for i := 1; i < len(ranks); i++ {
-		t.children = append(t.children, ranks[(first+i)%len(ranks)])
+	result := tree{parent: -1}
+	for i := 1; i < t.size(); i++ {
+		result.children = append(result.children, t.at(i))
 	}
-	return t
+	return result
 }
 
 // chainTree makes each rank send to the next.
-func chainTree(ranks []int, root, rank int) tree {
-	n := len(ranks)
-	t := newTeam(ranks, rank)
-	first := slices.Index(ranks, root)
-	v := ((t.me-first)%n + n) % n
-	result := tree{parent: -1}
+func (t team) chainTree(root int) tree {
+	result, v := tree{parent: -1}, t.behind(root)
 	if v > 0 {
 		result.parent = t.at(-1)
 	}
-	if v < n-1 {
+	if v < t.size()-1 {
 		result.children = []int{t.at(1)}
 	}
 	return result
@@ -69,11 +63,11 @@ func chainTree(ranks []int, root, rank int) tree {
 func sitesTree(s shape, root int) tree {
 	v := bySite(s, root)
 	leader := v.leaders[v.mine]
-	local := binomialTree(v.members[v.mine], leader, s.rank)
+	local := newTeam(v.members[v.mine], s.rank).binomialTree(leader)
 	if s.rank != leader {
 		return local
 	}
-	t := binomialTree(v.leaders, root, leader)
+	t := newTeam(v.leaders, leader).binomialTree(root)
 	t.children = append(t.children, local.children...)
 	return t
 }
@@ -96,7 +90,7 @@ func (t tree) broadcastRounds(segments [][]int) []round {
 		case i == 0:
 			rounds = append(rounds, round{receives: receive(t.parent, slots...)})
 		default:
-			rounds = append(rounds, exchange(down(segments[i-1]), receive(t.parent, slots...)))
+			rounds = append(rounds, round{down(segments[i-1]), receive(t.parent, slots...)})
 		}
 	}
 	if t.parent >= 0 && len(t.children) > 0 {

@@ -61,8 +61,10 @@ func FoundBy(job engine.Bound) (Found, error) {
 			return kernel.Elements[pregel.VertexID](job.Values(partition))
 		}}, nil
 	case reflect.TypeFor[hop]():
-		return Found{hops: func(partition int) []hop { return kernel.Elements[hop](job.Values(partition)) }}, nil
+		return Found{hops: func(partition int) []hop {
+			return kernel.Elements[hop](job.Values(partition))
+		}}, nil
 	}
 	return Found{},
-		fmt.Errorf("a program with values of type %v finds no parents of vertices", job.ValueType())
+		fmt.Errorf("found values of type %v, expected parents of vertices", job.ValueType())
 }

@@ -78,7 +78,9 @@ func (l *local) close() {
 }
 
 // Search runs a search. It reuses the job if the kernel is the same, else it makes a new one.
-func (l *local) Search(ctx context.Context, kernel string, root Root, name string) (float64, error) {
+func (l *local) Search(
+	ctx context.Context, kernel string, root Root, name string,
+) (float64, error) {
 	program, err := Program(kernel, l.c.BFS, root.ID)
 	if err != nil {
 		return 0, err

@@ -154,16 +154,15 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	if err != nil {
 		return time.Since(start).Seconds(), nil, err
 	}
+	s.g = g
 	if s.SSSP { // the lists that pulls of kernel 3 read first are a part of the graph's structure
-		for _, p := range g.Parts {
-			if p != nil {
-				if _, err := p.Lightest(ctx, s.Team, func(bytes int64) bool { return !mem.Process().Tight(bytes) }); err != nil {
-					return time.Since(start).Seconds(), nil, err
-				}
+		roomy := func(bytes int64) bool { return !mem.Process().Tight(bytes) }
+		for _, p := range s.parts() {
+			if _, err := p.Lightest(ctx, s.Team, roomy); err != nil {
+				return time.Since(start).Seconds(), nil, err
 			}
 		}
 	}
-	s.g = g
 	if s.ranks() > 1 {
 		err = s.newTogether(ctx)
 	}
@@ -175,7 +174,9 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	s.per = max((g.N+s.ranks()-1)/s.ranks(), 1)
 	if s.Validate {
 		s.Progress("readying the validation", 0, 1)
-		if s.validator, err = validate.New(ctx, s.group, s.tag+forValidation, s.in.Edges, s.first, g.N, s.Team); err != nil {
+		s.validator, err = validate.New(ctx, s.group, s.tag+forValidation, s.in.Edges, s.first,
+			g.N, s.Team)
+		if err != nil {
 			return seconds, nil, err
 		}
 	}
@@ -301,5 +302,6 @@ func (s *Rank) Judge(ctx context.Context, root uint64, found Found) (Judged, err
 
 // wrongCount is the violation of reporting a wrong number of edges.
 func wrongCount(reported, counted int64) error {
-	return &validate.Violation{Name: "nedge", Text: fmt.Sprintf("%d edges reported, %d in the list", reported, counted)}
+	text := fmt.Sprintf("%d edges reported, %d in the list", reported, counted)
+	return &validate.Violation{Name: "nedge", Text: text}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -53,7 +54,9 @@ type Judged struct {
 // and after each search with its result.
 //
 //	Generate -> Construct -> { Search -> Judge } for each kernel and root
-func (r *Report) Coordinate(ctx context.Context, ranks Ranks, sssp, validated bool, tell Tell) (err error) {
+func (r *Report) Coordinate(
+	ctx context.Context, ranks Ranks, sssp, validated bool, tell Tell,
+) (err error) {
 	if r.Generation, err = ranks.Generate(ctx); err != nil {
 		return err
 	}
@@ -65,13 +68,13 @@ func (r *Report) Coordinate(ctx context.Context, ranks Ranks, sssp, validated bo
 	for _, root := range roots {
 		r.Roots = append(r.Roots, root.Vertex)
 	}
-	s := searches{ranks, roots, len(roots), tell}
+	s := searches{ranks, roots, len(roots), validated, tell}
 	if sssp {
 		s.total *= 2
 	}
-	err = s.all(ctx, "bfs", "BFS", &r.BFS, validated, 0)
+	err = s.all(ctx, "bfs", &r.BFS, 0)
 	if err == nil && sssp {
-		err = s.all(ctx, "sssp", "SSSP", &r.SSSP, validated, len(roots))
+		err = s.all(ctx, "sssp", &r.SSSP, len(roots))
 	}
 	if validated && (err == nil || errors.As(err, new(*validate.Violation))) {
 		valid := err == nil
@@ -85,14 +88,16 @@ type searches struct {
 	ranks Ranks
 	roots []Root
 	total int // searches of all kernels
-	tell  Tell
+
+	validated bool
+	tell      Tell
 }
 
 // all runs a search from every root that is not in the report; before is the number of searches of
-// earlier kernels. It first runs the first search once without timing, as a warm-up. Only the model's
-// coefficients are kept from one search to the next.
-func (s *searches) all(ctx context.Context, kernel, title string, k *Kernel, validated bool, before int) error {
-	first := len(k.Time)
+// earlier kernels. It first runs the first search once without timing, as a warm-up. Only the
+// model's coefficients are kept from one search to the next.
+func (s *searches) all(ctx context.Context, kernel string, k *Kernel, before int) error {
+	first, title := len(k.Time), strings.ToUpper(kernel)
 	for i := first - 1; i < len(s.roots) && first < len(s.roots); i++ {
 		root := s.roots[max(i, first)]
 		s.tell(title, before+max(i, first), s.total, nil)
@@ -115,7 +120,7 @@ func (s *searches) all(ctx context.Context, kernel, title string, k *Kernel, val
 			found := &trace.Search{
 				Job: name, Kernel: kernel, Seconds: seconds, Translate: j.Translate, Edges: j.Nedge,
 			}
-			if validated {
+			if s.validated {
 				k.Validate = append(k.Validate, j.Validate)
 				valid := err == nil
 				found.Validate, found.Valid = j.Validate, &valid

@@ -65,7 +65,7 @@ func TestRunFindsWrongSearches(t *testing.T) {
 		return engine.NewProgram(pregel.Erase(algorithms.BFSLevels{}))
 	}
 	if _, err = Run(t.Context(), c); err == nil ||
-		!strings.Contains(err.Error(), "finds no parents") {
+		!strings.Contains(err.Error(), "expected parents of vertices") {
 		t.Errorf("levels: error %v", err)
 	}
 }

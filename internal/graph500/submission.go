@@ -19,7 +19,9 @@ const (
 // list, one sentence each. It is advice: the run may be just as intended.
 func SubmissionIssues(r Report) []string {
 	var issues []string
-	say := func(format string, args ...any) { issues = append(issues, fmt.Sprintf(format, args...)) }
+	say := func(format string, args ...any) {
+		issues = append(issues, fmt.Sprintf(format, args...))
+	}
 	if r.EdgeFactor != officialEdgeFactor {
 		say("The edge factor is %d; a submission needs %d.", r.EdgeFactor, officialEdgeFactor)
 	}

@@ -49,7 +49,7 @@ const (
 )
 
 // errForeign means that a rank received a vertex that belongs to another rank.
-var errForeign = errors.New("a vertex came that belongs to another worker")
+var errForeign = errors.New("found a vertex of another worker")
 
 // narrow returns a VertexID below n in 32 bits, or a special number.
 func narrow(id pregel.VertexID, n int) uint32 {
@@ -127,7 +127,9 @@ func (s *Rank) translateHere(found Found) {
 
 // eachBlock calls f with the results of own vertices, a block at a time: those of a partition from
 // lo on.
-func (s *Rank) eachBlock(found Found, f func(p *graph.Partition, lo int, parents []uint32, dist []float32)) {
+func (s *Rank) eachBlock(
+	found Found, f func(p *graph.Partition, lo int, parents []uint32, dist []float32),
+) {
 	for _, p := range s.parts() {
 		s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) {
 			var parents [blockOf]uint32
@@ -192,7 +194,8 @@ func (s *Rank) newNumbers() numbers {
 	n := numbers{make([]bitmap.Ranked, len(s.Owner)), make([][]uint32, len(s.Owner))}
 	for i := range s.Owner {
 		words := bitmap.Words(s.owned(i))
-		n.of[i] = bitmap.Ranked{Bits: mem.Make[uint64](s.arena, words), Rank: mem.Make[uint32](s.arena, words+1)}
+		n.of[i].Bits = mem.Make[uint64](s.arena, words)
+		n.of[i].Rank = mem.Make[uint32](s.arena, words+1)
 	}
 	return n
 }

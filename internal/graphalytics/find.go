@@ -79,8 +79,11 @@ func Find(dir string, given map[string]string) ([]Graph, error) {
 // read reads a .properties file, which describes the graph with its name. It returns an error if
 // the file cannot be read.
 func read(path string) (Graph, error) {
-	g := Graph{Name: strings.TrimSuffix(filepath.Base(path), ".properties"), Format: "ldbc", properties: path, entries: map[string]graphio.Entry{}}
-	g.Path = strings.TrimSuffix(path, ".properties") + ".e"
+	base := strings.TrimSuffix(path, ".properties")
+	g := Graph{
+		Name: filepath.Base(base), Path: base + ".e", Format: "ldbc", properties: path,
+		entries: map[string]graphio.Entry{},
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return g, err
@@ -129,7 +132,8 @@ func (g *Graph) understand() error {
 			}
 			g.Path = filepath.Join(filepath.Dir(g.properties), e.Value)
 		case "vertex-file":
-			if edges := cmp.Or(g.entries["edge-file"].Value, g.Name+".e"); strings.TrimSuffix(edges, ".e")+".v" != e.Value {
+			edges := cmp.Or(g.entries["edge-file"].Value, g.Name+".e")
+			if strings.TrimSuffix(edges, ".e")+".v" != e.Value {
 				return wrong("FILE.v beside " + edges)
 			}
 		case "meta.vertices", "meta.edges":
@@ -171,15 +175,13 @@ var keys = []string{
 // default. Entries of other algorithms are accepted and have no effect.
 func Known(key string) error {
 	word, _, deep := strings.Cut(key, ".")
-	switch {
-	case slices.Contains(keys, key), word == "meta" && deep:
-		return nil
-	case deep && !slices.ContainsFunc(keys, func(k string) bool { return strings.HasPrefix(k, word+".") }) && !slices.Contains(Algorithms, word):
-		return nil
-	}
 	same := slices.DeleteFunc(slices.Clone(keys), func(k string) bool {
 		return deep != strings.Contains(k, ".") || deep && !strings.HasPrefix(k, word+".")
 	})
+	other := deep && len(same) == 0 && !slices.Contains(Algorithms, word)
+	if slices.Contains(keys, key) || other {
+		return nil
+	}
 	if len(same) == 0 {
 		return fmt.Errorf("found the entry %.80q, expected none: %s has no parameters", key, word)
 	}
@@ -227,7 +229,10 @@ func named(dir string) (all []Graph, err error) {
 			continue
 		}
 		at[name] = len(all)
-		g := Graph{Name: name, Path: filepath.Join(dir, name+".e"), Format: "ldbc", Directed: &directed, Algorithms: Algorithms, entries: map[string]graphio.Entry{}}
+		g := Graph{
+			Name: name, Path: filepath.Join(dir, name+".e"), Format: "ldbc", Directed: &directed,
+			Algorithms: Algorithms, entries: map[string]graphio.Entry{},
+		}
 		_, noEdges := os.Stat(g.Path)
 		_, noVertices := os.Stat(filepath.Join(dir, name+".v"))
 		if _, none := os.Stat(filepath.Join(dir, name+lists)); none == nil && noEdges != nil &&

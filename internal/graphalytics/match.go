@@ -41,7 +41,10 @@ func (m *Mismatch) Error() string { return m.Text }
 
 // NewMatch reads the expected values.
 func NewMatch(rule Rule, file string) (*Match, error) {
-	m := &Match{rule: rule, file: file, want: map[uint64]string{}, there: map[string]string{}, back: map[string]string{}, seen: map[uint64]bool{}}
+	m := &Match{
+		rule: rule, file: file, want: map[uint64]string{}, there: map[string]string{},
+		back: map[string]string{}, seen: map[uint64]bool{},
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -99,17 +102,21 @@ func (m *Match) line(line string) error {
 	want, known := m.want[id]
 	switch {
 	case err != nil:
-		return &Mismatch{fmt.Sprintf("found %.80q, expected the id of a vertex and its value", line)}
+		return mismatch("found %.80q, expected the id of a vertex and its value", line)
 	case !known:
-		return &Mismatch{fmt.Sprintf("vertex %d is not in %s", id, m.file)}
+		return mismatch("vertex %d is not in %s", id, m.file)
 	case m.seen[id]:
-		return &Mismatch{fmt.Sprintf("vertex %d comes twice", id)}
+		return mismatch("vertex %d comes twice", id)
 	}
 	m.seen[id] = true
 	if !m.same(want, got) {
-		return &Mismatch{fmt.Sprintf("vertex %d has %s, expected %s (%s)", id, got, want, m.file)}
+		return mismatch("vertex %d has %s, expected %s (%s)", id, got, want, m.file)
 	}
 	return nil
+}
+
+func mismatch(format string, args ...any) error {
+	return &Mismatch{fmt.Sprintf(format, args...)}
 }
 
 func (m *Match) same(want, got string) bool {
@@ -137,7 +144,7 @@ func (m *Match) Finish() error {
 		m.wrong = m.line(string(m.rest))
 	}
 	if m.wrong == nil && len(m.seen) != len(m.want) {
-		m.wrong = &Mismatch{fmt.Sprintf("%d vertices, expected the %d of %s", len(m.seen), len(m.want), m.file)}
+		m.wrong = mismatch("%d vertices, expected the %d of %s", len(m.seen), len(m.want), m.file)
 	}
 	return m.wrong
 }

@@ -12,31 +12,26 @@ import (
 // unknown. It is the system's available memory (MemAvailable), limited by the process's control
 // groups.
 func Available() int64 {
-	system := field("/proc/meminfo", "MemAvailable:")
-	groups, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return system
-	}
+	groups, _ := os.ReadFile("/proc/self/cgroup") // if it fails: no limits of groups
 	left := groupsLeft("/sys/fs/cgroup", string(groups))
-	if system == 0 && left == math.MaxInt64 {
+	if system := kilobytes("/proc/meminfo", "MemAvailable:"); system > 0 {
+		left = min(left, system)
+	}
+	if left == math.MaxInt64 {
 		return 0
 	}
-	if system == 0 {
-		return left
-	}
-	return min(system, left)
+	return left
 }
 
 // systemLimit returns the lowest memory limit of the process, and a description of the limit.
 func systemLimit() (int64, string) {
-	limit, from := field("/proc/meminfo", "MemTotal:"), "the machine's memory"
-	if groups, err := os.ReadFile("/proc/self/cgroup"); err == nil {
-		if n := groupsLimit("/sys/fs/cgroup", string(groups)); n < math.MaxInt64 &&
-			(limit == 0 || n < limit) {
-			return n, "the control group's limit"
-		}
+	limit := kilobytes("/proc/meminfo", "MemTotal:")
+	groups, _ := os.ReadFile("/proc/self/cgroup") // if it fails: no limits of groups
+	n := groupsLimit("/sys/fs/cgroup", string(groups))
+	if n < math.MaxInt64 && (limit == 0 || n < limit) {
+		return n, "the control group's limit"
 	}
-	return limit, from
+	return limit, "the machine's memory"
 }
 
 // groupsLimit returns the lowest limit of the groups in /proc/self/cgroup and their ancestors.
@@ -64,8 +59,10 @@ func eachGroup(root, groups string, f func(g group, path string)) {
 	for line := range strings.Lines(groups) {
 		id, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
 		controllers, path, _ := strings.Cut(rest, ":")
-		g := group{filepath.Join(root,
-			"memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "}
+		g := group{
+			filepath.Join(root, "memory"), "memory.limit_in_bytes", "memory.usage_in_bytes",
+			"total_inactive_file ",
+		}
 		switch {
 		case id == "0" && controllers == "":
 			g = group{root, "memory.max", "memory.current", "inactive_file "}
@@ -89,22 +86,12 @@ type group struct{ root, limit, usage, cache string }
 // recently are reclaimable.
 func (g group) left(path string) int64 {
 	dir := filepath.Join(g.root, path)
-	limit, ok := number(filepath.Join(dir, g.limit))
-	if !ok {
+	limit, limited := number(filepath.Join(dir, g.limit))
+	usage, known := number(filepath.Join(dir, g.usage))
+	if !limited || !known {
 		return math.MaxInt64 // no limit, or no such group
 	}
-	usage, ok := number(filepath.Join(dir, g.usage))
-	if !ok {
-		return math.MaxInt64
-	}
-	if stat, err := os.ReadFile(filepath.Join(dir, "memory.stat")); err == nil {
-		for line := range strings.Lines(string(stat)) {
-			if text, ok := strings.CutPrefix(line, g.cache); ok {
-				cache, _ := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-				usage -= cache
-			}
-		}
-	}
+	usage -= field(filepath.Join(dir, "memory.stat"), g.cache)
 	return max(limit-max(usage, 0), 1) // 0 would mean unknown
 }
 

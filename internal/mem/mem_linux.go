@@ -53,7 +53,7 @@ func discard(data []byte, keep int) {
 
 // PeakRSS returns the largest resident set of the process so far (VmHWM), in bytes, or 0 if
 // unknown.
-func PeakRSS() int64 { return field("/proc/self/status", "VmHWM:") }
+func PeakRSS() int64 { return kilobytes("/proc/self/status", "VmHWM:") }
 
 // Anonymous returns the bytes of the process's memory that are not backed by files, or 0 if
 // unknown. The kernel cannot reclaim them.
@@ -83,15 +83,16 @@ func statm() (resident, files int64) {
 	return pages * int64(os.Getpagesize()), shared * int64(os.Getpagesize())
 }
 
+// kilobytes returns a number of KiB from a file of lines "NAME NUMBER kB", in bytes.
+func kilobytes(file, name string) int64 { return field(file, name) << 10 }
+
+// field returns the number behind a name in a file of lines "NAME NUMBER", or 0.
 func field(file, name string) int64 {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return 0
-	}
+	data, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(data)) {
 		if rest, ok := strings.CutPrefix(line, name); ok {
-			kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			return kb << 10
+			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return n
 		}
 	}
 	return 0

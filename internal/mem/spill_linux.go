@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,20 +31,20 @@ func DiskRoom(dir string) (free, total int64) {
 }
 
 // spillFile maps a new zeroed file for reading and writing. It allocates the file's blocks now,
-// because a write to the mapping of a full disk would kill the process. The file has no name, so
-// nothing remains when the process ends.
+// because a write to the mapping of a full disk would kill the process. The file's name is removed
+// at once, so nothing remains when the process ends.
 func spillFile(dir string, bytes int) ([]byte, error) {
-	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	f, err := os.CreateTemp(dir, ".superstep-spill-")
 	if err != nil {
-		if fd, err = named(dir); err != nil {
-			return nil, err
-		}
+		return nil, err
 	}
-	defer unix.Close(fd)
-	for {
-		if err = unix.Fallocate(fd, 0, 0, int64(bytes)); !errors.Is(err, unix.EINTR) {
-			break
-		}
+	defer f.Close()
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, err
+	}
+	fd := int(f.Fd())
+	for err = unix.EINTR; errors.Is(err, unix.EINTR); {
+		err = unix.Fallocate(fd, 0, 0, int64(bytes))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s has no room for %s: %w", dir, Text(int64(bytes)), err)
@@ -55,17 +54,4 @@ func spillFile(dir string, bytes int) ([]byte, error) {
 		return nil, fmt.Errorf("mapping %s of %s: %w", Text(int64(bytes)), dir, err)
 	}
 	return data, nil
-}
-
-// named makes a file and removes its name, for file systems without O_TMPFILE.
-func named(dir string) (int, error) {
-	f, err := os.CreateTemp(dir, ".superstep-spill-")
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	if err := os.Remove(filepath.Join(f.Name())); err != nil {
-		return 0, err
-	}
-	return unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 }

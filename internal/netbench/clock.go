@@ -1,8 +1,8 @@
 package netbench
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
 	"math"
 	"runtime"
 	"slices"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // clock makes all ranks begin at the same time. Ranks leave a barrier at different times, up to the
@@ -18,7 +19,6 @@ import (
 // Carpen-Amarie 2016).
 type clock struct {
 	g      *collective.Group
-	tag    uint32
 	origin time.Time
 	offset float64 // offset in seconds: rank 0's clock minus this rank's
 	lead   float64 // seconds from the announcement to the start
@@ -32,9 +32,9 @@ const (
 	mostLead  = 20e-3 // in seconds, unless the model needs more
 )
 
-func newClock(g *collective.Group, tag uint32) (*clock, error) {
+func newClock(g *collective.Group) (*clock, error) {
 	delay, err := g.Model().Predict(collective.Broadcast, collective.Binomial, 8, 0)
-	return &clock{g: g, tag: tag, origin: time.Now(), lead: 2*delay + 300e-6}, err
+	return &clock{g: g, origin: time.Now(), lead: 2*delay + 300e-6}, err
 }
 
 // now returns the seconds since the rank's origin, by its own clock.
@@ -46,10 +46,10 @@ func (c *clock) synchronize(ctx context.Context) error {
 	if link.Rank() == 0 {
 		for peer := 1; peer < link.Size(); peer++ {
 			for range syncs {
-				if _, err := link.Receive(ctx, peer, c.tag); err != nil {
+				if _, err := link.Receive(ctx, peer, tag); err != nil {
 					return err
 				}
-				if err := link.Send(ctx, peer, c.tag, encode(c.now())); err != nil {
+				if err := link.Send(ctx, peer, tag, encode(c.now())); err != nil {
 					return err
 				}
 			}
@@ -59,10 +59,10 @@ func (c *clock) synchronize(ctx context.Context) error {
 	least := math.Inf(1)
 	for range syncs {
 		sent := c.now()
-		if err := link.Send(ctx, 0, c.tag, nil); err != nil {
+		if err := link.Send(ctx, 0, tag, nil); err != nil {
 			return err
 		}
-		data, err := link.Receive(ctx, 0, c.tag)
+		data, err := link.Receive(ctx, 0, tag)
 		if err != nil {
 			return err
 		}
@@ -81,10 +81,10 @@ func (c *clock) synchronize(ctx context.Context) error {
 
 // start returns on all ranks at the same time. It returns this time in seconds of rank 0's clock.
 func (c *clock) start(ctx context.Context) (float64, error) {
-	if err := c.g.Barrier(ctx, collective.Call{Tag: c.tag}); err != nil {
+	if err := c.g.Barrier(ctx, collective.Call{Tag: tag}); err != nil {
 		return 0, err
 	}
-	data, err := c.g.Broadcast(ctx, collective.Call{Tag: c.tag, Algorithm: collective.Binomial}, 0,
+	data, err := c.g.Broadcast(ctx, collective.Call{Tag: tag, Algorithm: collective.Binomial}, 0,
 		encode(c.now()+c.lead))
 	if err != nil {
 		return 0, err
@@ -127,15 +127,12 @@ func (c *clock) measure(ctx context.Context, do func() error) (repetition, error
 	if err := do(); err != nil {
 		return repetition{}, err
 	}
-	missed := 0.0
+	values := []float64{c.now() + c.offset - start, begun, 0}
 	if c.missed {
-		missed = 1
+		values[2] = 1
 	}
-	data := encode(c.now()+c.offset-start, begun, missed)
-	if err := c.g.Allreduce(ctx, collective.Call{Tag: c.tag, Algorithm: collective.Doubling}, data, collective.MaxFloat64); err != nil {
-		return repetition{}, err
-	}
-	values, err := decode(data, 3)
+	call := collective.Call{Tag: tag, Algorithm: collective.Doubling}
+	err = c.g.Allreduce(ctx, call, wire.Bytes(values), collective.MaxFloat64)
 	if err != nil {
 		return repetition{}, err
 	}
@@ -150,15 +147,7 @@ func (c *clock) measure(ctx context.Context, do func() error) (repetition, error
 // rank began with the least delay.
 func punctual(list []repetition) []float64 {
 	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(a, b repetition) int {
-		switch {
-		case a.late < b.late:
-			return -1
-		case a.late > b.late:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(sorted, func(a, b repetition) int { return cmp.Compare(a.late, b.late) })
 	var times []float64
 	for _, r := range sorted[:(len(sorted)+1)/2] {
 		times = append(times, r.seconds)
@@ -166,21 +155,12 @@ func punctual(list []repetition) []float64 {
 	return times
 }
 
-func encode(values ...float64) []byte {
-	var data []byte
-	for _, v := range values {
-		data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
-	}
-	return data
-}
+func encode(values ...float64) []byte { return wire.Bytes(values) }
 
 func decode(data []byte, n int) ([]float64, error) {
-	if len(data) != 8*n {
+	values := wire.Slice[float64](data)
+	if len(values) != n {
 		return nil, collective.ErrMessage
-	}
-	values := make([]float64, n)
-	for i := range values {
-		values[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
 	}
 	return values, nil
 }

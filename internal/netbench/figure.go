@@ -50,9 +50,10 @@ func (r *Report) title() string {
 func (r *Report) panel(c collective.Collective, bandwidth bool) figure.Panel {
 	p := figure.Panel{
 		Title: string(c),
-		X:     figure.Axis{Label: sizeMeans[c], Base: 2, Text: func(v float64) string { return size(int(v)) }},
+		X:     figure.Axis{Label: sizeMeans[c], Base: 2},
 		Y:     figure.Axis{Base: 10, Text: func(v float64) string { return short(duration(v)) }},
 	}
+	p.X.Text = func(v float64) string { return size(int(v)) }
 	if bandwidth {
 		p.Y.Text = func(v float64) string { return short(rate(v)) }
 	}

@@ -10,33 +10,22 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// Stages of Measure.
-const (
-	Calibrating = "calibrating"
-	Measuring   = "measuring"
-)
-
-const measureTag = 1
-
 // Measure calibrates a link and measures on it. All ranks must call it with equal parameters, and
-// get the same report. stage, if not nil, is called with the progress.
-func Measure(ctx context.Context, link collective.Link, sites []int, o Options, stage func(name string, done, all int)) (*Report, error) {
-	if stage == nil {
-		stage = func(string, int, int) {}
-	}
-	stage(Calibrating, 0, 0)
-	model, err := collective.Calibrate(ctx, link,
-		collective.Calibration{Tag: measureTag, Sites: sites})
+// get the same report. sites has the site of each rank; nil means that there is only one.
+func Measure(
+	ctx context.Context, link collective.Link, sites []int, o Options,
+) (*Report, error) {
+	o = o.withDefaults()
+	o.Progress(Calibrating, 0, 0)
+	model, err := collective.Calibrate(ctx, link, collective.Calibration{Tag: tag, Sites: sites})
 	if err != nil {
 		return nil, err
 	}
-	o.Tag = measureTag
-	o.Progress = func(done, all int) { stage(Measuring, done, all) }
 	return Run(ctx, link, model, o)
 }
 
 // Local measures between ranks in this process, which are connected as workers of one machine are.
-func Local(ctx context.Context, ranks int, o Options, stage func(name string, done, all int)) (*Report, error) {
+func Local(ctx context.Context, ranks int, o Options) (*Report, error) {
 	sessions, end, err := join(ctx, ranks)
 	defer end()
 	if err != nil {
@@ -47,13 +36,13 @@ func Local(ctx context.Context, ranks int, o Options, stage func(name string, do
 	reports := make([]*Report, ranks)
 	var all sync.WaitGroup
 	for i, s := range sessions {
-		told := stage
+		o := o
 		if i > 0 {
-			told = nil
+			o.Progress = nil
 		}
 		all.Go(func() {
 			var err error
-			if reports[i], err = Measure(ctx, s.Link(), nil, o, told); err != nil {
+			if reports[i], err = Measure(ctx, s.Link(), nil, o); err != nil {
 				fail(fmt.Errorf("rank %d: %w", i, err))
 			}
 		})

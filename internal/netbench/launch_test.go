@@ -18,9 +18,10 @@ func TestRanksOfThisProcessMeasure(t *testing.T) {
 	defer cancel()
 	stages := map[string]int{}
 	r, err := Local(ctx, 3, Options{
-		Sizes: []int{8, 64 << 10}, Least: 2, Most: 2, Raw: "127.0.0.1:0",
+		Sizes: []int{8, 64 << 10}, Repetitions: 2, Raw: "127.0.0.1:0",
 		Collectives: []collective.Collective{PointToPoint, Stream, collective.Allreduce},
-	}, func(name string, done, all int) { stages[name] = all })
+		Progress:    func(stage string, done, all int) { stages[stage] = all },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,17 +45,17 @@ func TestRanksOfThisProcessMeasure(t *testing.T) {
 
 func TestNoRawConnectionIsSaid(t *testing.T) {
 	r, err := Local(t.Context(), 2, Options{
-		Sizes: []int{8}, Least: 1, Most: 1, Raw: "203.0.113.1:0",
+		Sizes: []int{8}, Repetitions: 1, Raw: "203.0.113.1:0",
 		Collectives: []collective.Collective{PointToPoint},
-	}, nil)
+	})
 	if err != nil || len(r.Points) != 1 || !strings.Contains(r.NoRaw, "203.0.113.1") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
 func TestWrongMeasuresAreSaid(t *testing.T) {
-	_, err := Local(t.Context(), 2, Options{Sizes: []int{3, 2}}, nil)
-	if err == nil || !strings.Contains(err.Error(), "sizes must rise") {
+	_, err := Local(t.Context(), 2, Options{Sizes: []int{3, 2}})
+	if err == nil || !strings.Contains(err.Error(), "expected rising sizes") {
 		t.Error(err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/collective"
 )
@@ -33,7 +32,6 @@ const MaxSize = 1 << 30
 
 // Options selects the measurements. All ranks must have the same options.
 type Options struct {
-	Tag uint32
 	// Collectives to measure, which may include PointToPoint and Stream. Default: all except
 	// barriers.
 	Collectives []collective.Collective
@@ -46,15 +44,24 @@ type Options struct {
 	// Memory is the greatest number of bytes that a rank may use for one measurement; larger
 	// measurements are skipped. Default: 256 MiB.
 	Memory int
-	// Budget is the approximate time for one point. A point is measured at least Least and at most
-	// Most times. Defaults: 50 ms, 5, 50.
-	Budget      time.Duration
-	Least, Most int
+	// Repetitions is the number of times that each point is measured. Default: 5 to 50, about as
+	// many as fit into 50 ms.
+	Repetitions int
 	// Raw is the address HOST:0 where the last rank listens for raw measurements; empty means none.
 	Raw string
-	// Progress, if not nil, is called on each rank with the number of finished points, and of all.
-	Progress func(done, all int) `json:"-"`
+	// Progress, if not nil, is called on each rank with the stage, and the number of its finished
+	// points and of all.
+	Progress func(stage string, done, all int) `json:"-"`
 }
+
+// Stages of a measurement.
+const (
+	Calibrating = "calibrating"
+	Measuring   = "measuring"
+)
+
+// tag is the tag of all messages.
+const tag = 1
 
 func (o Options) withDefaults() Options {
 	if len(o.Collectives) == 0 {
@@ -71,16 +78,9 @@ func (o Options) withDefaults() Options {
 	if o.Memory <= 0 {
 		o.Memory = 256 << 20
 	}
-	if o.Budget <= 0 {
-		o.Budget = 50 * time.Millisecond
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
 	}
-	if o.Least <= 0 {
-		o.Least = 5
-	}
-	if o.Most <= 0 {
-		o.Most = 50
-	}
-	o.Most = max(o.Most, o.Least)
 	return o
 }
 
@@ -98,12 +98,13 @@ func (o Options) Validate() error {
 		!slices.ContainsFunc(o.Collectives, func(c collective.Collective) bool {
 			return slices.Contains(Algorithms(c), o.Algorithm)
 		}) {
-		errs = append(errs, fmt.Errorf("no algorithm %q of %v", o.Algorithm, o.Collectives))
+		errs = append(errs, fmt.Errorf("found algorithm %q, expected one of the collectives %v",
+			o.Algorithm, o.Collectives))
 	}
 	for i, n := range o.Sizes {
 		if n < 0 || n > MaxSize || i > 0 && n <= o.Sizes[i-1] {
 			errs = append(errs,
-				fmt.Errorf("sizes must rise from 0 or more, to %d at most: %v", MaxSize, o.Sizes))
+				fmt.Errorf("found sizes %v, expected rising sizes from 0 to %d", o.Sizes, MaxSize))
 			break
 		}
 	}
@@ -121,7 +122,9 @@ func Algorithms(c collective.Collective) []collective.Algorithm {
 
 // Run measures. All ranks must call it with equal parameters, and get the same report. The model
 // must be the same on all ranks, for example the result of collective.Calibrate.
-func Run(ctx context.Context, link collective.Link, model *collective.Model, o Options) (*Report, error) {
+func Run(
+	ctx context.Context, link collective.Link, model *collective.Model, o Options,
+) (*Report, error) {
 	o = o.withDefaults()
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -130,7 +133,7 @@ func Run(ctx context.Context, link collective.Link, model *collective.Model, o O
 	if err != nil {
 		return nil, err
 	}
-	c, err := newClock(g, o.Tag)
+	c, err := newClock(g)
 	if err != nil {
 		return nil, err
 	}
@@ -141,21 +144,16 @@ func Run(ctx context.Context, link collective.Link, model *collective.Model, o O
 	}
 	defer b.disconnect()
 	tasks := b.tasks()
-	done := 0
-	if o.Progress != nil {
-		o.Progress(0, len(tasks))
-	}
-	for _, list := range tasks {
+	for done, list := range tasks {
+		o.Progress(Measuring, done, len(tasks))
 		points, err := b.points(ctx, list)
 		if err != nil {
 			return nil,
 				fmt.Errorf("netbench: %s of %d bytes: %w", list[0].collective, list[0].bytes, err)
 		}
 		r.Points = append(r.Points, points...)
-		if done++; o.Progress != nil {
-			o.Progress(done, len(tasks))
-		}
 	}
+	o.Progress(Measuring, len(tasks), len(tasks))
 	r.summarize()
 	return r, nil
 }
@@ -224,7 +222,8 @@ func (b *bench) points(ctx context.Context, tasks []task) ([]Point, error) {
 		return nil, err
 	}
 	points, do := make([]Point, len(tasks)), make([]func() error, len(tasks))
-	lists, repeat := make([][]repetition, len(tasks)), make([]int, len(tasks))
+	lists := make([][]repetition, len(tasks))
+	repeat := slices.Repeat([]int{max(b.Repetitions, 1)}, len(tasks))
 	for i, t := range tasks {
 		var err error
 		points[i] = Point{Collective: t.collective, Algorithm: t.algorithm, Bytes: t.bytes}
@@ -234,7 +233,6 @@ func (b *bench) points(ctx context.Context, tasks []task) ([]Point, error) {
 		if points[i].Predicted, err = b.predict(t); err != nil {
 			return nil, err
 		}
-		repeat[i] = b.Least
 	}
 	for turn := 0; turn <= slices.Max(repeat); turn++ {
 		for i, t := range tasks {
@@ -246,7 +244,9 @@ func (b *bench) points(ctx context.Context, tasks []task) ([]Point, error) {
 				return nil, fmt.Errorf("by %s: %w", t.algorithm, err)
 			}
 			if turn == 0 { // does not count, but determines the number of repetitions
-				repeat[i] = min(max(int(b.Budget.Seconds()/max(r.seconds, 1e-9)), b.Least), b.Most)
+				if b.Repetitions == 0 {
+					repeat[i] = min(max(int(50e-3/max(r.seconds, 1e-9)), 5), 50)
+				}
 				continue
 			}
 			lists[i] = append(lists[i], r)
@@ -286,7 +286,7 @@ func (b *bench) predict(t task) (float64, error) {
 
 // action prepares the data and returns the function to measure.
 func (b *bench) action(ctx context.Context, t task) (func() error, error) {
-	g, call := b.g, collective.Call{Tag: b.Tag, Algorithm: t.algorithm, Bytes: max(t.bytes, 1)}
+	g, call := b.g, collective.Call{Tag: tag, Algorithm: t.algorithm, Bytes: max(t.bytes, 1)}
 	data := collective.Noise(t.bytes)
 	switch t.collective {
 	case PointToPoint, Stream:
@@ -310,7 +310,7 @@ func (b *bench) action(ctx context.Context, t task) (func() error, error) {
 		}
 		return func() error { return second(g.Alltoall(ctx, call, blocks)) }, nil
 	}
-	return nil, fmt.Errorf("no way to measure %s", t.collective)
+	return nil, fmt.Errorf("found collective %s, expected one that can be measured", t.collective)
 }
 
 func second[T any](_ T, err error) error { return err }

@@ -79,7 +79,7 @@ func TestTwoSites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memlink.New(len(sites), costs(sites))
 		r = run(t, m, len(sites), sites,
-			Options{Sizes: []int{1, 64, 4 << 10, 256 << 10}, Least: 1, Most: 2})
+			Options{Sizes: []int{1, 64, 4 << 10, 256 << 10}, Repetitions: 2})
 	})
 	for _, p := range r.Points {
 		if p.Error > .15 || p.Seconds <= 0 || p.Repeats < 1 {
@@ -179,7 +179,7 @@ func wellFormed(t *testing.T, data []byte) {
 func TestFewRanksAndOddSizes(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3} {
 		m := memlink.New(ranks, nil)
-		o := Options{Sizes: []int{0, 5, 1024}, Least: 1, Most: 1, Collectives: append([]collective.Collective{PointToPoint}, collective.Collectives...)}
+		o := Options{Sizes: []int{0, 5, 1024}, Repetitions: 1, Collectives: append([]collective.Collective{PointToPoint}, collective.Collectives...)}
 		r := run(t, m, ranks, nil, o)
 		var b, text bytes.Buffer
 		if err := errors.Join(r.Figure(&b), r.Text(&text),
@@ -196,7 +196,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	link := memlink.New(1, nil).Link(0)
 	for want, o := range map[string]Options{
 		"no collective \"scan\"": {Collectives: []collective.Collective{"scan"}},
-		"sizes must rise":        {Sizes: []int{4, 4}},
+		"expected rising sizes":  {Sizes: []int{4, 4}},
 	} {
 		if _, err := Run(t.Context(), link, nil, o); err == nil ||
 			!strings.Contains(err.Error(), want) {
@@ -208,7 +208,7 @@ func TestOptionsAreChecked(t *testing.T) {
 // TestMemoryLimitsSizes: sizes that do not fit into memory are skipped.
 func TestMemoryLimitsSizes(t *testing.T) {
 	r := run(t, memlink.New(2, nil), 2, nil,
-		Options{Sizes: []int{16, 1 << 20}, Memory: 1 << 20, Least: 1, Most: 1})
+		Options{Sizes: []int{16, 1 << 20}, Memory: 1 << 20, Repetitions: 1})
 	for _, p := range r.Points {
 		if p.Bytes != 16 {
 			t.Errorf("%s of %d bytes was measured", p.Collective, p.Bytes)

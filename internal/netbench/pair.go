@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"io"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/collective"
@@ -44,7 +45,7 @@ const secretSize = 16
 
 // dial is rank 0's part of connect.
 func (b *bench) dial(ctx context.Context, last int) (why string, err error) {
-	told, err := b.g.Link().Receive(ctx, last, b.Tag)
+	told, err := b.g.Link().Receive(ctx, last, tag)
 	if err != nil || len(told) < secretSize {
 		return "", err // the last rank returns the reason
 	}
@@ -65,14 +66,14 @@ func (b *bench) listen(ctx context.Context) (why string, err error) {
 	link := b.g.Link()
 	l, refused := net.Listen("tcp", b.Raw)
 	if refused != nil {
-		return refused.Error(), link.Send(ctx, 0, b.Tag, nil)
+		return refused.Error(), link.Send(ctx, 0, tag, nil)
 	}
 	defer l.Close()
 	end := time.Now().Add(connectTimeout)
 	_ = l.(*net.TCPListener).SetDeadline(end)
 	secret := make([]byte, secretSize)
 	rand.Read(secret) // never fails
-	if err := link.Send(ctx, 0, b.Tag, append(secret, l.Addr().String()...)); err != nil {
+	if err := link.Send(ctx, 0, tag, append(secret, l.Addr().String()...)); err != nil {
 		return "", err
 	}
 	for {
@@ -93,7 +94,7 @@ func (b *bench) listen(ctx context.Context) (why string, err error) {
 // firstReason returns the first reason of any rank, by rank.
 func (b *bench) firstReason(ctx context.Context, why string) (string, error) {
 	all, err := b.g.Allgather(ctx,
-		collective.Call{Tag: b.Tag, Algorithm: collective.Bruck}, []byte(why))
+		collective.Call{Tag: tag, Algorithm: collective.Bruck}, []byte(why))
 	if err != nil {
 		return "", err
 	}
@@ -159,12 +160,14 @@ func times(k int, do func() error) func() error {
 }
 
 // sender returns functions that send and receive a message.
-func (b *bench) sender(ctx context.Context, a collective.Algorithm) (send func(to int, data []byte) error, receive func(from, n int) error) {
+func (b *bench) sender(
+	ctx context.Context, a collective.Algorithm,
+) (send func(to int, data []byte) error, receive func(from, n int) error) {
 	link := b.g.Link()
 	if a == Direct {
-		return func(to int, data []byte) error { return link.Send(ctx, to, b.Tag, data) },
+		return func(to int, data []byte) error { return link.Send(ctx, to, tag, data) },
 			func(from, _ int) error {
-				data, err := link.Receive(ctx, from, b.Tag)
+				data, err := link.Receive(ctx, from, tag)
 				collective.Release(link, data)
 				return err
 			}
@@ -175,10 +178,8 @@ func (b *bench) sender(ctx context.Context, a collective.Algorithm) (send func(t
 			return because(ctx, to, err)
 		}, func(from, n int) error {
 			defer b.bound(ctx)()
-			if len(b.bytes) < n {
-				b.bytes = make([]byte, n)
-			}
-			_, err := io.ReadFull(b.raw, b.bytes[:n])
+			b.bytes = slices.Grow(b.bytes[:0], n)[:n]
+			_, err := io.ReadFull(b.raw, b.bytes)
 			return because(ctx, from, err)
 		}
 }

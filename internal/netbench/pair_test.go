@@ -36,7 +36,7 @@ func TestOthersAreNotMeasured(t *testing.T) {
 		}
 		heard <- why
 	}()
-	told, err := both[0].g.Link().Receive(t.Context(), 1, 0)
+	told, err := both[0].g.Link().Receive(t.Context(), 1, tag)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestOthersAreNotMeasured(t *testing.T) {
 		t.Error("another process was answered")
 	}
 	// send it again, for dial
-	if err := both[1].g.Link().Send(t.Context(), 0, 0, told); err != nil {
+	if err := both[1].g.Link().Send(t.Context(), 0, tag, told); err != nil {
 		t.Fatal(err)
 	}
 	if why, err := both[0].dial(t.Context(), 1); why != "" || err != nil {

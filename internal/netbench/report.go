@@ -335,7 +335,8 @@ func (r *Report) table(s *strings.Builder, c collective.Collective) {
 	r.shares(s, c)
 	for _, a := range r.Accuracy {
 		if a.Collective == c {
-			fmt.Fprintf(s, "relative error: median %.0f %%, most %.0f %%, most from 4 KiB on %.0f %%\n", 100*a.Median, 100*a.Most, 100*a.MostLarge)
+			fmt.Fprintf(s, "relative error: median %.0f %%, most %.0f %%, most from 4 KiB on %.0f %%\n",
+				100*a.Median, 100*a.Most, 100*a.MostLarge)
 		}
 	}
 }

@@ -8,32 +8,26 @@ import (
 
 // duration formats seconds with three digits.
 func duration(s float64) string {
-	switch {
-	case s == 0:
+	if s == 0 {
 		return "0"
-	case s < 999.5e-9:
-		return three(s*1e9) + " ns"
-	case s < 999.5e-6:
-		return three(s*1e6) + " µs"
-	case s < .9995:
-		return three(s*1e3) + " ms"
 	}
-	return three(s) + " s"
+	return scaled(s*1e9, "ns", "µs", "ms", "s")
 }
 
 // rate formats bytes per second with three digits, in powers of ten as is usual for links.
 func rate(r float64) string {
-	switch {
-	case math.IsInf(r, 0) || math.IsNaN(r) || r == 0:
+	if math.IsInf(r, 0) || math.IsNaN(r) || r == 0 {
 		return "-"
-	case r < 999.5:
-		return three(r) + " B/s"
-	case r < 999.5e3:
-		return three(r/1e3) + " kB/s"
-	case r < 999.5e6:
-		return three(r/1e6) + " MB/s"
 	}
-	return three(r/1e9) + " GB/s"
+	return scaled(r, "B/s", "kB/s", "MB/s", "GB/s")
+}
+
+// scaled formats a number of the first unit. Each unit is 1000 times the one before.
+func scaled(x float64, units ...string) string {
+	for ; x >= 999.5 && len(units) > 1; units = units[1:] {
+		x /= 1000
+	}
+	return three(x) + " " + units[0]
 }
 
 func three(x float64) string {

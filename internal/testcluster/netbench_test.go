@@ -94,8 +94,8 @@ func TestNetbenchRefusals(t *testing.T) {
 		"has the program netbench, neither graph ": func(s *job.Spec) { s.Program = "bfs" },
 		"and no grid":                 func(s *job.Spec) { s.Rows, s.Columns = 2, 2 },
 		`no collective "scan"`:        func(s *job.Spec) { s.Netbench.Collectives = []string{"scan"} },
-		`no algorithm "quick"`:        func(s *job.Spec) { s.Netbench.Algorithm = "quick" },
-		"sizes must rise":             func(s *job.Spec) { s.Netbench.Sizes = []uint64{1 << 63} },
+		`found algorithm "quick"`:     func(s *job.Spec) { s.Netbench.Algorithm = "quick" },
+		"expected rising sizes":       func(s *job.Spec) { s.Netbench.Sizes = []uint64{1 << 63} },
 		"found 65 sizes":              func(s *job.Spec) { s.Netbench.Sizes = make([]uint64, 65) },
 		"repetitions: found 10000000": func(s *job.Spec) { s.Netbench.Repetitions = 1e7 },
 	} {

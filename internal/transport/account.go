@@ -1,6 +1,10 @@
 package transport
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // Tally counts what one partition sent to another, or received from it, in a superstep. Bytes are
 // the encoded presence and values.
@@ -40,8 +44,7 @@ type Ledger struct {
 
 // NewLedger makes the ledger of one of n partitions.
 func NewLedger(partition, n int) Ledger {
-	return Ledger{Sent: make([]Tally, n), Received: make([]Tally,
-		n), account: Account{Partition: partition}}
+	return Ledger{make([]Tally, n), make([]Tally, n), Account{Partition: partition}}
 }
 
 // Close returns the account of a superstep, which is valid until the next call. It resets the
@@ -59,16 +62,10 @@ func (l *Ledger) Close(superstep int) *Account {
 	return a
 }
 
-// Balance compares the accounts of all partitions. It can be reused for each superstep.
-type Balance struct {
-	next []int // for each account, the index of the first entry that was not compared yet
-}
-
-// Check returns an error for a pair of partitions whose numbers of sent and received frames, values
-// or bytes differ. accounts has one account per partition, all of the same superstep.
-func (x *Balance) Check(accounts []*Account) error {
+// Balance returns an error for a pair of partitions whose numbers of sent and received frames,
+// values or bytes differ. accounts has one account per partition, all of the same superstep.
+func Balance(accounts []*Account) error {
 	n := len(accounts)
-	x.next = append(x.next[:0], make([]int, n)...)
 	for i, a := range accounts {
 		if a == nil || a.Partition != i {
 			return fmt.Errorf("there is no account of partition %d", i)
@@ -79,45 +76,32 @@ func (x *Balance) Check(accounts []*Account) error {
 		}
 		for k := range a.Peers {
 			if p := a.Peers[k].Partition; p < 0 || p >= n || k > 0 && a.Peers[k-1].Partition >= p {
-				return fmt.Errorf("superstep %d: the account of partition %d is out of order, or with more than %d partitions", a.Superstep, i, n)
+				return fmt.Errorf("superstep %d: in the account of partition %d found partition %d, expected others of %d partitions in order", a.Superstep, i, p, n)
 			}
 		}
 	}
-	// Entries are in ascending order, and partitions are taken in this order. So the entry for i is
-	// the first one left in an account.
 	for i, a := range accounts {
 		for _, mine := range a.Peers {
-			j := mine.Partition
-			theirs := PeerAccount{}
-			if left := accounts[j].Peers[x.next[j]:]; len(left) > 0 && left[0].Partition <= i {
-				theirs = left[0]
-				x.next[j]++
-				if theirs.Partition < i {
-					return differ(a.Superstep, j, theirs.Partition, theirs.Sent, Tally{},
-						theirs.Received, Tally{})
-				}
+			from, to, theirs := i, mine.Partition, accounts[mine.Partition].of(i)
+			sent, came := mine.Sent, theirs.Received
+			if sent == came {
+				from, to, sent, came = to, from, theirs.Sent, mine.Received
 			}
-			if mine.Sent != theirs.Received || mine.Received != theirs.Sent {
-				return differ(a.Superstep, i, j, mine.Sent, theirs.Received, mine.Received,
-					theirs.Sent)
+			if sent != came {
+				return fmt.Errorf("superstep %d: partition %d sent partition %d %v, and %v came",
+					a.Superstep, from, to, sent, came)
 			}
-		}
-	}
-	for i, a := range accounts {
-		if left := a.Peers[x.next[i]:]; len(left) > 0 {
-			return differ(a.Superstep, i, left[0].Partition, left[0].Sent, Tally{},
-				left[0].Received, Tally{})
 		}
 	}
 	return nil
 }
 
-// differ returns the error for a difference between i and j: the counts from i to j, or, if these
-// are equal, from j to i.
-func differ(superstep, i, j int, sent, came, got, wasSent Tally) error {
-	if sent == came {
-		i, j, sent, came = j, i, wasSent, got
+// of returns the entry for a partition, which is zero if there is none.
+func (a *Account) of(partition int) (entry PeerAccount) {
+	at, found := slices.BinarySearchFunc(a.Peers, partition,
+		func(e PeerAccount, p int) int { return cmp.Compare(e.Partition, p) })
+	if found {
+		entry = a.Peers[at]
 	}
-	return fmt.Errorf("superstep %d: partition %d sent partition %d %v, and %v came", superstep, i,
-		j, sent, came)
+	return entry
 }

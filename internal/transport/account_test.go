@@ -9,7 +9,6 @@ import (
 // number is wrong.
 func TestAudit(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	var balance Balance
 	caught := 0
 	for range 2000 {
 		n := 1 + random.IntN(6)
@@ -41,7 +40,7 @@ func TestAudit(t *testing.T) {
 		for i := range ledgers {
 			accounts = append(accounts, ledgers[i].Close(3))
 		}
-		err := balance.Check(accounts)
+		err := Balance(accounts)
 		if (err == nil) != balanced {
 			t.Fatalf("found %v of accounts that balance: %v", err, balanced)
 		}
@@ -54,7 +53,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAccountsThatMakeNoSense: Check returns an error for malformed accounts, which another process
+// TestAccountsThatMakeNoSense: Balance returns an error for malformed accounts, which another process
 // may send.
 func TestAccountsThatMakeNoSense(t *testing.T) {
 	some := func(partitions ...int) *Account {
@@ -73,7 +72,7 @@ func TestAccountsThatMakeNoSense(t *testing.T) {
 		"another's":    {some(), some()},
 		"another step": {some(), {Partition: 1, Superstep: 1}},
 	} {
-		if err := new(Balance).Check(accounts); err == nil {
+		if err := Balance(accounts); err == nil {
 			t.Errorf("%s: found no error", name)
 		}
 	}

@@ -44,11 +44,11 @@ func wireUp(ctx context.Context, workers int, c cable) (*wired, error) {
 func (w *wired) meet() (endpoint func(partition int) transport.Endpoint, broken func()) {
 	past := w.past
 	return func(partition int) transport.Endpoint {
-			e := transport.Later(w.Sessions[partition].Endpoint(partition), past)
+			e := w.Sessions[partition].Endpoint(partition, past, true)
 			if partition == 0 {
 				e = counted{e, w}
 			}
-			return transport.Near(e)
+			return e
 		}, func() {
 			for _, s := range w.Sessions {
 				s.Fail(transport.ErrClosed)

@@ -41,8 +41,8 @@ func TestMessagesOnADelayedWireArePredicted(t *testing.T) {
 				return err
 			}
 			r, err := netbench.Run(ctx, link, model, netbench.Options{
-				Tag: tag, Collectives: []collective.Collective{netbench.PointToPoint},
-				Sizes: []int{4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20},
+				Collectives: []collective.Collective{netbench.PointToPoint},
+				Sizes:       []int{4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20},
 			})
 			if rank == 0 {
 				report = r

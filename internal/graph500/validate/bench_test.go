@@ -87,7 +87,7 @@ func BenchmarkRanksBFS(b *testing.B) {
 	root := uint32(tuples[0].u)
 	parent := breadthFirst(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
 	benchmarkRanks(b, tuples, func(ctx context.Context, s *Validator) (Result, error) {
-		lo, hi := s.Range(s.ranks.rank())
+		lo, hi := s.span(s.ranks.rank())
 		return s.BFS(ctx, uint64(root), parent[lo:hi])
 	})
 }
@@ -97,7 +97,7 @@ func BenchmarkRanksSSSP(b *testing.B) {
 	root := uint32(tuples[0].u)
 	parent, dist := shortest(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
 	benchmarkRanks(b, tuples, func(ctx context.Context, s *Validator) (Result, error) {
-		lo, hi := s.Range(s.ranks.rank())
+		lo, hi := s.span(s.ranks.rank())
 		return s.SSSP(ctx, uint64(root), parent[lo:hi], dist[lo:hi])
 	})
 }

@@ -31,11 +31,11 @@ func (v *Validator) BFS(ctx context.Context, root uint64, parent []uint32) (Resu
 	}
 	var count int64
 	if deepest <= maxTagDepth {
-		count, err = v.round(ctx, wire.Bytes(v.own.tags), wire.Bytes(v.other.tags), v.checkTags,
-			judgeLevels((*vertexState).tagDepth))
+		count, err = v.round(ctx, wire.Bytes(v.own.tags), wire.Bytes(v.other.tags),
+			rules{v.checkTags, judgeLevels((*vertexState).tagDepth)})
 	} else {
-		count, err = v.round(ctx, wire.Bytes(v.own.depth), wire.Bytes(v.other.depth), v.checkDepths,
-			judgeLevels((*vertexState).exactDepth))
+		count, err = v.round(ctx, wire.Bytes(v.own.depth), wire.Bytes(v.other.depth),
+			rules{v.checkDepths, judgeLevels((*vertexState).exactDepth)})
 	}
 	if err != nil {
 		return Result{}, err
@@ -120,7 +120,9 @@ func (v *Validator) confirmBlock(s *scratch, k int, c *vertexState) {
 
 // judgeLevels returns a function that describes the error in a tuple that checkTags or checkDepths
 // rejected.
-func judgeLevels(depth func(c *vertexState, x uint64) uint32) judgeTuple {
+func judgeLevels(
+	depth func(c *vertexState, x uint64) uint32,
+) func(a, b *vertexState, x, y uint64, _ float64) *Violation {
 	return func(a, b *vertexState, x, y uint64, _ float64) *Violation {
 		dx, dy := depth(a, x), depth(b, y)
 		x, y = x+a.base, y+b.base

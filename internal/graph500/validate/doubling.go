@@ -147,9 +147,6 @@ func (c *doubling) learn(x int, a answer) error {
 	return nil
 }
 
-// longestCycle is the greatest number of a cycle's vertices that the error counts.
-const longestCycle = 100
-
 // longCycle returns the error for the least vertex that does not lead to the root. It leads to a
 // cycle, and its ancestor is on the cycle.
 func (c *doubling) longCycle(ctx context.Context) error {
@@ -165,23 +162,11 @@ func (c *doubling) longCycle(ctx context.Context) error {
 		return err
 	}
 	x, at := least[0], least[1]
-	next, length := at, 0
-	for length = 1; length <= longestCycle; length++ {
-		if next, err = c.parentOf(ctx, next); err != nil {
-			return err
-		}
-		if next == at {
-			break
-		}
-	}
-	if next, err = c.parentOf(ctx, at); err != nil {
+	next, err := c.parentOf(ctx, at)
+	if err != nil {
 		return err
 	}
-	size := fmt.Sprintf("%d vertices", length)
-	if length > longestCycle {
-		size = fmt.Sprintf("more than %d vertices", longestCycle)
-	}
-	return violation(1, "vertex %d does not lead to the root: its ancestors %d and %d are on a cycle of %s", x, at, next, size)
+	return onCycle(x, at, next)
 }
 
 // parentOf returns the parent of a vertex, on all ranks.

@@ -207,3 +207,9 @@ func broken(n int, tuples []tuple, root uint32, parent []uint32, dist []float32)
 	}
 	return rules
 }
+
+// span returns the first vertex of a rank's range, and the end.
+func (v *Validator) span(rank int) (lo, hi int) {
+	lo = min(rank*v.per, v.n)
+	return lo, lo + v.size(rank)
+}

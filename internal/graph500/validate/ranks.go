@@ -24,7 +24,9 @@ func (r ranks) rank() int { return r.group.Link().Rank() }
 func (r ranks) size() int { return r.group.Link().Size() }
 
 // bulk is the call for an exchange of much data, small for little data.
-func (r ranks) bulk() collective.Call { return collective.Call{Tag: r.tag, Bytes: piece / r.size()} }
+func (r ranks) bulk() collective.Call {
+	return collective.Call{Tag: r.tag, Bytes: piece / r.size()}
+}
 
 func (r ranks) small() collective.Call { return collective.Call{Tag: r.tag, Bytes: 8} }
 
@@ -90,7 +92,7 @@ func (r ranks) firstError(ctx context.Context, mine error) error {
 		}
 		var o opinion
 		if err := json.Unmarshal(data, &o); err != nil {
-			return fmt.Errorf("what rank %d says: %w", rank, err)
+			return fmt.Errorf("decoding the error of rank %d: %w", rank, err)
 		}
 		if o.Violation != nil {
 			return o.Violation

@@ -2,62 +2,53 @@ package validate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// checkBlock checks a block of the tile of c's rank. It returns the number of its tuples in the
-// tree's component, and the position of the first wrong tuple or -1. judgeTuple then returns the
-// error in that tuple.
-type (
-	checkBlock func(sc *scratch, c *vertexState) (count, bad int)
-	judgeTuple func(a, b *vertexState, x, y uint64, weight float64) *Violation
-)
+// rules check the tuples of a tile.
+type rules struct {
+	// check checks a block of the tile of c's rank. It returns the number of its tuples in the
+	// tree's component, and the position of the first wrong tuple or -1.
+	check func(sc *scratch, c *vertexState) (count, bad int)
+	// judge returns the error in a tuple that check rejected.
+	judge func(a, b *vertexState, x, y uint64, weight float64) *Violation
+}
 
 // round checks all tiles while the states go round the ring of ranks. A state is the parents and
 // own; other is the memory in which own is received. It returns the number of tuples in the tree's
 // component.
-func (v *Validator) round(ctx context.Context, own, other []byte, check checkBlock, judge judgeTuple) (int64, error) {
-	within, cancel := context.WithCancel(ctx)
-	defer cancel()
-	sent := make(chan error, 1)
-	go func() {
-		err := v.sendState(within, own)
-		if err != nil {
-			cancel()
-		}
-		sent <- err
-	}()
-	total, bad, err := int64(0), error(nil), error(nil)
-	for k := 0; k < v.ranks.size() && err == nil; k++ {
-		q := (v.ranks.rank() + k) % v.ranks.size()
-		c := &v.own
-		if k > 0 {
-			if c, err = v.receiveState(within, q, other); err != nil {
-				break
+func (v *Validator) round(ctx context.Context, own, other []byte, r rules) (int64, error) {
+	total, bad := int64(0), error(nil)
+	err := collective.Both(ctx, func(within context.Context) error {
+		return v.sendState(within, own)
+	}, func(within context.Context) (err error) {
+		for k := range v.ranks.size() {
+			q, c := (v.ranks.rank()+k)%v.ranks.size(), &v.own
+			if k > 0 {
+				if c, err = v.receiveState(within, q, other); err != nil {
+					return err
+				}
+			}
+			if bad == nil {
+				var count int64
+				count, bad = v.tile(ctx, q, c, r)
+				total += count
+			}
+			if k > 0 {
+				if err := v.returnConfirmed(within, k, c); err != nil {
+					return err
+				}
 			}
 		}
-		if bad == nil {
-			var count int64
-			count, bad = v.tile(ctx, q, c, check, judge)
-			total += count
-		}
-		if k > 0 {
-			err = v.returnConfirmed(within, k, c)
-		}
-	}
-	if err != nil {
-		cancel()
-	}
-	// The cause is the error that is not due to the cancellation.
-	if e := <-sent; e != nil && (err == nil || errors.Is(err, context.Canceled)) {
-		err = e
-	}
+		return nil
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -104,18 +95,12 @@ func (v *Validator) receiveState(ctx context.Context, q int, second []byte) (*ve
 func (v *Validator) returnConfirmed(ctx context.Context, k int, c *vertexState) error {
 	ranks := v.ranks.size()
 	to, from := (v.ranks.rank()+k)%ranks, (v.ranks.rank()-k+ranks)%ranks
-	within, cancel := context.WithCancel(ctx)
-	defer cancel()
-	sent := make(chan error, 1)
-	go func() { sent <- v.ranks.send(within, to, v.ranks.tag+2, wire.Bytes(c.confirmed)) }()
 	back := v.back[:bitmap.Words(len(v.own.depth))]
-	err := v.ranks.receive(ctx, from, v.ranks.tag+2, wire.Bytes(back))
-	if err != nil {
-		cancel()
-	}
-	if e := <-sent; err == nil {
-		err = e
-	}
+	err := collective.Both(ctx, func(ctx context.Context) error {
+		return v.ranks.send(ctx, to, v.ranks.tag+2, wire.Bytes(c.confirmed))
+	}, func(ctx context.Context) error {
+		return v.ranks.receive(ctx, from, v.ranks.tag+2, wire.Bytes(back))
+	})
 	for i, word := range back {
 		v.own.confirmed[i] |= word
 	}
@@ -124,39 +109,39 @@ func (v *Validator) returnConfirmed(ctx context.Context, k int, c *vertexState) 
 
 // tile checks the tile of rank q, whose state is c, and returns the number of its tuples in the
 // tree's component.
-func (v *Validator) tile(ctx context.Context, q int, c *vertexState, check checkBlock, judge judgeTuple) (int64, error) {
-	f := newFirst()
+func (v *Validator) tile(ctx context.Context, q int, c *vertexState, r rules) (int64, error) {
+	var f parallel.First
 	list := v.tiles[q]
 	var total atomic.Int64
 	v.team.For(edges.Blocks(list), blockGrain, func(worker, lo, hi int) {
 		sc, sum := &v.scratch[worker], 0
 		if ctx.Err() != nil {
-			f.report(lo, context.Cause(ctx))
+			f.Report(lo, context.Cause(ctx))
 			return
 		}
-		for i := lo; i < hi && !f.passed(i); i++ {
+		for i := lo; i < hi && !f.Before(i); i++ {
 			if err := list.Read(i, &sc.Block); err != nil {
-				f.report(i, fmt.Errorf("read block %d of the edge list: %w", i, err))
+				f.Report(i, fmt.Errorf("read block %d of the edge list: %w", i, err))
 				break
 			}
-			count, bad := check(sc, c)
+			count, bad := r.check(sc, c)
 			if bad >= 0 {
-				f.report(i,
-					v.fault(i*edges.BlockSize+bad, sc.U[bad], sc.V[bad], sc.W[bad], c, judge))
+				f.Report(i, v.fault(i, bad, sc, c, r))
 				break
 			}
 			sum += count
 		}
 		total.Add(int64(sum))
 	})
-	return total.Load(), f.err
+	return total.Load(), f.Err()
 }
 
-// fault returns the error in a tuple of a tile. Only on a single rank a tuple may have vertices
-// that do not exist.
-func (v *Validator) fault(at int, x, y uint64, weight float64, c *vertexState, judge judgeTuple) error {
+// fault returns the error in a tuple of a block of a tile. Only on a single rank a tuple may have
+// vertices that do not exist.
+func (v *Validator) fault(block, bad int, s *scratch, c *vertexState, r rules) error {
+	x, y := s.U[bad], s.V[bad]
 	if x >= uint64(len(v.own.depth)) || y >= uint64(len(c.parent)) {
-		return v.outOfRange(at, x, y)
+		return v.outOfRange(block*edges.BlockSize+bad, x, y)
 	}
-	return judge(&v.own, c, x, y, weight)
+	return r.judge(&v.own, c, x, y, s.W[bad])
 }

@@ -146,7 +146,7 @@ func TestRule1TreeHasNoCycles(t *testing.T) {
 	dist[5] = dist[4]
 	parent[4], parent[5] = 5, 4
 	_, err = sssp(t, 8, zero, 0, parent, dist)
-	wantRule(t, err, 1, "cycle of 2")
+	wantRule(t, err, 1, "on a cycle")
 }
 
 func TestRule2TreeEdgesJoinAdjacentLevels(t *testing.T) {

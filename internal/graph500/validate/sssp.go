@@ -23,7 +23,9 @@ import (
 //  5. some tuple joins each vertex with its parent.
 //
 // The list must have weights. Levels in the result is the number of the tree's levels.
-func (v *Validator) SSSP(ctx context.Context, root uint64, parent []uint32, dist []float32) (Result, error) {
+func (v *Validator) SSSP(
+	ctx context.Context, root uint64, parent []uint32, dist []float32,
+) (Result, error) {
 	reached, err := v.begin(ctx, root, parent)
 	if err != nil {
 		return Result{}, err
@@ -37,7 +39,7 @@ func (v *Validator) SSSP(ctx context.Context, root uint64, parent []uint32, dist
 		return Result{}, err
 	}
 	count, err := v.round(ctx, wire.Bytes(dist), wire.Bytes(v.other.dist),
-		v.checkDistances, judgeDistances)
+		rules{v.checkDistances, judgeDistances})
 	if err != nil {
 		return Result{}, err
 	}
@@ -188,7 +190,7 @@ func (v *Validator) lightest(ctx context.Context, x, p uint64) (uint64, error) {
 	least := uint64(math.MaxUint64)
 	for q := range v.tiles {
 		c := &vertexState{base: uint64(v.per) * uint64(q)}
-		_, err := v.tile(ctx, q, c, func(s *scratch, c *vertexState) (int, int) {
+		_, err := v.tile(ctx, q, c, rules{check: func(s *scratch, c *vertexState) (int, int) {
 			for i, a := range s.U[:s.N] {
 				a, b := a+v.own.base, s.V[i]+c.base
 				if a == x && b == p || a == p && b == x {
@@ -198,7 +200,7 @@ func (v *Validator) lightest(ctx context.Context, x, p uint64) (uint64, error) {
 				}
 			}
 			return 0, -1
-		}, nil)
+		}})
 		if err != nil {
 			return least, err
 		}

@@ -157,7 +157,7 @@ func (v *Validator) take(records []uint32, writers []tileWriter) error {
 		width = 3
 	}
 	if len(records)%width != 0 {
-		return fmt.Errorf("%d words are no tuples of %d", len(records), width)
+		return fmt.Errorf("found %d words, expected a multiple of %d", len(records), width)
 	}
 	per := uint32(v.per)
 	own := uint32(len(v.own.depth))
@@ -189,7 +189,7 @@ type tileWriter struct {
 func (w *tileWriter) add(u, v uint32, weight float32) error {
 	b := &w.b
 	if w.full*edges.BlockSize+b.N == w.list.Len() {
-		return fmt.Errorf("more tuples than the %d announced", w.list.Len())
+		return fmt.Errorf("received more than the %d announced tuples", w.list.Len())
 	}
 	b.U[b.N], b.V[b.N], b.W[b.N] = uint64(u), uint64(v), float64(weight)
 	if b.N++; b.N == edges.BlockSize {
@@ -202,7 +202,7 @@ func (w *tileWriter) add(u, v uint32, weight float32) error {
 
 func (w *tileWriter) close() error {
 	if n := w.full*edges.BlockSize + w.b.N; n != w.list.Len() {
-		return fmt.Errorf("%d tuples came of the %d announced", n, w.list.Len())
+		return fmt.Errorf("received %d of the %d announced tuples", n, w.list.Len())
 	}
 	if w.b.N > 0 {
 		w.list.Write(w.full, &w.b)

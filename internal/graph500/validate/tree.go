@@ -2,6 +2,7 @@ package validate
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -92,7 +93,8 @@ func (v *Validator) depths(ctx context.Context, reached uint64) (uint32, error) 
 		return 0, err
 	}
 	own := &v.own
-	var greatest atomic.Uint32
+	var mu sync.Mutex
+	greatest := uint32(0)
 	err = v.vertices(ctx, func(lo, hi int) error {
 		deepest := uint32(0)
 		for x := lo; x < hi; x++ {
@@ -104,14 +106,15 @@ func (v *Validator) depths(ctx context.Context, reached uint64) (uint32, error) 
 			own.tags[x] = uint16(min(depth, maxTagDepth)<<parentBits | own.parent[x]&parentMask)
 			deepest = max(deepest, depth)
 		}
-		for old := greatest.Load(); deepest > old && !greatest.CompareAndSwap(old, deepest); old = greatest.Load() {
-		}
+		mu.Lock()
+		defer mu.Unlock()
+		greatest = max(greatest, deepest)
 		return nil
 	})
 	if err := v.ranks.firstError(ctx, err); err != nil {
 		return 0, err
 	}
-	deepest, err := v.ranks.most(ctx, uint64(greatest.Load()))
+	deepest, err := v.ranks.most(ctx, uint64(greatest))
 	return uint32(deepest), err
 }
 
@@ -160,14 +163,15 @@ func (v *Validator) climbFrom(x uint32) *Violation {
 
 // cycle returns the error that vertex x leads to a cycle, which contains vertex at.
 func (v *Validator) cycle(x, at uint32) *Violation {
-	parent := v.own.parent
-	length := 1
-	for y := parent[at]; y != at; y = parent[y] {
-		length++
-	}
-	if length == 1 {
+	next := v.own.parent[at]
+	if next == at {
 		return violation(1, "vertex %d is its own parent and not the root", at)
 	}
-	return violation(1, "vertex %d does not lead to the root: its ancestors %d and %d are on a cycle of %d vertices",
-		x, at, parent[at], length)
+	return onCycle(uint64(x), uint64(at), uint64(next))
+}
+
+// onCycle returns the error that vertex x leads to a cycle, of which at and next are a part.
+func onCycle(x, at, next uint64) *Violation {
+	return violation(1, "vertex %d does not lead to the root: its ancestors %d and %d are on a cycle",
+		x, at, next)
 }

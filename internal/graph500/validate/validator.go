@@ -3,8 +3,6 @@ package validate
 import (
 	"context"
 	"fmt"
-	"math"
-	"sync"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -85,7 +83,10 @@ const Tags = 3
 // first is the number of its first tuple in the whole list. A single rank reads the list for each
 // result; other ranks no longer need it. Besides the tuples a Validator takes some 17 bytes per
 // vertex of its range until it is closed, 6 on a single rank. team may be nil.
-func New(ctx context.Context, group *collective.Group, tag uint32, list edges.List, first, n int, team *parallel.Team) (*Validator, error) {
+func New(
+	ctx context.Context, group *collective.Group, tag uint32, list edges.List, first, n int,
+	team *parallel.Team,
+) (*Validator, error) {
 	if n < 0 || n >= int(pending) {
 		return nil, fmt.Errorf("a validator of %d vertices: at most %d are possible", n, pending-1)
 	}
@@ -129,46 +130,14 @@ func (v *Validator) Close() {
 	v.free, v.tiles, v.own, v.other, v.back = nil, nil, vertexState{}, vertexState{}, nil
 }
 
-// Range returns the first vertex of a rank's range, and the end.
-func (v *Validator) Range(rank int) (lo, hi int) {
-	lo = min(rank*v.per, v.n)
-	return lo, lo + v.size(rank)
-}
-
 func (v *Validator) size(rank int) int { return min(max(v.n-rank*v.per, 0), v.per) }
-
-// first keeps the error at the least position in a parallel loop, so that the reported error does
-// not depend on timing.
-type first struct {
-	at  atomic.Int64
-	mu  sync.Mutex
-	err error
-}
-
-func newFirst() *first {
-	f := new(first)
-	f.at.Store(math.MaxInt64)
-	return f
-}
-
-// passed reports whether an error at a lesser position makes work at position at useless.
-func (f *first) passed(at int) bool { return int64(at) > f.at.Load() }
-
-func (f *first) report(at int, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if int64(at) < f.at.Load() {
-		f.at.Store(int64(at))
-		f.err = err
-	}
-}
 
 // vertices runs body on ranges that cover the own vertices, relative to the first. body returns the
 // error of the first wrong vertex.
 func (v *Validator) vertices(ctx context.Context, body func(lo, hi int) error) error {
-	f := newFirst()
+	var f parallel.First
 	v.team.For(len(v.own.depth), vertexGrain, func(_, lo, hi int) {
-		if f.passed(lo) {
+		if f.Before(lo) {
 			return
 		}
 		err := context.Cause(ctx)
@@ -176,10 +145,10 @@ func (v *Validator) vertices(ctx context.Context, body func(lo, hi int) error) e
 			err = body(lo, hi)
 		}
 		if err != nil {
-			f.report(lo, err)
+			f.Report(lo, err)
 		}
 	})
-	return f.err
+	return f.Err()
 }
 
 // gather sets to[i] to from[at[i]]. It returns the first i whose vertex does not exist, or -1.

@@ -143,7 +143,8 @@ func Generator(s *job.Graph500) (generate.Kronecker, error) {
 
 // Netbench returns the options of a netbench.
 func Netbench(s *job.Netbench) netbench.Options {
-	o := netbench.Options{Algorithm: collective.Algorithm(s.Algorithm), Least: int(s.Repetitions), Most: int(s.Repetitions)}
+	o := netbench.Options{Repetitions: int(s.Repetitions)}
+	o.Algorithm = collective.Algorithm(s.Algorithm)
 	for _, n := range s.Sizes {
 		o.Sizes = append(o.Sizes, int(min(n, netbench.MaxSize+1)))
 	}

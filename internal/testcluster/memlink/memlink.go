@@ -60,7 +60,7 @@ func New(n int, cost func(from, to int) Cost) *Memory {
 func (m *Memory) Size() int { return len(m.boxes) }
 
 // Link returns a rank's link to the others.
-func (m *Memory) Link(rank int) Link { return link{m, rank} }
+func (m *Memory) Link(rank int) Link { return Link{m, rank} }
 
 // Left returns the number of a rank's queues with unreceived messages.
 func (m *Memory) Left(rank int) int {
@@ -70,23 +70,16 @@ func (m *Memory) Left(rank int) int {
 	return len(b.queues)
 }
 
-// Link is a collective.Link.
-type Link interface {
-	Rank() int
-	Size() int
-	Send(ctx context.Context, to int, tag uint32, data []byte) error
-	Receive(ctx context.Context, from int, tag uint32) ([]byte, error)
-}
-
-type link struct {
+// Link is a rank's link. It implements collective.Link.
+type Link struct {
 	memory *Memory
 	rank   int
 }
 
-func (l link) Rank() int { return l.rank }
-func (l link) Size() int { return len(l.memory.boxes) }
+func (l Link) Rank() int { return l.rank }
+func (l Link) Size() int { return len(l.memory.boxes) }
 
-func (l link) Send(ctx context.Context, to int, tag uint32, data []byte) error {
+func (l Link) Send(ctx context.Context, to int, tag uint32, data []byte) error {
 	if err := l.check(ctx, to); err != nil {
 		return err
 	}
@@ -96,7 +89,7 @@ func (l link) Send(ctx context.Context, to int, tag uint32, data []byte) error {
 	return waitUntil(ctx, done)
 }
 
-func (l link) Receive(ctx context.Context, from int, tag uint32) ([]byte, error) {
+func (l Link) Receive(ctx context.Context, from int, tag uint32) ([]byte, error) {
 	if err := l.check(ctx, from); err != nil {
 		return nil, err
 	}
@@ -110,7 +103,7 @@ func (l link) Receive(ctx context.Context, from int, tag uint32) ([]byte, error)
 	return p.data, waitUntil(ctx, l.memory.arrive(l.rank, p))
 }
 
-func (l link) check(ctx context.Context, peer int) error {
+func (l Link) check(ctx context.Context, peer int) error {
 	if peer < 0 || peer >= l.Size() || peer == l.rank {
 		return fmt.Errorf("rank %d has no link to rank %d of %d", l.rank, peer, l.Size())
 	}

@@ -22,7 +22,7 @@ func isMemory(c net.Conn) bool {
 // Distant reports whether a partition belongs to a worker behind a network.
 func (p *Port) Distant(partition int) bool {
 	s := p.session
-	return s.ports[partition] == nil && !s.outs[s.layout.Owner[partition]].memory
+	return !p.near && s.ports[partition] == nil && !s.outs[s.layout.Owner[partition]].memory
 }
 
 // SendAhead sends a frame of the next superstep to a distant partition, unless too many frames are
@@ -36,13 +36,8 @@ func (p *Port) SendAhead(f *transport.Frame) (bool, error) {
 	if err := s.Err(); err != nil {
 		return false, err
 	}
-	p.mu.Lock()
-	crowded := p.pending[0]+p.pending[1] >= p.limit
-	if !crowded {
-		p.pending[f.Superstep&1]++
-	}
-	p.mu.Unlock()
-	if crowded {
+	f.Superstep += p.past
+	if !p.reserve(f) {
 		return false, nil
 	}
 	return true, p.enqueue(f)

@@ -54,7 +54,7 @@ func TestFramesSentAheadComeInTheirSuperstep(t *testing.T) {
 			fail(err)
 			accounts[i] = x
 		}
-		fail(new(transport.Balance).Check(accounts))
+		fail(transport.Balance(accounts))
 	}
 	// Sent before the frame of the current superstep: it is not received yet.
 	next := word(1, transport.Expand, 2)
@@ -101,6 +101,38 @@ func TestASessionThatBeginsLater(t *testing.T) {
 		}
 		if f, err := b.Receive(ctx, transport.Expand); err != nil || f.Raw[0] != 1 {
 			t.Fatalf("first superstep %d: received %v, %v", first, f, err)
+		}
+	}
+}
+
+// TestLaterRuns runs three runs over one session. A later run counts its supersteps from 0, and
+// sends nothing ahead if it must not.
+func TestLaterRuns(t *testing.T) {
+	meshes, peers := cluster(t, 2, slowedDial)
+	// worker 0 has partitions 0 and 2, worker 1 has 1 and 3
+	sessions := openAll(t, meshes, 1, 1, dealt(peers, 4), nil)
+	for run, to := range []int{1, 2, 1} {
+		past, near := 3*run, run == 2
+		a, b := sessions[0].Endpoint(0, past, near), sessions[to%2].Endpoint(to, past, near)
+		if want := run == 0; a.Distant(to) != want {
+			t.Errorf("run %d: partition %d is distant: %t", run, to, !want)
+		}
+		for superstep := range 3 {
+			sent := &transport.Frame{To: to, Kind: transport.Fold, Superstep: superstep, Count: 7}
+			if err := a.Send(sent); err != nil {
+				t.Fatal(err)
+			}
+			f, err := b.Receive(t.Context(), transport.Fold)
+			if err != nil || f.Superstep != superstep || f.Count != 7 {
+				t.Errorf("run %d, superstep %d: received %+v, %v", run, superstep, f, err)
+			}
+			for _, e := range []transport.Endpoint{a, b} {
+				account, err := e.End(t.Context(), superstep)
+				if err != nil || account.Superstep != superstep {
+					t.Errorf("run %d: the account of superstep %d is %+v, %v", run, superstep,
+						account, err)
+				}
+			}
 		}
 	}
 }

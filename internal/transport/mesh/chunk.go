@@ -50,7 +50,7 @@ const (
 )
 
 // Version is the version of the protocol: of hellos, chunks and credits.
-const Version = 6
+const Version = 7
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -129,13 +129,13 @@ func (h *header) put(b []byte) {
 func (h *header) parse(b []byte, maxFrame uint64) error {
 	le := binary.LittleEndian
 	if string(b[:4]) != chunkMagic {
-		return fmt.Errorf("%w: it begins with %q", errCorrupt, b[:4])
+		return fmt.Errorf("%w: found %q, expected %s", errCorrupt, b[:4], chunkMagic)
 	}
 	if sum := crc32.Checksum(b[:checkedBytes], castagnoli); sum != le.Uint32(b[checkedBytes:]) {
 		return fmt.Errorf("%w: header checksum", errCorrupt)
 	}
 	if v := le.Uint16(b[4:]); v != Version {
-		return fmt.Errorf("%w: version %d, this is %d", errCorrupt, v, Version)
+		return fmt.Errorf("%w: found version %d, expected %d", errCorrupt, v, Version)
 	}
 	*h = header{
 		identity: identity{
@@ -158,9 +158,9 @@ func (h *header) check(zero []byte, maxFrame uint64) error {
 	case zero[0]|zero[1]|zero[2] != 0 || h.form > formPacked:
 		return fmt.Errorf("%w: form %d", errCorrupt, h.form)
 	case h.kind == kindPing:
-		ping := header{identity: identity{kind: kindPing, incarnation: h.incarnation}, sequence: h.sequence}
-		if *h != ping {
-			return fmt.Errorf("%w: a ping that says more", errCorrupt)
+		ping := identity{kind: kindPing, incarnation: h.incarnation}
+		if *h != (header{identity: ping, sequence: h.sequence}) {
+			return fmt.Errorf("%w: found a ping with data", errCorrupt)
 		}
 		return nil
 	case int(h.kind) >= transport.Kinds && h.kind != kindMessage:
@@ -171,7 +171,7 @@ func (h *header) check(zero []byte, maxFrame uint64) error {
 			h.count, h.presence, h.contents, maxFrame)
 	case h.kind == kindMessage && (h.count > 0 || h.presence > 0 || h.encoding > 0 ||
 		h.form != formRaw):
-		return fmt.Errorf("%w: a message with presence", errCorrupt)
+		return fmt.Errorf("%w: found a message with presence", errCorrupt)
 	case h.length > maxChunk:
 		return fmt.Errorf("%w: a chunk of %d bytes: the limit is %d", errCorrupt, h.length,
 			maxChunk)
@@ -197,8 +197,7 @@ type chunkReader struct {
 	secure   bool   // payloads have no sums: TLS detects changes
 	sequence uint32 // expected next
 	buffer   [headerSize]byte
-	waste    []byte
-	packed   []byte // memory for compressed payloads
+	packed   []byte // memory for compressed payloads, and for those to be dropped
 }
 
 // next reads a chunk. It calls place after it has checked the header. place returns memory for the
@@ -220,17 +219,13 @@ func (r *chunkReader) next(h *header, place func(*header) ([]byte, error)) error
 	}
 	s := summing{split: h.presenceHere(), size: h.size(), none: r.secure}
 	into := to
+	if h.packed > 0 || to == nil {
+		into = r.room(s.size)
+	}
 	if h.packed > 0 {
-		if s.split = 0; to != nil {
-			into = r.room(s.size)
-		}
+		s.split = 0
 	}
-	if into == nil {
-		err = r.drop(&s)
-	} else {
-		err = r.take(&s, into)
-	}
-	if err != nil {
+	if err := r.take(&s, into); err != nil {
 		return cut(err)
 	}
 	if s.sum != h.sum {
@@ -242,7 +237,7 @@ func (r *chunkReader) next(h *header, place func(*header) ([]byte, error)) error
 	return nil
 }
 
-// room returns memory for a compressed payload.
+// room returns memory for a payload that is not read to its place.
 func (r *chunkReader) room(n int) []byte {
 	if cap(r.packed) < n {
 		r.packed = make([]byte, n+n/4)
@@ -254,8 +249,8 @@ func (r *chunkReader) room(n int) []byte {
 func unpack(to, packed []byte) error {
 	n, err := s2.DecodedLen(packed)
 	if err != nil || n != len(to) {
-		return fmt.Errorf("%w: a compressed payload of %d bytes says %d, %v", errCorrupt, len(to),
-			n, err)
+		return fmt.Errorf("%w: a compressed payload has %d bytes, expected %d (%v)", errCorrupt,
+			n, len(to), err)
 	}
 	if _, err := s2.Decode(to[:n:n], packed); err != nil {
 		return fmt.Errorf("%w: a compressed payload: %w", errCorrupt, err)
@@ -272,21 +267,6 @@ func (r *chunkReader) take(s *summing, to []byte) error {
 			return err
 		}
 		s.upTo(to, have)
-	}
-	return nil
-}
-
-// drop reads a payload, adds it to the sum, and forgets it.
-func (r *chunkReader) drop(s *summing) error {
-	if r.waste == nil && s.size > 0 {
-		r.waste = make([]byte, sumBlock)
-	}
-	for s.done < s.size {
-		b := r.waste[:s.next()-s.done]
-		if _, err := io.ReadFull(r.from, b); err != nil {
-			return err
-		}
-		s.add(b)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func TestValuesWithoutRawForm(t *testing.T) {
 		if t.Failed() {
 			return
 		}
-		if err := new(transport.Balance).Check(accounts); err != nil {
+		if err := transport.Balance(accounts); err != nil {
 			t.Fatal(err)
 		}
 	}

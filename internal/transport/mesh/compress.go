@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"fmt"
 	"math"
 	"net"
 	"time"
@@ -20,17 +19,6 @@ const (
 	CompressOn   Compression = "on"
 	CompressOff  Compression = "off"
 )
-
-// ParseCompression parses a mode; "" means auto.
-func ParseCompression(s string) (Compression, error) {
-	switch c := Compression(s); c {
-	case "":
-		return CompressAuto, nil
-	case CompressAuto, CompressOn, CompressOff:
-		return c, nil
-	}
-	return "", fmt.Errorf("found %.40q, expected auto, on or off", s)
-}
 
 // A chunk of n bytes takes n/L seconds on a link with L bytes per second. If it is first compressed
 // at C bytes per second to the share r, it takes n/C + rn/L. So compression pays if L/C + r is

@@ -3,16 +3,13 @@ package mesh
 import (
 	"net"
 	"os"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// kernelRate returns a function that returns the number of bytes that the other side has
-// acknowledged, and the kernel's delivery rate in bytes per second (tcpi_delivery_rate). It returns
-// nil if the kernel has none for this connection.
-func kernelRate(c net.Conn) func() (acked uint64, rate float64) {
+// tcpInfo returns the kernel's state of a connection, or nil if it is unknown.
+func tcpInfo(c net.Conn) (info *unix.TCPInfo) {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
 		return nil
@@ -21,33 +18,39 @@ func kernelRate(c net.Conn) func() (acked uint64, rate float64) {
 	if err != nil {
 		return nil
 	}
-	return func() (uint64, float64) { return ask(raw) }
-}
-
-func ask(raw syscall.RawConn) (acked uint64, rate float64) {
 	_ = raw.Control(func(fd uintptr) { // fails if the connection is closed
-		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		found, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 		if err == nil {
-			acked, rate = info.Bytes_acked, float64(info.Delivery_rate)
+			info = found
 		}
 	})
-	return acked, rate
+	return info
+}
+
+// kernelRate returns a function that returns the number of bytes that the other side has
+// acknowledged, and the kernel's delivery rate in bytes per second (tcpi_delivery_rate). It returns
+// nil if the kernel has none for this connection.
+func kernelRate(c net.Conn) func() (acked uint64, rate float64) {
+	if tcpInfo(c) == nil {
+		return nil
+	}
+	return func() (uint64, float64) {
+		info := tcpInfo(c)
+		if info == nil {
+			return 0, 0
+		}
+		return info.Bytes_acked, float64(info.Delivery_rate)
+	}
 }
 
 // kernelRoundTrip returns the least round trip time of a connection in the last minutes
 // (tcpi_min_rtt), or 0 if unknown.
-func kernelRoundTrip(tcp *net.TCPConn) (least time.Duration) {
-	raw, err := tcp.SyscallConn()
-	if err != nil {
+func kernelRoundTrip(c net.Conn) time.Duration {
+	info := tcpInfo(c)
+	if info == nil || info.Min_rtt == 1<<32-1 {
 		return 0
 	}
-	_ = raw.Control(func(fd uintptr) { // fails if the connection is closed
-		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
-		if err == nil && info.Min_rtt != 1<<32-1 {
-			least = time.Duration(info.Min_rtt) * time.Microsecond
-		}
-	})
-	return least
+	return time.Duration(info.Min_rtt) * time.Microsecond
 }
 
 // ownUser reports whether a process of the same user has the other end of a Unix socket

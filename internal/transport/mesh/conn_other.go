@@ -20,4 +20,4 @@ func writeShort(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported 
 
 func scatter(uintptr, []byte, []byte) (int, error) { return 0, errors.ErrUnsupported }
 
-func kernelRoundTrip(*net.TCPConn) time.Duration { return 0 }
+func kernelRoundTrip(net.Conn) time.Duration { return 0 }

@@ -45,12 +45,16 @@ func (m *Mesh) connect(ctx context.Context, peers []Peer) ([]*outbound, error) {
 		if out != nil && out.peer.Incarnation == p.Incarnation && out.live() {
 			outs[i] = out
 			if out.doubtful() && !m.used(out) {
-				group.Go(func() { outs[i] = m.renew(ctx, out) })
+				group.Go(func() {
+					if made, err := m.dial(ctx, out.peer); err == nil {
+						outs[i] = made
+					}
+				})
 			}
 			continue
 		}
 		if out != nil {
-			out.fail(fmt.Errorf("%w: incarnation %d is over", ErrFenced, out.peer.Incarnation))
+			out.fail(fmt.Errorf("%w: incarnation %d has ended", ErrFenced, out.peer.Incarnation))
 		}
 		group.Go(func() { outs[i], errs[i] = m.dial(ctx, p) })
 	}
@@ -105,7 +109,9 @@ func (m *Mesh) dial(ctx context.Context, p Peer) (*outbound, error) {
 
 // greet runs the hello on a connection, after TLS if configured. It returns the secured connection
 // and the window. It closes the connection on failure.
-func (m *Mesh) greet(ctx context.Context, plain net.Conn, p Peer, known bool) (net.Conn, uint64, error) {
+func (m *Mesh) greet(
+	ctx context.Context, plain net.Conn, p Peer, known bool,
+) (net.Conn, uint64, error) {
 	stop := context.AfterFunc(ctx, func() { plain.SetDeadline(time.Now()) })
 	window := uint64(0)
 	c, err := m.options.secure(plain)

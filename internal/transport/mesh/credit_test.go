@@ -13,7 +13,11 @@ import (
 
 // TestCorruptCreditsAreRefused flips each bit of each kind of credit.
 func TestCorruptCreditsAreRefused(t *testing.T) {
-	for _, c := range []credit{{bytes: 77}, {lane: true, laneKey: laneKey{key{1, 2}, 3}, bytes: 1 << 40}, {window: true, bytes: 1 << 30}} {
+	for _, c := range []credit{
+		{magic: creditMagic, bytes: 77},
+		{messageMagic, laneKey{key{1, 2}, 3}, 1 << 40},
+		{magic: windowMagic, bytes: 1 << 30},
+	} {
 		valid := appendCredit(nil, c)
 		if got, err := readCredit(bytes.NewReader(valid)); err != nil || got != c {
 			t.Fatalf("%+v: found %+v, %v", c, got, err)
@@ -22,7 +26,7 @@ func TestCorruptCreditsAreRefused(t *testing.T) {
 			b := bytes.Clone(valid)
 			b[bit/8] ^= 1 << (bit % 8)
 			if got, err := readCredit(bytes.NewReader(append(b,
-				make([]byte, laneCreditSize)...))); !errors.Is(err, errCorrupt) {
+				make([]byte, creditSize)...))); !errors.Is(err, errCorrupt) {
 				t.Errorf("%+v with bit %d flipped: found %+v, %v", c, bit, got, err)
 			}
 		}
@@ -38,15 +42,15 @@ func TestCorruptCreditsAreRefused(t *testing.T) {
 // or sends a malformed credit. The sender closes the connection, with an error that names both
 // workers.
 func TestImpossibleCreditBreaksTheConnection(t *testing.T) {
-	corrupt := appendCredit(nil, credit{bytes: 0})
+	corrupt := appendCredit(nil, credit{magic: creditMagic, bytes: 0})
 	corrupt[5] ^= 1
 	for what, bad := range map[string][]byte{
-		"more than was sent": appendCredit(nil, credit{bytes: math.MaxUint64}),
-		"less than before":   appendCredit(nil, credit{bytes: 1}),
+		"more than was sent": appendCredit(nil, credit{magic: creditMagic, bytes: math.MaxUint64}),
+		"less than before":   appendCredit(nil, credit{magic: creditMagic, bytes: 1}),
 		"a flipped bit":      corrupt,
-		"a smaller window":   appendCredit(nil, credit{window: true, bytes: 1000}),
-		"an endless window":  appendCredit(nil, credit{window: true, bytes: math.MaxUint64}),
-		"another magic":      []byte("SSXX 0123456789a"),
+		"a smaller window":   appendCredit(nil, credit{magic: windowMagic, bytes: 1000}),
+		"an endless window":  appendCredit(nil, credit{magic: windowMagic, bytes: math.MaxUint64}),
+		"another magic":      []byte("SSXX 0123456789abcdef0123456789abc"),
 	} {
 		t.Run(what, func(t *testing.T) {
 			// keep the receiver from sending credits

@@ -203,7 +203,7 @@ func play(t testing.TB, sessions []*Session, supersteps, most int, kinds ...tran
 		if t.Failed() {
 			return
 		}
-		if err := new(transport.Balance).Check(accounts); err != nil {
+		if err := transport.Balance(accounts); err != nil {
 			t.Fatal(err)
 		}
 	}

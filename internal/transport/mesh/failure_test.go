@@ -329,7 +329,7 @@ func TestStaleFramesAreRefusedAndCounted(t *testing.T) {
 	if n := stats().StaleSuperstep; n != 2 {
 		t.Errorf("%d frames of old supersteps", n)
 	}
-	err = new(transport.Balance).Check(accounts)
+	err = transport.Balance(accounts)
 	if err == nil ||
 		!strings.Contains(err.Error(), "superstep 5: partition 0 sent partition 1 3 values") {
 		t.Error(err)
@@ -416,5 +416,5 @@ func TestLayoutsAreChecked(t *testing.T) {
 			t.Errorf("%+v is sent", f)
 		}
 	}
-	_ = fmt.Sprint(s[0].Endpoint(0))
+	_ = fmt.Sprint(s[0].Endpoint(0, 0, false))
 }

@@ -17,11 +17,12 @@ import (
 // When two workers connect, each proves to the other that it has the cluster's token, without
 // sending the token:
 //
-//	dialler                                                     listener
-//	hello      incarnation 8, nonce 32, name          ->
-//	                                                  <-  challenge  incarnation 8, nonce 32, name
-//	proof      HMAC("dial", hello, challenge) 32      ->
-//	                                                  <-  verdict    HMAC("listen", hello, challenge, window) 32, window 8
+//	dialler                                         listener
+//	hello   incarnation 8, nonce 32, name       ->
+//	                                            <-  challenge  incarnation 8, nonce 32, name
+//	proof   HMAC("dial", hello, challenge) 32   ->
+//	                                            <-  verdict    HMAC("listen", hello, challenge,
+//	                                                           window) 32, window 8
 //
 // A probe sends, instead of its proof, a block with another status and HMAC("probe", hello,
 // challenge), and then probeSize bytes. The answer, after all of them have arrived, is an empty
@@ -79,8 +80,8 @@ func parseGreeting(body []byte) (greeting, error) {
 func checkName(name string) error {
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) ||
 		strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return fmt.Errorf("%w: name %.40q: it has 1 to %d bytes of printable text", ErrGarbage,
-			name, maxName)
+		return fmt.Errorf("%w: found name %.40q, expected 1 to %d bytes of printable text",
+			ErrGarbage, name, maxName)
 	}
 	return nil
 }
@@ -122,7 +123,7 @@ func readStatus(r io.Reader, peer string) (uint16, []byte, error) {
 		return 0, nil, err
 	}
 	if string(b[:4]) != helloMagic {
-		return 0, nil, fmt.Errorf("%w: it says %q", ErrGarbage, b[:4])
+		return 0, nil, fmt.Errorf("%w: found %q, expected %s", ErrGarbage, b[:4], helloMagic)
 	}
 	if _, err := io.ReadFull(r, b[4:]); err != nil {
 		return 0, nil, err
@@ -139,7 +140,7 @@ func readStatus(r io.Reader, peer string) (uint16, []byte, error) {
 	// Check only now: closing with unread data would reset the connection, and the refusal would be
 	// lost.
 	if version != Version {
-		return 0, nil, fmt.Errorf("%w: %s speaks version %d, this worker version %d", ErrVersion,
+		return 0, nil, fmt.Errorf("%w: %s has version %d, this worker has version %d", ErrVersion,
 			peer, version, Version)
 	}
 	return status, body, nil
@@ -179,14 +180,16 @@ func challenged(c io.ReadWriter, self greeting, who string) (greeting, error) {
 // dialHello runs the dialler's half of the hello, and returns the window. Unless the listener is
 // known, the dialler stops if the listener is not the peer, before that one takes this for a new
 // connection.
-func dialHello(c io.ReadWriter, token string, self greeting, peer Peer, known bool) (uint64, error) {
+func dialHello(
+	c io.ReadWriter, token string, self greeting, peer Peer, known bool,
+) (uint64, error) {
 	who := "worker " + peer.Name
 	other, err := challenged(c, self, who)
 	if err != nil {
 		return 0, err
 	}
 	if !known && (other.name != peer.Name || other.incarnation != peer.Incarnation) {
-		return 0, fmt.Errorf("%w: it is worker %s", ErrFenced, other.name)
+		return 0, fmt.Errorf("%w: found worker %s, expected %s", ErrFenced, other.name, peer.Name)
 	}
 	if err := writeBlock(c, statusGo,
 		prove(token, "dial", self.body, other.body, nil)); err != nil {
@@ -201,19 +204,22 @@ func dialHello(c io.ReadWriter, token string, self greeting, peer Peer, known bo
 		return 0, fmt.Errorf("%s: %w", who, ErrToken)
 	}
 	if other.name != peer.Name || other.incarnation != peer.Incarnation {
-		return 0, fmt.Errorf("%w: at %s is worker %s, incarnation %d, not %s, incarnation %d",
+		return 0, fmt.Errorf("%w: at %s found worker %s, incarnation %d, expected %s, incarnation %d",
 			ErrFenced, peer.Addr, other.name, other.incarnation, peer.Name, peer.Incarnation)
 	}
 	window := binary.LittleEndian.Uint64(verdict[sha256.Size:])
 	if window == 0 {
-		return 0, fmt.Errorf("%s gives no window", who)
+		return 0, fmt.Errorf("%s: found a window of 0 bytes, expected more", who)
 	}
 	return window, nil
 }
 
 // listenHello runs the listener's half of the hello. If untrusted is not nil, it is the reason to
 // refuse everyone. admit may refuse a side that has proved to be a worker.
-func listenHello(c io.ReadWriter, token string, self greeting, window uint64, untrusted error, admit func(greeting) error) (greeting, error) {
+func listenHello(
+	c io.ReadWriter, token string, self greeting, window uint64, untrusted error,
+	admit func(greeting) error,
+) (greeting, error) {
 	hello, err := readBlock(c, "the dialling worker")
 	if err != nil {
 		if errors.Is(err, ErrVersion) {

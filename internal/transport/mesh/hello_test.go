@@ -90,7 +90,7 @@ func TestDiallerNamesBothVersions(t *testing.T) {
 	meshes, _ := cluster(t, 1, nil)
 	err = meshes[0].Connect(t.Context(), []Peer{{"other", l.Addr().String(), 5}})
 	if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(),
-		fmt.Sprint("worker other speaks version 9, this worker version ", Version)) {
+		fmt.Sprint("worker other has version 9, this worker has version ", Version)) {
 		t.Error(err)
 	}
 }
@@ -161,7 +161,7 @@ func TestOldIncarnationIsFenced(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := again(4); !errors.Is(err, ErrFenced) ||
-		!strings.Contains(err.Error(), "incarnation 4 is over, 5 is known") {
+		!strings.Contains(err.Error(), "found incarnation 4, expected 5 or later") {
 		t.Error(err)
 	}
 	if err := again(6); err != nil {
@@ -269,12 +269,10 @@ func (p *pipes) Close() error { close(p.done); return nil }
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)} }
 
 func TestATokenIsNeeded(t *testing.T) {
-	for _, address := range []string{"0.0.0.0:0", "127.0.0.1:0"} {
-		if m, err := New(Options{Name: "a", Listen: address}); err == nil ||
-			!strings.Contains(err.Error(), "TLS or a token") {
-			m.Close()
-			t.Errorf("without secrets it listens at %s: %v", address, err)
-		}
+	if m, err := New(Options{Name: "a"}); err == nil ||
+		!strings.Contains(err.Error(), "neither TLS nor a token") {
+		m.Close()
+		t.Errorf("it listens without secrets: %v", err)
 	}
 	if m, err := New(Options{Name: "a\n", Chunk: maxChunk + 1, Token: token}); err == nil {
 		m.Close()

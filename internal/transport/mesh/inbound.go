@@ -136,7 +136,7 @@ func (in *inbound) place(h *header) ([]byte, error) {
 	}
 	to, err := f.arrival.grow(in.mesh.budget(), &f.identity, int(f.have), int(h.length))
 	if err != nil { // end only this session, which frees memory
-		f.port.session.fail(fmt.Errorf("a frame of partition %d to %d: %w", f.from, f.to, err))
+		f.port.session.Fail(fmt.Errorf("a frame of partition %d to %d: %w", f.from, f.to, err))
 		f.port.recycle(f.arrival)
 		f.arrival = nil
 	}
@@ -146,7 +146,7 @@ func (in *inbound) place(h *header) ([]byte, error) {
 // placed handles a chunk after its payload was read to the memory from place.
 func (in *inbound) placed(h *header) {
 	size := uint64(headerSize) + uint64(h.length)
-	in.mesh.counters.bytesIn.Add(uint64(headerSize + h.size()))
+	count(&in.mesh.counters.BytesIn, uint64(headerSize+h.size()))
 	in.flowed(headerSize + int(h.length))
 	switch h.kind {
 	case kindPing:
@@ -164,7 +164,7 @@ func (in *inbound) placed(h *header) {
 		f.port.arrived(in, f, size, last)
 	}
 	if last {
-		in.mesh.counters.framesIn.Add(1)
+		count(&in.mesh.counters.FramesIn, 1)
 		in.frame = incoming{}
 	}
 }
@@ -179,7 +179,7 @@ func (in *inbound) address(h *header) {
 	}
 	n := uint32(len(s.layout.Owner))
 	if h.from >= n || h.to >= n || s.ports[h.to] == nil {
-		c.misrouted.Add(1)
+		count(&c.Misrouted, 1)
 		return
 	}
 	f.worker = s.layout.Owner[h.from]
@@ -188,7 +188,7 @@ func (in *inbound) address(h *header) {
 	}
 	p := s.ports[h.to]
 	if !p.wants(h.superstep) {
-		c.staleSuperstep.Add(1)
+		count(&c.StaleSuperstep, 1)
 		return
 	}
 	f.port, f.arrival = p, p.newArrival(f.payload())
@@ -198,14 +198,14 @@ func (in *inbound) address(h *header) {
 func (in *inbound) attempt(h *header) *Session {
 	c := &in.mesh.counters
 	if h.incarnation != in.peer.incarnation {
-		c.staleIncarnation.Add(1)
+		count(&c.StaleIncarnation, 1)
 		return nil
 	}
 	s := in.session
 	if s == nil || s.job != h.job || s.epoch != h.epoch || s.Err() != nil {
 		if s = in.mesh.session(h.job, h.epoch); s == nil || s.Err() != nil {
 			in.session = nil
-			c.staleJob.Add(1)
+			count(&c.StaleJob, 1)
 			return nil
 		}
 		in.session = s
@@ -219,14 +219,14 @@ func (in *inbound) admits(s *Session, worker int, h *header) bool {
 	c := &in.mesh.counters
 	switch w := &s.layout.Workers[worker]; {
 	case w.Name != in.peer.name:
-		c.misrouted.Add(1)
+		count(&c.Misrouted, 1)
 		return false
 	case w.Incarnation != h.incarnation:
-		c.staleIncarnation.Add(1)
+		count(&c.StaleIncarnation, 1)
 		return false
 	}
 	if err := s.bind(worker, in); err != nil {
-		s.fail(err)
+		s.Fail(err)
 		return false
 	}
 	return true
@@ -240,7 +240,7 @@ func (in *inbound) placeMessage(h *header) ([]byte, error) {
 		return nil, nil
 	}
 	if n := uint32(len(s.layout.Workers)); h.from >= n || h.to != uint32(s.self) {
-		in.mesh.counters.misrouted.Add(1)
+		count(&in.mesh.counters.Misrouted, 1)
 		return nil, nil
 	}
 	if !in.admits(s, int(h.from), h) {
@@ -257,7 +257,7 @@ func (in *inbound) placedMessage(h *header) {
 		return
 	}
 	if in.message.have+uint64(h.length) == in.message.total {
-		in.mesh.counters.messagesIn.Add(1)
+		count(&in.mesh.counters.MessagesIn, 1)
 	}
 	in.session.link.placed(in.message, h)
 	in.message = nil
@@ -319,14 +319,14 @@ func (in *inbound) credits(b []byte, all bool) []byte {
 	defer in.mu.Unlock()
 	if in.widened {
 		in.widened = false
-		b = appendCredit(b, credit{window: true, bytes: in.window})
+		b = appendCredit(b, credit{magic: windowMagic, bytes: in.window})
 	}
 	in.announced = in.consumed
-	b = appendCredit(b, credit{bytes: in.consumed})
+	b = appendCredit(b, credit{magic: creditMagic, bytes: in.consumed})
 	all = all || len(in.due) > mostDue
 	for k, bytes := range in.due {
 		if all || bytes >= in.window/4 {
-			b = appendCredit(b, credit{lane: true, laneKey: k, bytes: bytes})
+			b = appendCredit(b, credit{messageMagic, k, bytes})
 			delete(in.due, k)
 		}
 	}

@@ -70,11 +70,17 @@ func (k *intake) fill(to []byte) (int, error) {
 	case err != nil:
 		return 0, err
 	case k.err != nil:
-		return 0, &net.OpError{Op: "read", Net: k.conn.LocalAddr().Network(), Source: k.conn.LocalAddr(), Addr: k.conn.RemoteAddr(), Err: k.err}
+		return 0, callError("read", k.conn, k.err)
 	case k.n == 0:
 		return 0, io.EOF
 	}
 	n := min(k.n, len(to))
 	k.ahead = k.buffer[:k.n-n]
 	return n, nil
+}
+
+// callError returns the error of a system call as package net does.
+func callError(op string, c net.Conn, err error) error {
+	at := c.LocalAddr()
+	return &net.OpError{Op: op, Net: at.Network(), Source: at, Addr: c.RemoteAddr(), Err: err}
 }

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
+	"sync"
 )
 
 // lane is the queue of a session's messages to one worker under one tag. It has its own window, as
@@ -58,12 +59,12 @@ func (o *outbound) post(ctx context.Context, s *Session, to int, tag uint32, dat
 		o.mu.Unlock()
 		return err
 	}
-	p := o.newPost()
+	p := posts.Get().(*post)
 	p.copied = len(data) <= small && len(l.posts) == 0 && l.credit > 0
 	if p.copied {
 		p.buffer = append(p.buffer[:0], data...)
 		p.data = p.buffer
-		s.posted.add()
+		s.posted.Add(1)
 	} else {
 		p.data = data
 	}
@@ -81,7 +82,7 @@ func (o *outbound) post(ctx context.Context, s *Session, to int, tag uint32, dat
 func (o *outbound) await(ctx context.Context, l *lane, p *post) error {
 	select {
 	case err := <-p.written:
-		o.recycle(p)
+		p.free()
 		return err
 	case <-ctx.Done():
 	case <-l.session.done:
@@ -177,13 +178,13 @@ func (o *outbound) settlePost(l *lane, p *post) {
 		return
 	}
 	if whole {
-		o.mesh.counters.messagesOut.Add(1)
+		count(&o.mesh.counters.MessagesOut, 1)
 	} else {
 		o.giveUp(l, p)
 	}
 	if p.copied {
-		l.session.posted.done()
-		o.reuse(p)
+		l.session.settled()
+		p.free()
 	} else {
 		p.written <- nil
 	}
@@ -208,7 +209,8 @@ func (o *outbound) giveUp(l *lane, p *post) {
 
 // halfWay returns the error for messages behind one that was given up.
 func (o *outbound) halfWay(l *lane) error {
-	return fmt.Errorf("a message to worker %s under tag %d was given up half way: the tag is of no use any more", o.peer.Name, l.tag)
+	return fmt.Errorf("tag %d to worker %s cannot be used any more: a message was sent in part",
+		l.tag, o.peer.Name)
 }
 
 // nextChunk returns the next chunk of the lane whose turn it is.
@@ -249,99 +251,66 @@ func (o *outbound) dropLanes(s *Session) {
 		delete(o.lanes, k)
 		l.posts = slices.DeleteFunc(l.posts, func(p *post) bool {
 			if p.copied && p.staged == 0 {
-				l.session.posted.done()
+				l.session.settled()
 			}
 			return p.copied && p.staged == 0
 		})
 	}
 }
 
-// mostSpare is the number of posts that are kept for reuse.
-const mostSpare = 64
+// posts are free posts.
+var posts = sync.Pool{New: func() any { return &post{written: make(chan error, 1)} }}
 
-func (o *outbound) newPost() *post {
-	if n := len(o.spare); n > 0 {
-		p := o.spare[n-1]
-		o.spare = o.spare[:n-1]
-		return p
-	}
-	return &post{written: make(chan error, 1)}
-}
-
-// reuse keeps a post for another message. The caller holds the lock.
-func (o *outbound) reuse(p *post) {
-	if len(o.spare) < mostSpare {
-		*p = post{written: p.written, buffer: p.buffer}
-		o.spare = append(o.spare, p)
-	}
-}
-
-func (o *outbound) recycle(p *post) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.reuse(p)
+// free makes a post available for another message.
+func (p *post) free() {
+	*p = post{written: p.written, buffer: p.buffer}
+	posts.Put(p)
 }
 
 // Credits go in the opposite direction of frames. There are three kinds. SSCR is for frames: the
 // total number of bytes of chunks that the receiver has taken. It is repeated as a sign of life.
 // SSCM is for messages under a tag: the number of additional bytes of chunks that may be sent.
-// Neither counts pings. SSCW widens the window of frames and of every tag.
+// Neither counts pings. SSCW widens the window of frames and of every tag. Job, epoch and tag are 0
+// except in SSCM.
 //
-//	0  magic "SSCR"  4 | bytes  8 | CRC32-C of bytes 0 to 11  4
-//	0  magic "SSCW"  4 | bytes  8 | CRC32-C of bytes 0 to 11  4
-//	0  magic "SSCM"  4 | bytes  8 | job  8 | epoch  4 | tag  4 | CRC32-C of bytes 0 to 27  4
+//	0  magic  4 | bytes  8 | job  8 | epoch  4 | tag  4 | CRC32-C of bytes 0 to 27  4
 const (
-	creditMagic     = "SSCR"
-	windowMagic     = "SSCW"
-	laneCreditMagic = "SSCM"
-	creditSize      = 16
-	laneCreditSize  = 32
+	creditMagic  = "SSCR"
+	windowMagic  = "SSCW"
+	messageMagic = "SSCM"
+	creditSize   = 32
 )
 
 // credit is a credit of any kind.
 type credit struct {
-	lane bool // for the lane of laneKey
+	magic string
 	laneKey
-	window bool
-	bytes  uint64
+	bytes uint64
 }
 
 func appendCredit(b []byte, c credit) []byte {
 	le, n := binary.LittleEndian, len(b)
-	switch {
-	case c.lane:
-		b = le.AppendUint64(append(b, laneCreditMagic...), c.bytes)
-		b = le.AppendUint32(le.AppendUint32(le.AppendUint64(b, c.job), c.epoch), c.tag)
-	case c.window:
-		b = le.AppendUint64(append(b, windowMagic...), c.bytes)
-	default:
-		b = le.AppendUint64(append(b, creditMagic...), c.bytes)
-	}
+	b = le.AppendUint64(append(b, c.magic...), c.bytes)
+	b = le.AppendUint32(le.AppendUint32(le.AppendUint64(b, c.job), c.epoch), c.tag)
 	return le.AppendUint32(b, crc32.Checksum(b[n:], castagnoli))
 }
 
-func readCredit(r io.Reader) (credit, error) {
-	var b [laneCreditSize]byte
-	if _, err := io.ReadFull(r, b[:creditSize]); err != nil {
-		return credit{}, err
+func readCredit(r io.Reader) (c credit, err error) {
+	var b [creditSize]byte
+	if _, err := io.ReadFull(r, b[:]); err != nil {
+		return c, err
 	}
-	le, c, n := binary.LittleEndian, credit{}, creditSize
-	switch string(b[:4]) {
-	case laneCreditMagic:
-		n = laneCreditSize
-		if _, err := io.ReadFull(r, b[creditSize:]); err != nil {
-			return c, cut(err)
-		}
-		c = credit{lane: true, laneKey: laneKey{key{le.Uint64(b[12:]), le.Uint32(b[20:])}, le.Uint32(b[24:])}}
-	case windowMagic:
-		c.window = true
-	case creditMagic:
-	default:
-		return c, fmt.Errorf("%w: a credit that is none", errCorrupt)
-	}
-	if crc32.Checksum(b[:n-4], castagnoli) != le.Uint32(b[n-4:]) {
+	le := binary.LittleEndian
+	if crc32.Checksum(b[:creditSize-4], castagnoli) != le.Uint32(b[creditSize-4:]) {
 		return c, fmt.Errorf("%w: a credit's checksum", errCorrupt)
 	}
-	c.bytes = le.Uint64(b[4:])
-	return c, nil
+	for _, c.magic = range []string{creditMagic, windowMagic, messageMagic} {
+		if string(b[:4]) == c.magic {
+			c.laneKey = laneKey{key{le.Uint64(b[12:]), le.Uint32(b[20:])}, le.Uint32(b[24:])}
+			c.bytes = le.Uint64(b[4:])
+			return c, nil
+		}
+	}
+	return c, fmt.Errorf("%w: found a credit with %q, expected %s, %s or %s", errCorrupt, b[:4],
+		creditMagic, windowMagic, messageMagic)
 }

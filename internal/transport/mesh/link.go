@@ -51,9 +51,6 @@ type message struct {
 	ended bool   // its last chunk has arrived; an empty message has all its bytes before
 }
 
-// whole reports whether the message is complete.
-func (p *message) whole() bool { return p.ended }
-
 // Link returns the session's link.
 func (s *Session) Link() *Link { return s.link }
 
@@ -91,7 +88,7 @@ func (l *Link) Receive(ctx context.Context, from int, tag uint32) ([]byte, error
 		if b.waiting <= len(b.messages) {
 			l.claim(b.messages[b.waiting-1], tag)
 		}
-		if len(b.messages) > 0 && b.messages[0].whole() {
+		if len(b.messages) > 0 && b.messages[0].ended {
 			p := b.messages[0]
 			b.messages = slices.Delete(b.messages, 0, 1)
 			l.claim(p, tag)
@@ -176,7 +173,7 @@ func (l *Link) place(in *inbound, h *header) ([]byte, *message, error) {
 	defer l.mu.Unlock()
 	b := l.box(address{int(h.from), h.superstep})
 	var p *message
-	if n := len(b.messages); n > 0 && !b.messages[n-1].whole() {
+	if n := len(b.messages); n > 0 && !b.messages[n-1].ended {
 		p = b.messages[n-1]
 	}
 	switch {
@@ -185,7 +182,7 @@ func (l *Link) place(in *inbound, h *header) ([]byte, *message, error) {
 		b.messages = append(b.messages, p)
 	case p == nil || p.have != h.offset || p.total != h.contents:
 		return nil, nil,
-			fmt.Errorf("%w: bytes at %d of %d of a message under tag %d, which are not the next",
+			fmt.Errorf("%w: found bytes at %d of %d of a message under tag %d, expected the next",
 				errCorrupt, h.offset, h.contents, h.superstep)
 	}
 	return p.grow(int(h.length)), p, nil
@@ -222,42 +219,4 @@ func (l *Link) placed(p *message, h *header) {
 	if p.ended = p.have == p.total; p.ended {
 		signal(b.wake)
 	}
-}
-
-// tally counts unwritten small messages, so that the end of a session can wait for them.
-type tally struct {
-	mu   sync.Mutex
-	n    int
-	idle chan struct{} // closed when n is 0; nil while nobody waits
-}
-
-func (t *tally) add() {
-	t.mu.Lock()
-	t.n++
-	t.mu.Unlock()
-}
-
-func (t *tally) done() {
-	t.mu.Lock()
-	t.n--
-	if t.n == 0 && t.idle != nil {
-		close(t.idle)
-		t.idle = nil
-	}
-	t.mu.Unlock()
-}
-
-// wait returns a channel that is closed when there are none.
-func (t *tally) wait() <-chan struct{} {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.idle == nil {
-		t.idle = make(chan struct{})
-	}
-	idle := t.idle
-	if t.n == 0 {
-		close(t.idle)
-		t.idle = nil
-	}
-	return idle
 }

@@ -121,11 +121,11 @@ func TestEmptyMessagesAreReceivedWhenTheyHaveCome(t *testing.T) {
 	l := &Link{boxes: map[address]*box{}}
 	h := &header{identity: identity{kind: kindMessage}}
 	_, m, err := l.place(nil, h)
-	if err != nil || m.whole() {
+	if err != nil || m.ended {
 		t.Fatalf("whole before it has come: %v", err)
 	}
-	if l.placed(m, h); !m.whole() || m.held == 0 {
-		t.Errorf("it has come, whole %t, taking %d bytes of the window", m.whole(), m.held)
+	if l.placed(m, h); !m.ended || m.held == 0 {
+		t.Errorf("it has come, whole %t, taking %d bytes of the window", m.ended, m.held)
 	}
 }
 
@@ -210,8 +210,8 @@ func TestTagsLeaveNothingBehind(t *testing.T) {
 }
 
 func FuzzCredit(f *testing.F) {
-	f.Add(appendCredit(nil, credit{bytes: 77}))
-	f.Add(appendCredit(nil, credit{lane: true, laneKey: laneKey{key{1, 2}, 3}, bytes: 4}))
+	f.Add(appendCredit(nil, credit{magic: creditMagic, bytes: 77}))
+	f.Add(appendCredit(nil, credit{messageMagic, laneKey{key{1, 2}, 3}, 4}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, err := readCredit(bytes.NewReader(b))
 		if err != nil {

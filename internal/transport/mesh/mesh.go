@@ -1,8 +1,8 @@
 // Package mesh carries frames between the partitions of several workers, over TCP.
 //
-//	partition -> Port.Send -> queue -> writer ==connection==> reader -> box -> Port.Receive -> partition
-//	                                     ^                       |
-//	                                     +------- credits -------+
+//	Port.Send -> queue -> writer ==connection==> reader -> box -> Port.Receive
+//	                        ^                       |
+//	                        +------- credits -------+
 //
 // There is one connection for each ordered pair of workers. It is made when a [Session] that needs
 // it is opened, and kept until the mesh is closed or the connection breaks. A broken connection
@@ -96,7 +96,7 @@ func New(o Options) (*Mesh, error) {
 	l := o.Listener
 	if l == nil {
 		var err error
-		if l, err = net.Listen("tcp", o.Listen); err != nil {
+		if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 			return nil, fmt.Errorf("mesh: %w", err)
 		}
 	}
@@ -144,7 +144,7 @@ func (m *Mesh) Close() error {
 		}
 	}
 	for _, s := range sessions {
-		s.fail(transport.ErrClosed)
+		s.Fail(transport.ErrClosed)
 	}
 	for _, c := range pending {
 		c.Close()
@@ -226,7 +226,7 @@ func (m *Mesh) serve(c net.Conn) {
 	m.mu.Unlock()
 	in.expect(known)
 	if old != nil {
-		old.fail(fmt.Errorf("%w: the worker connected anew", ErrFenced))
+		old.fail(fmt.Errorf("%w: the worker connected again", ErrFenced))
 	}
 	if closed {
 		in.fail(transport.ErrClosed)
@@ -239,7 +239,7 @@ func (m *Mesh) admit(g greeting) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if n := m.newest[g.name]; g.incarnation < n {
-		return fmt.Errorf("%w: incarnation %d is over, %d is known", ErrFenced, g.incarnation, n)
+		return fmt.Errorf("%w: found incarnation %d, expected %d or later", ErrFenced, g.incarnation, n)
 	}
 	m.newest[g.name] = g.incarnation
 	return nil
@@ -278,17 +278,17 @@ func (m *Mesh) inBroke(in *inbound, err error) {
 
 func (m *Mesh) broke(err error, concerns func(*Session) bool) {
 	if !errors.Is(err, transport.ErrClosed) {
-		m.counters.broken.Add(1)
+		count(&m.counters.Broken, 1)
 	}
 	if errors.Is(err, errCorrupt) {
-		m.counters.corrupt.Add(1)
+		count(&m.counters.Corrupt, 1)
 	}
 	m.mu.Lock()
 	sessions := slices.Collect(maps.Values(m.sessions))
 	m.mu.Unlock()
 	for _, s := range sessions {
 		if concerns(s) {
-			s.fail(err)
+			s.Fail(err)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"reflect"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -23,9 +25,7 @@ type Options struct {
 	Token string
 	// TLS has the certificates of workers, which all connections then require; nil means no TLS.
 	TLS *certs.Files
-	// Listen is the TCP address to listen on; the default is a free port of 127.0.0.1. Listener, if
-	// not nil, is used instead.
-	Listen   string
+	// Listener accepts the connections of other workers; by default it is a free port of 127.0.0.1.
 	Listener net.Listener
 	// TCP makes connections to workers of this host use TCP, not a Unix socket.
 	TCP bool
@@ -65,7 +65,6 @@ const (
 )
 
 func (o *Options) setDefaults() {
-	orDefault(&o.Listen, "127.0.0.1:0")
 	orDefault(&o.Window, LeastWindow)
 	orDefault(&o.MostWindow, MostWindow)
 	orDefault(&o.Spare, 1<<30)
@@ -103,18 +102,19 @@ func orDefault[T comparable](v *T, d T) {
 func (o *Options) validate() error {
 	var all []error
 	if o.Token == "" && o.TLS == nil {
-		all = append(all, errors.New("other workers are known by TLS or a token: found neither"))
+		all = append(all, errors.New("found neither TLS nor a token, expected one of the two"))
 	}
 	if err := checkName(o.Name); err != nil {
-		all = append(all, fmt.Errorf("worker name %.40q: it has 1 to %d bytes of printable text",
+		all = append(all, fmt.Errorf("worker name: found %.40q, expected 1 to %d bytes of text",
 			o.Name, maxName))
 	}
 	if o.Window < 0 || o.MostWindow < 0 || o.Spare < 0 || o.MaxFrame < 0 || o.Hello < 0 ||
 		o.Silence < 0 || o.Stall < 0 {
-		all = append(all, errors.New("a negative limit"))
+		all = append(all, errors.New("found a negative limit, expected 0 or more"))
 	}
-	if _, err := ParseCompression(string(o.Compress)); err != nil {
-		all = append(all, fmt.Errorf("compression: %w", err))
+	modes := []Compression{CompressAuto, CompressOn, CompressOff}
+	if !slices.Contains(modes, o.Compress) {
+		all = append(all, fmt.Errorf("compression: found %.40q, expected %v", o.Compress, modes))
 	}
 	if o.Chunk < 0 || o.Chunk > maxChunk {
 		all = append(all, fmt.Errorf("chunks of %d bytes: at most %d", o.Chunk, maxChunk))
@@ -144,53 +144,47 @@ func (s *Stats) Stale() uint64 {
 	return s.StaleJob + s.StaleSuperstep + s.StaleIncarnation + s.Misrouted
 }
 
-// counters are the source of Stats.
+// Add adds the counters of another mesh.
+func (s *Stats) Add(o Stats) {
+	to, from := reflect.ValueOf(s).Elem(), reflect.ValueOf(o)
+	for i := range to.NumField() {
+		to.Field(i).SetUint(to.Field(i).Uint() + from.Field(i).Uint())
+	}
+}
+
+// counters are the counters of a running mesh, which count changes.
 type counters struct {
-	framesOut, framesIn, bytesOut, bytesIn                atomic.Uint64
-	messagesOut, messagesIn                               atomic.Uint64
-	compressedFrom, compressedTo                          atomic.Uint64
-	staleJob, staleSuperstep, staleIncarnation, misrouted atomic.Uint64
-	garbage, wrongVersion, wrongToken, wrongCert, fenced  atomic.Uint64
-	corrupt, broken                                       atomic.Uint64
+	Stats
 	// when the last line was logged, in seconds since start
 	logged atomic.Int64
 	start  time.Time
 }
 
-func (c *counters) stats() Stats {
-	return Stats{
-		FramesOut: c.framesOut.Load(), FramesIn: c.framesIn.Load(), BytesOut: c.bytesOut.Load(),
-		BytesIn:     c.bytesIn.Load(),
-		MessagesOut: c.messagesOut.Load(), MessagesIn: c.messagesIn.Load(),
-		CompressedFrom: c.compressedFrom.Load(), CompressedTo: c.compressedTo.Load(),
-		StaleJob: c.staleJob.Load(), StaleSuperstep: c.staleSuperstep.Load(),
-		StaleIncarnation: c.staleIncarnation.Load(),
-		Misrouted:        c.misrouted.Load(), Garbage: c.garbage.Load(),
-		WrongVersion: c.wrongVersion.Load(),
-		WrongToken:   c.wrongToken.Load(), WrongCertificate: c.wrongCert.Load(),
-		Fenced: c.fenced.Load(), Corrupt: c.corrupt.Load(), Broken: c.broken.Load(),
-	}
-}
+// count adds to a counter.
+func count[N int | uint64](counter *uint64, n N) { atomic.AddUint64(counter, uint64(n)) }
 
-// compressed counts a compressed chunk.
-func (c *counters) compressed(from, to int) {
-	c.compressedFrom.Add(uint64(from))
-	c.compressedTo.Add(uint64(to))
+func (c *counters) stats() (s Stats) {
+	from, to := reflect.ValueOf(&c.Stats).Elem(), reflect.ValueOf(&s).Elem()
+	for i := range to.NumField() {
+		counter := from.Field(i).Addr().Interface().(*uint64)
+		to.Field(i).SetUint(atomic.LoadUint64(counter))
+	}
+	return s
 }
 
 // refused counts a refused connection, and reports whether it may be logged.
 func (c *counters) refused(err error) bool {
 	switch {
 	case errors.Is(err, ErrVersion):
-		c.wrongVersion.Add(1)
+		count(&c.WrongVersion, 1)
 	case errors.Is(err, ErrToken):
-		c.wrongToken.Add(1)
+		count(&c.WrongToken, 1)
 	case errors.Is(err, ErrCertificate):
-		c.wrongCert.Add(1)
+		count(&c.WrongCertificate, 1)
 	case errors.Is(err, ErrFenced):
-		c.fenced.Add(1)
+		count(&c.Fenced, 1)
 	default:
-		c.garbage.Add(1)
+		count(&c.Garbage, 1)
 	}
 	now, last := int64(time.Since(c.start)/time.Second)+1, c.logged.Load()
 	return now > last && c.logged.CompareAndSwap(last, now)

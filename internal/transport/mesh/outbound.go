@@ -34,8 +34,7 @@ type outbound struct {
 	heard    time.Time // last sign of life of the other side
 	late     bool      // the other side was once silent for long
 	lanes    map[laneKey]*lane
-	awaken   []*lane // lanes with something that may be written
-	spare    []*post
+	awaken   []*lane       // lanes with something that may be written
 	posted   chan struct{} // signalled when a lane is awake
 
 	// Used by the writer only.
@@ -62,7 +61,7 @@ func newOutbound(m *Mesh, c net.Conn, p Peer, window uint64) *outbound {
 		heard: time.Now(),
 		done:  make(chan struct{}), ready: make(chan struct{}, 1), credit: make(chan struct{}, 1),
 		lanes: map[laneKey]*lane{}, posted: make(chan struct{}, 1),
-		writer:     newWriter(c, m.options.Silence, &m.counters.bytesOut),
+		writer:     newWriter(c, m.options.Silence, &m.counters.BytesOut),
 		compressor: newCompressor(m.options.Compress, c, chunk),
 	}
 }
@@ -164,10 +163,9 @@ func (o *outbound) write() {
 		var err error
 		switch {
 		case o.take():
-			encoded := 0
-			encoded, err = o.writeFrame(&o.item)
-			o.staged = append(o.staged,
-				staged{port: o.item.port, superstep: o.item.frame.Superstep, to: o.item.frame.To, encoded: encoded})
+			s := staged{port: o.item.port, superstep: o.item.frame.Superstep, to: o.item.frame.To}
+			s.encoded, err = o.writeFrame(&o.item)
+			o.staged = append(o.staged, s)
 		case len(o.staged) > 0:
 			err = o.flush()
 		default:
@@ -195,7 +193,8 @@ func (o *outbound) stage(h *header, a, b []byte) error {
 	if wanted {
 		if packed := o.compressor.compress(h.kind, a, b); packed != nil {
 			h.packed, a, b = uint32(len(packed)), packed, nil
-			o.mesh.counters.compressed(n, len(packed))
+			count(&o.mesh.counters.CompressedFrom, n)
+			count(&o.mesh.counters.CompressedTo, len(packed))
 		}
 	}
 	o.writer.add(h, a, b)
@@ -277,7 +276,7 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 	if f.Ref != nil {
 		if failed, err := o.encode(s.codec, f); failed != nil || err != nil {
 			if failed != nil {
-				s.fail(failed)
+				s.Fail(failed)
 			}
 			return 0, err
 		}
@@ -285,7 +284,7 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 	}
 	h.contents = uint64(len(values))
 	if h.payload() > uint64(o.mesh.options.MaxFrame) {
-		s.fail(fmt.Errorf("a frame of %d bytes: the limit is %d", h.payload(),
+		s.Fail(fmt.Errorf("a frame of %d bytes: the limit is %d", h.payload(),
 			o.mesh.options.MaxFrame))
 		return 0, nil
 	}
@@ -309,7 +308,7 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 		}
 		h.offset = end
 	}
-	o.mesh.counters.framesOut.Add(1)
+	count(&o.mesh.counters.FramesOut, 1)
 	return encoded, nil
 }
 
@@ -325,8 +324,8 @@ func (o *outbound) encode(c transport.Codec, f *transport.Frame) (failed, err er
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// a panic of the program's code
-		if ended := parallel.Contain(func() { o.packed, failed = c.Append(o.packed[:0], f) }); ended != nil {
+		ended := parallel.Contain(func() { o.packed, failed = c.Append(o.packed[:0], f) })
+		if ended != nil { // a panic of the program's code
 			failed = fmt.Errorf("panic: %v", ended.Value)
 		}
 		if failed != nil {

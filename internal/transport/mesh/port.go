@@ -15,6 +15,8 @@ import (
 type Port struct {
 	session *Session
 	index   int
+	past    int           // supersteps of earlier runs, see Session.Endpoint
+	near    bool          // nothing is sent ahead
 	wake    chan struct{} // signalled when a frame arrives
 	wrote   chan struct{} // signalled when frames are written
 
@@ -61,27 +63,30 @@ func (p *Port) Send(f *transport.Frame) error {
 	if to == nil && f.Ref != nil && s.codec == nil {
 		return fmt.Errorf("messages of type %T have no raw form, and no codec was given", f.Ref)
 	}
-	p.mu.Lock()
-	p.ledger.Sent[f.To].Add(f.Count, len(f.Presence)+len(f.Raw))
-	crowded := p.pending[0]+p.pending[1] >= p.limit
-	if to == nil && !crowded {
-		p.pending[f.Superstep&1]++
-	}
-	p.mu.Unlock()
+	p.Claim(f)
+	f.Superstep += p.past
 	if to != nil {
 		to.deliver(f)
 		return nil
 	}
-	if crowded {
+	for !p.reserve(f) {
 		// the writer's deadlines bound this
 		if err := p.drain(context.Background(), p.limit/2); err != nil {
 			return err
 		}
-		p.mu.Lock()
-		p.pending[f.Superstep&1]++
-		p.mu.Unlock()
 	}
 	return p.enqueue(f)
+}
+
+// reserve counts an unwritten frame. It returns false if there are too many.
+func (p *Port) reserve(f *transport.Frame) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pending[0]+p.pending[1] >= p.limit {
+		return false
+	}
+	p.pending[f.Superstep&1]++
+	return true
 }
 
 // enqueue gives a frame, which is already pending, to the writer of its connection.
@@ -154,7 +159,9 @@ func (p *Port) take(kind transport.Kind) *arrival {
 
 // due reports whether a frame belongs to the current superstep: other partitions may send frames
 // for the next.
-func (p *Port) due(a *arrival) bool { return a.local != nil || uint32(a.frame.Superstep) != p.floor+1 }
+func (p *Port) due(a *arrival) bool {
+	return a.local != nil || uint32(a.frame.Superstep) != p.floor+1
+}
 
 // Receive returns the next frame of an exchange. It belongs to the caller until Release or End.
 func (p *Port) Receive(ctx context.Context, kind transport.Kind) (*transport.Frame, error) {
@@ -189,6 +196,7 @@ func (p *Port) open(a *arrival) (*transport.Frame, error) {
 		}
 		bytes = len(a.packed)
 	}
+	f.Superstep -= p.past
 	// Only this goroutine uses it.
 	p.ledger.Received[f.From].Add(f.Count, len(f.Presence)+len(f.Raw)+bytes)
 	return f, nil
@@ -344,12 +352,13 @@ func (p *Port) Release(f *transport.Frame) {
 // then on frames of this and earlier supersteps are refused. The account is valid until the next
 // End.
 func (p *Port) End(ctx context.Context, superstep int) (*transport.Account, error) {
-	if err := p.drained(ctx, func() bool { return p.pending[superstep&1] == 0 }); err != nil {
+	now := superstep + p.past
+	if err := p.drained(ctx, func() bool { return p.pending[now&1] == 0 }); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.floor = uint32(superstep) + 1
+	p.floor = uint32(now) + 1
 	for _, a := range p.taken {
 		p.release(a)
 	}
@@ -371,7 +380,7 @@ func (p *Port) late(a *arrival) bool {
 	if uint32(f.Superstep) >= p.floor {
 		return false
 	}
-	p.session.mesh.counters.staleSuperstep.Add(1)
+	count(&p.session.mesh.counters.StaleSuperstep, 1)
 	p.credit(a)
 	p.release(a)
 	return true

@@ -37,7 +37,8 @@ func probeHello(c io.ReadWriter, token string, self greeting, peer Peer) error {
 		return err
 	}
 	if other.name != peer.Name {
-		return fmt.Errorf("%w: at %s is worker %s", ErrFenced, peer.Addr, other.name)
+		return fmt.Errorf("%w: at %s found worker %s, expected %s", ErrFenced, peer.Addr,
+			other.name, peer.Name)
 	}
 	if err := writeBlock(c, statusProbe,
 		prove(token, "probe", self.body, other.body, nil)); err != nil {

@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"context"
 	"slices"
 	"time"
 )
@@ -42,12 +41,4 @@ func (m *Mesh) used(out *outbound) bool {
 		}
 	}
 	return false
-}
-
-// renew returns a new connection instead of out, or out if that fails.
-func (m *Mesh) renew(ctx context.Context, out *outbound) *outbound {
-	if made, err := m.dial(ctx, out.peer); err == nil {
-		return made
-	}
-	return out
 }

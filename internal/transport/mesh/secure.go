@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"bufio"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -44,33 +45,44 @@ func (s *secured) writeAll(pieces net.Buffers) (n int64, err error) {
 	return n, nil
 }
 
-// heldRecords is the number of bytes of records that one system call writes, and readRecords the
-// number that it reads.
-const (
-	heldRecords = 128 << 10
-	readRecords = 128 << 10
-)
+// recordBytes is the number of bytes of records that one system call reads or writes.
+const recordBytes = 128 << 10
 
-// records is the connection below TLS. It collects records while they are held. A write may take
-// any time if the other side accepts some bytes within patience, because a write that a deadline
-// interrupts would break TLS.
+// records is the connection below TLS. It collects written records while they are held, and reads
+// as much as is available: TLS itself would read little more than a record.
 type records struct {
 	net.Conn
-	patience time.Duration
+	reader *bufio.Reader
+	out    patient
 
-	mu      sync.Mutex
+	mu   sync.Mutex
+	held *bufio.Writer // nil until records are held for the first time
+	// records are held; otherwise held is empty
 	holding bool
-	held    []byte
+}
 
-	ahead, buffer []byte // ahead is the unread part of buffer
+func newRecords(c net.Conn, patience time.Duration) *records {
+	return &records{
+		Conn: c, reader: bufio.NewReaderSize(c, recordBytes), out: patient{c, patience},
+	}
+}
+
+func (r *records) Read(p []byte) (int, error) { return r.reader.Read(p) }
+
+func (r *records) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.holding {
+		return r.held.Write(p)
+	}
+	return r.out.Write(p)
 }
 
 func (r *records) hold() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.holding = true
-	if r.held == nil {
-		r.held = make([]byte, 0, heldRecords)
+	if r.holding = true; r.held == nil {
+		r.held = bufio.NewWriterSize(r.out, recordBytes)
 	}
 }
 
@@ -79,66 +91,30 @@ func (r *records) release() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.holding = false
-	return r.flush()
-}
-
-// flush writes the held records. The caller holds the lock.
-func (r *records) flush() error {
-	err := r.put(r.held)
-	r.held = r.held[:0]
-	return err
-}
-
-func (r *records) put(p []byte) error {
-	for len(p) > 0 {
-		// on failure the write fails
-		_ = r.Conn.SetWriteDeadline(time.Now().Add(r.patience))
-		n, err := r.Conn.Write(p)
-		p = p[n:]
-		if err != nil && (n == 0 || !errors.Is(err, os.ErrDeadlineExceeded)) {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *records) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.holding && len(r.held)+len(p) <= cap(r.held) {
-		r.held = append(r.held, p...)
-		return len(p), nil
-	}
-	if err := r.flush(); err != nil {
-		return 0, err
-	}
-	if r.holding && len(p) < cap(r.held) {
-		r.held = append(r.held, p...)
-		return len(p), nil
-	}
-	return len(p), r.put(p)
+	return r.held.Flush()
 }
 
 // SetWriteDeadline does nothing: patience bounds writes.
 func (r *records) SetWriteDeadline(time.Time) error { return nil }
 
-// Read reads as much as is available. TLS itself would read little more than a record.
-func (r *records) Read(p []byte) (int, error) {
-	if len(r.ahead) == 0 {
-		if len(p) >= readRecords {
-			return r.Conn.Read(p)
-		}
-		if r.buffer == nil {
-			r.buffer = make([]byte, readRecords)
-		}
-		n, err := r.Conn.Read(r.buffer)
-		if r.ahead = r.buffer[:n]; n == 0 {
-			return 0, err
+// patient writes to a connection. A write may take any time if the other side accepts some bytes
+// within patience, because a write that a deadline interrupts would break TLS.
+type patient struct {
+	conn     net.Conn
+	patience time.Duration
+}
+
+func (w patient) Write(p []byte) (written int, err error) {
+	for written < len(p) {
+		// on failure the write fails
+		_ = w.conn.SetWriteDeadline(time.Now().Add(w.patience))
+		n, err := w.conn.Write(p[written:])
+		written += n
+		if err != nil && (n == 0 || !errors.Is(err, os.ErrDeadlineExceeded)) {
+			return written, err
 		}
 	}
-	n := copy(p, r.ahead)
-	r.ahead = r.ahead[n:]
-	return n, nil
+	return written, nil
 }
 
 // secure adds TLS to a connection to another worker. The hello's deadline bounds it.
@@ -146,7 +122,7 @@ func (o *Options) secure(c net.Conn) (net.Conn, error) {
 	if o.TLS == nil {
 		return c, nil
 	}
-	below := &records{Conn: c, patience: o.Silence}
+	below := newRecords(c, o.Silence)
 	s := &secured{tls.Client(below, o.TLS.Client("", certs.Worker, protocol)), below}
 	var trust *certs.TrustError
 	switch err := s.Handshake(); {
@@ -164,7 +140,7 @@ func (o *Options) accept(c net.Conn) (secure net.Conn, untrusted, err error) {
 	if o.TLS == nil {
 		return c, nil, nil
 	}
-	below := &records{Conn: c, patience: o.Silence}
+	below := newRecords(c, o.Silence)
 	s := &secured{tls.Server(below, o.TLS.Server(protocol)), below}
 	if err := s.Handshake(); err != nil {
 		return nil, nil, fmt.Errorf("TLS: %w", err)

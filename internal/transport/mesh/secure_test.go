@@ -259,7 +259,7 @@ func TestRecordsTakeTheirTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = b.Close()
-	c := &records{Conn: a, patience: time.Millisecond}
+	c := newRecords(a, time.Millisecond)
 	if _, err := c.Write(raw); err == nil {
 		t.Error("a write succeeds without a reader")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/transport"
@@ -22,16 +23,16 @@ func (l *Layout) validate(self Peer) error {
 	seen := map[string]bool{}
 	for _, w := range l.Workers {
 		if seen[w.Name] {
-			return fmt.Errorf("worker %s is there twice", w.Name)
+			return fmt.Errorf("worker %s is in the layout twice", w.Name)
 		}
 		seen[w.Name] = true
 		if w.Name == self.Name && w.Incarnation != self.Incarnation {
-			return fmt.Errorf("%w: incarnation %d of worker %s is to take part, this is %d",
+			return fmt.Errorf("%w: found incarnation %d of worker %s, expected %d",
 				ErrFenced, w.Incarnation, w.Name, self.Incarnation)
 		}
 	}
 	if !seen[self.Name] {
-		return fmt.Errorf("worker %s has no part in it", self.Name)
+		return fmt.Errorf("worker %s is not in the layout", self.Name)
 	}
 	for i, w := range l.Owner {
 		if w < 0 || w >= len(l.Workers) {
@@ -56,7 +57,8 @@ type Session struct {
 	done   chan struct{}
 
 	writing sync.WaitGroup // frames queued or being written
-	posted  tally          // copied messages queued or being written
+	posted  atomic.Int64   // number of copied messages queued or being written
+	idle    chan struct{}  // signalled when posted becomes 0
 
 	mu    sync.Mutex
 	err   error
@@ -67,7 +69,9 @@ type Session struct {
 // All workers must open it before any of them sends, because a worker refuses frames of sessions
 // that are not open. A job and epoch has at most one open session. codec may be nil if all values
 // have a raw form.
-func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout, codec transport.Codec) (*Session, error) {
+func (m *Mesh) Open(
+	ctx context.Context, job uint64, epoch uint32, layout Layout, codec transport.Codec,
+) (*Session, error) {
 	failed := func(err error) (*Session, error) {
 		return nil, fmt.Errorf("connecting to the other workers: %w", err)
 	}
@@ -76,6 +80,7 @@ func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout
 	}
 	s := &Session{
 		mesh: m, job: job, epoch: epoch, codec: codec, done: make(chan struct{}),
+		idle:   make(chan struct{}, 1),
 		layout: Layout{slices.Clone(layout.Workers), slices.Clone(layout.Owner)},
 		ports:  make([]*Port, len(layout.Owner)), bound: make([]*inbound, len(layout.Workers)),
 	}
@@ -97,7 +102,7 @@ func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout
 	case m.closed:
 		err = transport.ErrClosed
 	case m.sessions[k] != nil:
-		err = errors.New("it is open already")
+		err = errors.New("the session is open already")
 	default:
 		m.sessions[k] = s
 		for _, w := range layout.Workers {
@@ -126,8 +131,14 @@ func (s *Session) Port(partition int) *Port {
 	return p
 }
 
-// Endpoint returns Port as a transport.Endpoint.
-func (s *Session) Endpoint(partition int) transport.Endpoint { return s.Port(partition) }
+// Endpoint returns Port for a run that begins after past supersteps of earlier runs of the session.
+// Superstep 0 of the run is superstep past of the session. With near nothing is sent ahead: a frame
+// sent ahead in the last superstep of a run would be received in the first superstep of the next.
+func (s *Session) Endpoint(partition, past int, near bool) transport.Endpoint {
+	p := s.Port(partition)
+	p.past, p.near = past, near
+	return p
+}
 
 // Begin sets the first superstep, if it is not 0. It must be called before any port receives.
 func (s *Session) Begin(superstep int) {
@@ -163,10 +174,7 @@ func (s *Session) pause(ctx context.Context, wanted <-chan struct{}) error {
 }
 
 // Fail ends the session: waiting and later calls return err, or the error of an earlier failure.
-func (s *Session) Fail(err error) { s.fail(err) }
-
-// fail ends the session with err, unless it has an error already.
-func (s *Session) fail(err error) {
+func (s *Session) Fail(err error) {
 	s.mu.Lock()
 	first := s.err == nil
 	if first {
@@ -189,7 +197,7 @@ func (s *Session) fail(err error) {
 // more. It is idempotent.
 func (s *Session) Close() {
 	s.flush()
-	s.fail(transport.ErrClosed)
+	s.Fail(transport.ErrClosed)
 	s.mesh.mu.Lock()
 	if k := (key{s.job, s.epoch}); s.mesh.sessions[k] == s {
 		delete(s.mesh.sessions, k)
@@ -206,10 +214,22 @@ func (s *Session) Close() {
 // flush waits until copied messages are written. They need no credit, only a connection that
 // accepts bytes.
 func (s *Session) flush() {
-	select {
-	case <-s.posted.wait():
-	case <-s.done:
-	case <-time.After(s.mesh.options.Silence):
+	late := time.After(s.mesh.options.Silence)
+	for s.posted.Load() > 0 {
+		select {
+		case <-s.idle:
+		case <-s.done:
+			return
+		case <-late:
+			return
+		}
+	}
+}
+
+// settled records that a copied message is written, or will not be.
+func (s *Session) settled() {
+	if s.posted.Add(-1) == 0 {
+		signal(s.idle)
 	}
 }
 
@@ -222,7 +242,8 @@ func (s *Session) bind(worker int, in *inbound) error {
 		s.bound[worker] = in
 	}
 	if s.bound[worker] != in {
-		return &BrokenError{in.peer.name, s.mesh.options.Name, errors.New("the worker connected anew")}
+		anew := errors.New("the worker connected again")
+		return &BrokenError{in.peer.name, s.mesh.options.Name, anew}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"math/bits"
-	"net"
 	"sync"
 	"time"
 )
@@ -27,7 +26,7 @@ func (m *Mesh) Seen(name string) (s Seen) {
 		s.PerByte = in.traffic().mean()
 	}
 	if out != nil && !out.memory {
-		s.RoundTrip = roundTrip(out.conn)
+		s.RoundTrip = kernelRoundTrip(bare(out.conn))
 	}
 	return s
 }
@@ -86,7 +85,9 @@ func (t *traffic) mean() float64 {
 }
 
 // distant reports whether the other side is behind a network.
-func (in *inbound) distant() bool { return !in.memory || time.Duration(in.delay.Load()) >= leastDelay }
+func (in *inbound) distant() bool {
+	return !in.memory || time.Duration(in.delay.Load()) >= leastDelay
+}
 
 // distances is the number of classes of delay. Each class is four times as long as the one before.
 const distances = 8
@@ -121,13 +122,4 @@ func (in *inbound) stopClock(whole bool) {
 	}
 	c.of.end(c.bytes)
 	in.clock = clock{}
-}
-
-// roundTrip returns the kernel's least round trip time of a connection in the last minutes, or 0 if
-// unknown.
-func roundTrip(c net.Conn) time.Duration {
-	if tcp, ok := bare(c).(*net.TCPConn); ok {
-		return kernelRoundTrip(tcp)
-	}
-	return 0
 }

@@ -152,7 +152,7 @@ func (o *outbound) room(s *Session) (bool, error) {
 		}
 		if stall == nil {
 			stall = time.AfterFunc(o.mesh.options.Stall, func() {
-				s.fail(fmt.Errorf("worker %s has made no room for frames of worker %s for %v",
+				s.Fail(fmt.Errorf("worker %s has made no room for frames of worker %s for %v",
 					o.peer.Name, o.mesh.options.Name, o.mesh.options.Stall))
 			})
 			defer stall.Stop()
@@ -168,29 +168,34 @@ func (o *outbound) readCredits() {
 	r := newIntake(o.conn, o.mesh.options.Silence, 4<<10)
 	for {
 		c, err := readCredit(r)
-		if err == nil && c.lane {
+		switch {
+		case err != nil:
+		case c.magic == messageMagic:
 			o.grant(c.laneKey, c.bytes)
 			continue
+		case c.magic == windowMagic:
+			err = o.widen(c.bytes)
+		default:
+			err = o.taken(c.bytes)
 		}
-		if err == nil && c.window {
-			if err = o.widen(c.bytes); err == nil {
-				signal(o.credit)
-				continue
-			}
-		}
-		o.mu.Lock()
-		if err == nil && (c.bytes < o.consumed || c.bytes > o.sent) {
-			err = fmt.Errorf("%w: credit for %d bytes of %d", errCorrupt, c.bytes, o.sent)
-		}
-		o.consumed = c.bytes
-		o.hear()
-		o.mu.Unlock()
 		if err != nil {
 			o.fail(silent(err, o.mesh.options.Silence))
 			return
 		}
 		signal(o.credit)
 	}
+}
+
+// taken records how many bytes the other side has taken in all.
+func (o *outbound) taken(bytes uint64) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if bytes < o.consumed || bytes > o.sent {
+		return fmt.Errorf("%w: credit for %d bytes of %d", errCorrupt, bytes, o.sent)
+	}
+	o.consumed = bytes
+	o.hear()
+	return nil
 }
 
 // silent returns the error for the end of a connection.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,7 +28,7 @@ type writer struct {
 	conn     net.Conn
 	secure   *secured      // the connection, if it has TLS
 	patience time.Duration // time for the other side to accept a byte
-	written  *atomic.Uint64
+	written  *uint64       // counter of bytes
 	sequence uint32
 	batch    []byte   // headers and small payloads; it is never reallocated
 	apart    int      // start of the part of batch that is not in pieces yet
@@ -44,7 +43,7 @@ type writer struct {
 	attend func(fd uintptr) bool
 }
 
-func newWriter(c net.Conn, patience time.Duration, written *atomic.Uint64) *writer {
+func newWriter(c net.Conn, patience time.Duration, written *uint64) *writer {
 	w := &writer{conn: c, patience: patience, written: written, batch: make([]byte, 0, batchSize)}
 	w.secure, _ = c.(*secured)
 	if s, ok := c.(syscall.Conn); ok && shortBytes > 0 {
@@ -103,7 +102,7 @@ func (w *writer) flush() error {
 	for {
 		w.conn.SetWriteDeadline(time.Now().Add(w.patience))
 		n, err := w.write()
-		w.written.Add(uint64(n))
+		count(w.written, int(n))
 		if err == nil {
 			break
 		}
@@ -126,7 +125,7 @@ func (w *writer) write() (n int64, err error) {
 	w.rest = w.buffers[0]
 	err = w.raw.Write(w.attend)
 	if err == nil && w.err != nil {
-		err = &net.OpError{Op: "write", Net: w.conn.LocalAddr().Network(), Source: w.conn.LocalAddr(), Addr: w.conn.RemoteAddr(), Err: w.err}
+		err = callError("write", w.conn, w.err)
 	}
 	n = int64(len(w.buffers[0]) - len(w.rest))
 	w.buffers[0], w.rest = w.rest, nil
@@ -165,29 +164,19 @@ type summing struct {
 	none  bool // with TLS: the sum is 0
 }
 
-// next returns the end of the next block to be summed.
-func (s *summing) next() int {
-	if s.done < s.split {
-		return min(s.done+sumBlock, s.split)
-	}
-	return min(s.done+sumBlock, s.size)
-}
-
-// add adds the next block to the sum.
-func (s *summing) add(block []byte) {
-	if !s.none {
-		s.sum = xxh3.HashSeed(block, s.sum)
-	}
-	s.done += len(block)
-}
-
 // upTo adds the whole blocks among the first have bytes of the payload.
 func (s *summing) upTo(payload []byte, have int) {
 	for s.done < have {
-		end := s.next()
+		end := min(s.done+sumBlock, s.size)
+		if s.done < s.split {
+			end = min(end, s.split)
+		}
 		if end > have {
 			return
 		}
-		s.add(payload[s.done:end])
+		if !s.none {
+			s.sum = xxh3.HashSeed(payload[s.done:end], s.sum)
+		}
+		s.done = end
 	}
 }

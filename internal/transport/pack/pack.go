@@ -9,7 +9,6 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
-	"sync"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -23,33 +22,8 @@ const expansion = 32
 
 // Messages is a transport.Codec for frames whose Ref is a slice of one type. Make it with New.
 type Messages struct {
-	slice    reflect.Type
-	size     int       // bytes of an element; 0 if any number of elements must be accepted
-	encoders sync.Pool // of *encoder
-	decoders sync.Pool // of *decoder
-}
-
-type encoder struct {
-	to buffer
-	e  *msgpack.Encoder
-}
-
-type decoder struct {
-	from *bytes.Reader
-	d    *msgpack.Decoder
-}
-
-// buffer is a bytes.Buffer whose memory can be taken out.
-type buffer struct{ b []byte }
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.b = append(b.b, p...)
-	return len(p), nil
-}
-
-func (b *buffer) WriteByte(c byte) error {
-	b.b = append(b.b, c)
-	return nil
+	slice reflect.Type
+	size  int // bytes of an element; 0 if any number of elements must be accepted
 }
 
 // New returns a codec for slices of t. It returns an error for types that msgpack would not encode
@@ -66,24 +40,26 @@ func New(t reflect.Type) (*Messages, error) {
 func (c *Messages) Append(b []byte, f *transport.Frame) ([]byte, error) {
 	messages := reflect.ValueOf(f.Ref)
 	if f.Ref == nil || messages.Type() != c.slice || messages.Len() != f.Count {
-		return b, fmt.Errorf("a frame of %d messages holds a %T of another length or type", f.Count,
-			f.Ref)
+		return b, fmt.Errorf("found a frame of %d messages with a %T, expected a %v of as many",
+			f.Count, f.Ref, c.slice)
 	}
-	e, ok := c.encoders.Get().(*encoder)
-	if !ok {
-		e = new(encoder)
-		e.e = msgpack.NewEncoder(&e.to)
-		e.e.UseArrayEncodedStructs(true)
-		e.e.UseCompactInts(true)
-	}
-	defer c.encoders.Put(e)
-	e.to.b = b
-	err := e.e.EncodeArrayLen(f.Count)
+	to := bytes.NewBuffer(b)
+	e := encoder(to)
+	defer msgpack.PutEncoder(e)
+	err := e.EncodeArrayLen(f.Count)
 	for i := 0; i < f.Count && err == nil; i++ {
-		err = e.e.Encode(messages.Index(i).Addr().Interface())
+		err = e.Encode(messages.Index(i).Addr().Interface())
 	}
-	b, e.to.b = e.to.b, nil
-	return b, err
+	return to.Bytes(), err
+}
+
+// encoder returns an encoder from msgpack's pool, to which the caller puts it back.
+func encoder(to *bytes.Buffer) *msgpack.Encoder {
+	e := msgpack.GetEncoder()
+	e.Reset(to)
+	e.UseArrayEncodedStructs(true)
+	e.UseCompactInts(true)
+	return e
 }
 
 // Decode sets f.Ref to the slice of f.Count messages that b encodes.
@@ -94,25 +70,19 @@ func (c *Messages) Decode(b []byte, f *transport.Frame) error {
 	if c.size > 0 && f.Count > (len(b)*expansion+4096)/c.size {
 		return fmt.Errorf("%w: %d messages of %d bytes in %d", ErrHostile, f.Count, c.size, len(b))
 	}
-	d, ok := c.decoders.Get().(*decoder)
-	if !ok {
-		d = &decoder{from: bytes.NewReader(nil)}
-		d.d = msgpack.NewDecoder(d.from)
-	}
-	defer c.decoders.Put(d)
-	d.from.Reset(b)
-	defer d.from.Reset(nil)
-	d.d.Reset(d.from)
-	n, err := d.d.DecodeArrayLen()
+	d := msgpack.GetDecoder()
+	defer msgpack.PutDecoder(d)
+	d.Reset(bytes.NewReader(b))
+	n, err := d.DecodeArrayLen()
 	if err != nil {
 		return err
 	}
 	if n != f.Count {
-		return fmt.Errorf("%w: %d messages, and %d said", ErrHostile, n, f.Count)
+		return fmt.Errorf("%w: found %d messages, expected %d", ErrHostile, n, f.Count)
 	}
 	messages := reflect.MakeSlice(c.slice, n, n)
 	for i := range n {
-		if err := d.d.Decode(messages.Index(i).Addr().Interface()); err != nil {
+		if err := d.Decode(messages.Index(i).Addr().Interface()); err != nil {
 			return fmt.Errorf("message %d: %w", i, err)
 		}
 	}
@@ -131,9 +101,8 @@ var (
 // Value encodes the value that a pointer points to.
 func Value(pointer any) ([]byte, error) {
 	var to bytes.Buffer
-	e := msgpack.NewEncoder(&to)
-	e.UseArrayEncodedStructs(true)
-	e.UseCompactInts(true)
+	e := encoder(&to)
+	defer msgpack.PutEncoder(e)
 	err := e.Encode(pointer)
 	return to.Bytes(), err
 }
@@ -152,15 +121,10 @@ func Carried(t reflect.Type) error { return carried(t, map[reflect.Type]bool{}) 
 
 // carried is Carried; seen has the types that are being checked.
 func carried(t reflect.Type, seen map[reflect.Type]bool) error {
-	if seen[t] || t == timeType {
+	if seen[t] || encodesItself(t) {
 		return nil
 	}
 	seen[t] = true
-	for _, i := range selfEncoding {
-		if t.Implements(i) || reflect.PointerTo(t).Implements(i) {
-			return nil
-		}
-	}
 	switch t.Kind() {
 	case reflect.Chan, reflect.Func, reflect.Interface, reflect.UnsafePointer, reflect.Complex64,
 		reflect.Complex128:
