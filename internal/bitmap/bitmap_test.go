@@ -3,6 +3,7 @@ package bitmap
 import (
 	"math/bits"
 	"math/rand/v2"
+	"sync"
 	"testing"
 )
 
@@ -101,5 +102,25 @@ func TestFrontier(t *testing.T) {
 	f.Clear()
 	if f.Count() != 0 || Count(f.Words) != 0 || Count(f.Top) != 0 {
 		t.Fatal("not clear")
+	}
+}
+
+// TestSetShared: goroutines that set bits of the same word lose none.
+func TestSetShared(t *testing.T) {
+	const goroutines = 4
+	for range 2000 {
+		set := make([]uint64, 1)
+		var all sync.WaitGroup
+		for first := range uint32(goroutines) {
+			all.Go(func() {
+				for i := first; i < 64; i += goroutines {
+					SetShared(set, i)
+				}
+			})
+		}
+		all.Wait()
+		if Count(set) < 64 {
+			t.Fatalf("found the bits %#x, expected all", set[0])
+		}
 	}
 }

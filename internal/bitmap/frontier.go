@@ -34,6 +34,13 @@ func (f *Frontier) MarkShared(w int) {
 //go:noinline
 func (f *Frontier) markShared(w int) { atomic.OrUint64(&f.Top[w>>6], 1<<(w&63)) }
 
+// SetShared is Set for several goroutines at once.
+func SetShared(set []uint64, i uint32) {
+	if w := &set[i>>6]; atomic.LoadUint64(w)>>(i&63)&1 == 0 {
+		atomic.OrUint64(w, 1<<(i&63))
+	}
+}
+
 // Add sets bit i to one. Only one goroutine may call it at a time.
 func (f *Frontier) Add(i uint32) {
 	Set(f.Words, i)

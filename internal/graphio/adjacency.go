@@ -14,10 +14,8 @@ import (
 // directed edge is in the line of its source. An undirected edge is in the lines of both ends, and
 // the reader keeps the copy in the line of the smaller end.
 
-// adjacencyLists reads lines of ids, separated by blanks.
-type adjacencyLists struct{}
-
-func (adjacencyLists) line(p *parser, line []byte) *fault {
+// adjacencyLine reads a line of ids, separated by blanks.
+func adjacencyLine(p *parser, line []byte) *fault {
 	text := bytes.Trim(line, " \t")
 	if len(text) == 0 {
 		return nil
@@ -45,7 +43,7 @@ func (p *parser) neighbors(u uint64, line, text []byte) *fault {
 		}
 		if v == u && p.low == 1 {
 			return wrong(fmt.Sprintf("vertex %d among its own neighbours", u),
-				"others: a METIS graph has no loops").at(line, from)
+				"other vertices: a METIS graph has no loops").at(line, from)
 		}
 		if text = rest; p.columns == 3 {
 			from = text
@@ -81,7 +79,7 @@ func (r *reader) readAdjacency(ctx context.Context, f *file) (*edges.RankInput, 
 	if columns(f.head()) == 0 && f.headIsAll() {
 		return nil, noLists(f.path)
 	}
-	return r.readLists(ctx, f, "adjacency lists", 2, adjacencyLists{})
+	return r.readLists(ctx, f, "adjacency lists", 2, adjacencyLine)
 }
 
 // readLists reads lists of neighbours with the given number of columns: 3 with weights. Each line
@@ -91,7 +89,7 @@ func (r *reader) readLists(
 ) (*edges.RankInput, error) {
 	directed := r.directed(true)
 	g := grammar{columns: columns, twice: !directed, high: maxID, single: r.single(), own: own}
-	t, err := r.readTable(ctx, f, start{}, g)
+	t, err := r.readTable(ctx, f, nil, start{}, g)
 	if err != nil {
 		return nil, err
 	}

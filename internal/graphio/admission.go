@@ -15,26 +15,28 @@ const (
 	spare = 32 << 20
 )
 
-// admission returns an error for an allocation that exceeds the available memory. Without it the
-// system would kill the process, and a worker would lose all its graphs.
+// admission refuses an allocation that exceeds the available memory. Without it the system would
+// kill the process, and a worker would lose all its graphs.
 type admission struct {
-	path string
+	work string       // reading or writing, and the file
 	free func() int64 // bytes available, 0 if unknown
 }
 
-// admit returns an error unless this number of bytes is available, and spare in addition. It does
-// not check less than admitFrom bytes. what describes the purpose of the memory. A nil *admission
-// admits everything.
-func (a *admission) admit(bytes int64, what string) error {
+// admit panics with a *mem.Exhausted, as mem.Make does, unless this number of bytes is available,
+// and spare in addition. It does not check less than admitFrom bytes. what describes the purpose of
+// the memory. A nil *admission admits everything.
+func (a *admission) admit(bytes int64, what string) {
 	if a == nil || bytes < admitFrom {
-		return nil
+		return
 	}
 	if free := a.free(); free > 0 && bytes+spare > free {
-		return fmt.Errorf("reading %s: %s needs %s of memory and %s to spare, %s are available",
-			a.path, what, mem.Text(bytes), mem.Text(spare), mem.RoomText(free))
+		panic(&mem.Exhausted{Budget: true, Err: fmt.Errorf(
+			"%s: %s needs %s of memory and %s to spare, %s are available", a.work, what,
+			mem.Text(bytes), mem.Text(spare), mem.RoomText(free))})
 	}
-	return nil
 }
 
 // admission returns the admission for a file.
-func (r *reader) admission(f *file) *admission { return &admission{f.path, r.free} }
+func (r *reader) admission(f *file) *admission {
+	return &admission{"reading " + f.path, r.free}
+}

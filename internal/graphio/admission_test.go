@@ -3,10 +3,12 @@ package graphio
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // tight makes a reader for which this number of bytes is always available, however much it
@@ -40,7 +42,7 @@ func TestBombIsNotAdmitted(t *testing.T) {
 
 func wantRefused(t *testing.T, err error, path string, texts ...string) {
 	t.Helper()
-	if err == nil || !strings.HasPrefix(err.Error(), "reading "+path+": ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "not enough memory: reading "+path+": ") {
 		t.Fatalf("error %v, expected a refusal", err)
 	}
 	for _, text := range texts {
@@ -48,6 +50,33 @@ func wantRefused(t *testing.T, err error, path string, texts ...string) {
 			t.Errorf("error %v, expected %q in it", err, text)
 		}
 	}
+}
+
+// TestRefusalFreesMemory: if reading is refused, the memory of the edges so far is freed.
+func TestRefusalFreesMemory(t *testing.T) {
+	budget := mem.NewBudget(1<<40, "")
+	mem.SetProcess(budget)
+	defer mem.SetProcess(nil)
+	path := put(t, "a.el", strings.Repeat("0 1\n", 1<<20))
+	_, err := tight(ReadOptions{}, 64<<10, spare).read(t.Context(), path)
+	wantRefused(t, err, path, " of its edges so far needs ")
+	if use := budget.Use(); use.Memory != 0 {
+		t.Errorf("the reader keeps memory: %v", use)
+	}
+}
+
+// TestParquetIsAdmitted: a refusal in a row group is not reported as a damaged file.
+func TestParquetIsAdmitted(t *testing.T) {
+	const rows = 100_000 // the list of fewer than 131,072 rows is not checked before it is read
+	path := filepath.Join(t.TempDir(), "a.parquet")
+	list := edges.Pack(1, make([][2]uint64, rows), make([]float64, rows))
+	defer list.Close()
+	in := &edges.Input{Edges: list, Vertices: 1, Directed: true}
+	if err := Write(t.Context(), path, in, WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := tight(ReadOptions{Weights: edges.Float64}, pieceSize, spare).read(t.Context(), path)
+	wantRefused(t, err, path, " of its edges so far needs ")
 }
 
 // TestNumberingIsAdmitted removes the available memory after the edges were read. Then numbering
@@ -69,12 +98,16 @@ func TestNumberingIsAdmitted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, err := r.readTable(t.Context(), f, start{}, r.listGrammar(false, pairs))
+		table, err := r.readTable(t.Context(), f, nil, start{}, r.listGrammar(false, pairs))
 		if err != nil {
 			t.Fatal(err)
 		}
 		table.slabs.admission.free = func() int64 { return spare }
-		_, err = number(t.Context(), r.Team, table)
+		err = func() (err error) {
+			defer mem.Recover(&err)
+			_, err = number(t.Context(), r.Team, table)
+			return err
+		}()
 		wantRefused(t, err, path, test.what, "32.0 MiB are available")
 		table.slabs.close()
 		_ = f.Close()

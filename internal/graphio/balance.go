@@ -57,8 +57,9 @@ const hashParts, candidates = 1 << 16, 1 << 20
 func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Context) error {
 	g.twice = false // otherwise only the lists of the smaller ends are read
 	both := "an undirected edge in the lines of both its ends"
-	_, plain := g.own.(adjacencyLists)
-	if _, metis := g.own.(metisLists); !metis { // METIS graphs cannot be read as directed
+	metis := g.low == 1 // its ids begin with 1
+	plain := !metis && g.columns == 2
+	if !metis { // METIS graphs cannot be read as directed
 		both += " (--directed reads lists of one direction)"
 	}
 	return func(ctx context.Context) error {
@@ -82,7 +83,7 @@ func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Con
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
 			case !plain && f.unchanged() == nil:
-				return f.fault("edges whose weight is another in the list of the other end",
+				return f.fault("edges with different weights in the lists of their two ends",
 					"the same weight in the lists of both ends")
 			}
 			return f.changed("lists that agree")

@@ -93,8 +93,9 @@ func (t *table) each(i int, f func(ids []uint64)) {
 }
 
 // store copies what p parsed into the batch of an index, in memory of its own.
-func (t *table) store(worker, index int, p *parser) error {
-	b := batch{n: len(p.ids) / t.columns, lines: p.lines, remarks: p.comments, bad: p.bad, listed: slices.Clone(p.listed), balance: p.balance}
+func (t *table) store(worker, index int, p *parser) {
+	b := batch{n: len(p.ids) / t.columns, lines: p.lines, remarks: p.comments, bad: p.bad}
+	b.listed, b.balance = slices.Clone(p.listed), p.balance
 	for _, id := range p.ids {
 		b.max = max(b.max, id)
 	}
@@ -106,10 +107,7 @@ func (t *table) store(worker, index int, p *parser) error {
 	if t.weighted {
 		weights = b.n
 	}
-	all, err := t.slabs.take(worker, index, words+weights)
-	if err != nil {
-		return err
-	}
+	all := t.slabs.take(worker, index, words+weights)
 	b.words = all[:words:words]
 	if narrow {
 		for i := range b.words {
@@ -126,7 +124,6 @@ func (t *table) store(worker, index int, p *parser) error {
 		}
 	}
 	t.put(index, b)
-	return nil
 }
 
 // Slabs grow from 16 KiB, on the Go heap, to 32 MiB. Batches share slabs because a mapping for each
@@ -153,27 +150,24 @@ type slab struct {
 }
 
 // take returns n words for batch index.
-func (s *slabs) take(worker, index, n int) ([]uint64, error) {
+func (s *slabs) take(worker, index, n int) []uint64 {
 	now := s.using[worker]
 	if now == nil || len(now.free) < n {
 		size := firstSlab
 		if now != nil {
 			size = min(2*now.size, lastSlab)
 		}
-		var err error
-		if now, err = s.grow(worker, max(n, size), size); err != nil {
-			return nil, err
-		}
+		now = s.grow(worker, max(n, size), size)
 	}
 	now.last = index
 	words := now.free[:n:n]
 	now.free = now.free[n:]
-	return words, nil
+	return words
 }
 
-// grow allocates another slab of n words for a worker. It fails unless there is memory for this
+// grow allocates another slab of n words for a worker. It panics unless there is memory for this
 // slab and for the unfilled slabs of the other workers.
-func (s *slabs) grow(worker, n, size int) (*slab, error) {
+func (s *slabs) grow(worker, n, size int) *slab {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	need := 8 * int64(n)
@@ -184,13 +178,11 @@ func (s *slabs) grow(worker, n, size int) (*slab, error) {
 			}
 		}
 	}
-	if err := s.admission.admit(need, fmt.Sprintf("more than the %s of its edges so far", mem.Text(s.bytes))); err != nil {
-		return nil, err
-	}
+	s.admission.admit(need, fmt.Sprintf("more than the %s of its edges so far", mem.Text(s.bytes)))
 	slab := &slab{size: size}
 	slab.free = mem.Make[uint64](&slab.arena, n)
 	s.all, s.using[worker], s.bytes = append(s.all, slab), slab, s.bytes+8*int64(n)
-	return slab, nil
+	return slab
 }
 
 // release frees the slabs that contain only batches before batch index.

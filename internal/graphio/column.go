@@ -82,20 +82,14 @@ func (p *parser) line(line []byte) *fault {
 // checkLine refuses lines that no text file contains.
 func checkLine(line []byte) *fault {
 	if len(line) > maxLine {
-		return &fault{column: maxLine + 1, found: "a line of more than 1 MiB: " + quote(line), expected: "shorter lines", fatal: true}
+		bad := wrong("a line of more than 1 MiB: "+quote(line), "shorter lines")
+		bad.fatal = true
+		return bad.inColumn(maxLine + 1)
 	}
 	if i := bytes.IndexByte(line, 0); i >= 0 {
 		return wrong("a NUL byte", "text in UTF-8 or ASCII").inColumn(i + 1)
 	}
 	return nil
-}
-
-// cutBOM removes the byte order mark from the beginning of a text.
-func cutBOM(text []byte) ([]byte, *fault) {
-	if bytes.HasPrefix(text, utf16BOMLE) || bytes.HasPrefix(text, utf16BOMBE) {
-		return nil, wrong("a UTF-16 byte order mark", "text in UTF-8 or ASCII")
-	}
-	return bytes.TrimPrefix(text, utf8BOM), nil
 }
 
 // id reads an id in the range of the grammar.
@@ -184,14 +178,11 @@ func parseFloat(text []byte, size int) (float64, error) {
 
 // isZero reports whether a decimal or hexadecimal number has only zeros before its exponent.
 func isZero(text []byte) bool {
-	hex := bytes.ContainsAny(text, "xX")
-	for _, c := range text {
-		switch {
-		case c == 'p' || c == 'P' || !hex && (c == 'e' || c == 'E'):
-			return true
-		case c >= '1' && c <= '9' || hex && (c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'):
-			return false
-		}
+	text = bytes.ToLower(text)
+	mark := []byte{'e'}
+	if bytes.IndexByte(text, 'x') >= 0 {
+		mark[0] = 'p'
 	}
-	return true
+	mantissa, _, _ := bytes.Cut(text, mark)
+	return len(bytes.Trim(mantissa, "+-0x.")) == 0
 }

@@ -36,7 +36,9 @@ var IDKinds = []string{"number", "name"}
 
 // ParseDelimiter returns the byte of a delimiter, given as itself or as a word.
 func ParseDelimiter(s string) (byte, error) {
-	words := map[string]byte{"tab": '\t', `\t`: '\t', "comma": ',', "semicolon": ';', "bar": '|', "space": ' '}
+	words := map[string]byte{
+		"tab": '\t', `\t`: '\t', "comma": ',', "semicolon": ';', "bar": '|', "space": ' ',
+	}
 	if c, ok := words[s]; ok {
 		return c, nil
 	}
@@ -50,13 +52,11 @@ func ParseDelimiter(s string) (byte, error) {
 // Tabular reports whether the vertices of a graph with this file name and format may have names.
 // format may be empty.
 func Tabular(path, format string) bool {
-	if format == "" {
-		if files, err := Files(context.Background(), path); err == nil {
-			path = files[0]
-		}
-		format = string(formatOfName(path))
+	of, files, err := inputs(context.Background(), path, Format(format))
+	if of == "" && err == nil {
+		of = formatOfName(files[0])
 	}
-	return namesIn[Format(format)] || Format(format) == GraphML
+	return namesIn[of] || of == GraphML
 }
 
 // csvGrammar describes the records of a table.
@@ -77,7 +77,7 @@ type csvGrammar struct {
 
 // readCSV reads a table whose lines are edges. The vertices are all ids or names in it.
 func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error) {
-	c, said, from, err := r.Columns.understand(f.head(), f.headIsAll(), r.format)
+	c, said, from, err := r.Columns.understand(f, r.format)
 	if err == nil && from.offset == 0 && r.Columns.Header == nil && len(r.others) > 0 {
 		c, said, from, err = r.otherHeader(ctx, f, c, said)
 	}
@@ -94,8 +94,7 @@ func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error)
 	c.rest = nil
 	g := r.tableGrammar(c.at[2] >= 0, c.named)
 	g.csv = c
-	return r.readNamed(ctx, from, g, &parsed{f: f, what: said, directed: directed},
-		func(f *file) (start, error) { return c.begin(f, c.header) })
+	return r.readNamed(ctx, from, g, &parsed{f: f, what: said, directed: directed})
 }
 
 // kinds reads the column Type of a table written by Gephi, and notes its value. All edges must have
@@ -119,13 +118,13 @@ func (c *csvGrammar) kinds(said *string) (directed bool, err error) {
 // understand derives the meaning of a table's columns from the first lines, and describes it in
 // said. from is the beginning of the data, after the names of columns if there are any.
 func (o *Columns) understand(
-	content []byte, all bool, format Format,
+	f *file, format Format,
 ) (c *csvGrammar, said string, from start, err error) {
 	c = &csvGrammar{at: [3]int{-1, -1, -1}}
-	if c.delimiter, err = o.delimiter(content, format); err != nil {
+	if c.delimiter, err = o.delimiter(f.head(), format); err != nil {
 		return nil, "", from, err
 	}
-	rows, second, err := c.rows(content, all)
+	rows, second, err := c.rows(f)
 	if err != nil {
 		return nil, "", from, err
 	}
@@ -137,7 +136,9 @@ func (o *Columns) understand(
 	first, rest := rows[0], rows[1:]
 	c.first, c.rest = first, rest
 	if c.columns = len(first); c.columns < 2 && !o.ofVertices {
-		return nil, "", from, firstLineFault("1 column: "+quote([]byte(first[0])), fmt.Sprintf("2 or more, with %s between them (--delimiter names another)", delimiterName(c.delimiter)))
+		return nil, "", from, firstLineFault("1 column: "+quote([]byte(first[0])),
+			fmt.Sprintf("2 or more, with %s between them (--delimiter names another)",
+				delimiterName(c.delimiter)))
 	}
 	if !o.ofVertices && o.Source == "" && o.Target == "" && isMatrix(first, rest) {
 		return nil, "", from, firstLineFault("what looks like a matrix: "+
@@ -193,15 +194,13 @@ func delimiterName(c byte) string {
 
 // rows returns the fields of the first records, without malformed ones. second is the place after
 // the first record.
-func (c *csvGrammar) rows(content []byte, all bool) (rows [][]string, second start, err error) {
-	head, bad := cutBOM(content)
-	if bad != nil {
-		return nil, start{}, bad.onLine(1, 1)
-	}
+func (c *csvGrammar) rows(f *file) (rows [][]string, second start, err error) {
+	head, all := f.head(), f.headIsAll()
+	size := len(head)
 	if all {
-		head = endLine(append(slices.Clip(head), '\n'))
+		head = append(slices.Clip(head), '\n')
 	}
-	end := len(content) - len(bytes.TrimPrefix(content, utf8BOM)) + len(head)
+	end := len(head)
 	for line := 1; len(head) > 0 && len(rows) < headerLines; {
 		record, rest, ends := c.cutRecord(head)
 		if !ends && (!all || len(rows) > 0) {
@@ -220,11 +219,12 @@ func (c *csvGrammar) rows(content []byte, all bool) (rows [][]string, second sta
 			return nil, start{}, bad
 		}
 		if rows = append(rows, row); len(rows) == 1 {
-			second = start{int64(min(end-len(head), len(content))), line - 1}
+			second = start{f.bom + int64(min(end-len(head), size)), line - 1}
 		}
 	}
 	if len(rows) == 0 && !all {
-		return nil, start{}, firstLineFault("a first line of more than 64 KiB, or quotes that do not end", "names of columns, or an edge")
+		return nil, start{}, firstLineFault(
+			"a first line of more than 64 KiB, or quotes that do not end", "names of columns, or an edge")
 	}
 	return rows, second, nil
 }

@@ -140,7 +140,8 @@ func isNumber(text string) bool {
 func usual(titles []string, lists ...[]string) int {
 	for _, names := range lists {
 		for _, name := range names {
-			if at := slices.IndexFunc(titles, func(title string) bool { return strings.ToLower(title) == name }); at >= 0 {
+			is := func(title string) bool { return strings.ToLower(title) == name }
+			if at := slices.IndexFunc(titles, is); at >= 0 {
 				return at
 			}
 		}
@@ -169,7 +170,8 @@ func (o *Columns) choose(c *csvGrammar, header bool, rows [][]string) error {
 		case header:
 			c.at[i] = usual(c.titles, [][]string{sourceNames, targetNames, weightNames}[i])
 			if at := c.at[i]; at >= 0 && slices.Contains(c.titles[at+1:], c.titles[at]) {
-				return firstLineFault(fmt.Sprintf("two columns with the name %q", c.titles[at]), "one, or columns by number: --source-column 1 --target-column 2 (--header no: an edge)")
+				return firstLineFault(fmt.Sprintf("two columns with the name %q", c.titles[at]),
+					"one, or columns by number: --source-column 1 --target-column 2 (--header no: an edge)")
 			}
 		}
 	}
@@ -187,6 +189,16 @@ func (o *Columns) choose(c *csvGrammar, header bool, rows [][]string) error {
 			"three different ones: --source-column, --target-column and --weight-column name them")
 	}
 	return nil
+}
+
+// titled derives the meaning of the columns of what, which have names alone.
+func (o *Columns) titled(what string, titles []string) (*csvGrammar, error) {
+	if o.Header != nil || o.Delimiter != "" {
+		return nil, wrong("--header or --delimiter",
+			"neither: "+what+" have names and no delimiter")
+	}
+	c := &csvGrammar{at: [3]int{-1, -1, -1}, columns: len(titles), titles: titles}
+	return c, o.choose(c, true, nil)
 }
 
 // byPlace uses the first two columns for ends that no name identifies, if the table has at most
@@ -258,7 +270,9 @@ func zeroed(digits []byte) *fault {
 		return nil
 	}
 	plain := bytes.TrimLeft(digits[:len(digits)-1], "0")
-	return wrong("the number "+quote(digits), fmt.Sprintf("no zeros before it (--ids number takes %.30s and %.30s%c for one vertex, --ids name for two)", digits, plain, digits[len(digits)-1]))
+	return wrong("the number "+quote(digits), fmt.Sprintf(
+		"no zeros before it (--ids number takes %.30s and %.30s%c for one vertex, --ids name for two)",
+		digits, plain, digits[len(digits)-1]))
 }
 
 // leadingZero reports whether a number has a leading zero.

@@ -60,7 +60,9 @@ func (c *cutter) field() ([]byte, *fault) {
 		c.at, c.ended = len(c.record), true
 	}
 	if i := bytes.IndexByte(rest, '\r'); i >= 0 {
-		return nil, wrong("a carriage return within a line", `lines that end with \n or \r\n (tr '\r' '\n' < FILE > NEW makes them), or quotes around the field`).inColumn(from + i + 1)
+		const lines = `lines that end with \n or \r\n (tr '\r' '\n' < FILE > NEW makes them)`
+		return nil, wrong("a carriage return within a line",
+			lines+", or quotes around the field").inColumn(from + i + 1)
 	}
 	return trimBlanks(rest), nil
 }
@@ -178,7 +180,9 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 		return bad
 	}
 	if !text && !utf8.Valid(record) {
-		return wrong("bytes that are not UTF-8: "+quote(record), "names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)").inColumn(validBytes(record) + 1)
+		return wrong("bytes that are not UTF-8: "+quote(record),
+			"names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)",
+		).inColumn(validBytes(record) + 1)
 	}
 	all, bad := cut.fields(record, c.delimiter)
 	if bad != nil {

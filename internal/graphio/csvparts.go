@@ -20,7 +20,7 @@ func (r *reader) otherHeader(
 		if err != nil {
 			return nil, "", start{}, err
 		}
-		found, means, from, err := r.Columns.understand(other.head(), other.headIsAll(), r.format)
+		found, means, from, err := r.Columns.understand(other, r.format)
 		if err := other.Close(); err != nil {
 			return nil, "", start{}, err
 		}
@@ -37,7 +37,7 @@ func (r *reader) otherHeader(
 // begin returns the beginning of the data in another file of the table: after the names of columns,
 // if both the first file and this one have them.
 func (c *csvGrammar) begin(f *file, header bool) (start, error) {
-	rows, second, err := c.rows(f.head(), f.headIsAll())
+	rows, second, err := c.rows(f)
 	if err != nil || len(rows) == 0 || !header {
 		return start{}, err
 	}

@@ -30,7 +30,6 @@ var (
 // Undirected graph"), KONECT and Network Repository ("% sym unweighted"). It warns about other
 // comments that mention undirected edges.
 func declared(head []byte) (d declaration) {
-	head, _ = bytes.CutPrefix(head, utf8BOM)
 	told, doubtful := map[string]string{}, ""
 	for len(head) > 0 {
 		line, rest, _ := bytes.Cut(head, newline)
@@ -61,7 +60,7 @@ func declared(head []byte) (d declaration) {
 		if doubtful == "" {
 			doubtful = told["undirected"]
 		}
-		d.warning = fmt.Sprintf("the comment %s may mean that edges are undirected: --undirected takes them so, --directed as they are", quote([]byte(doubtful)))
+		d.warning = fmt.Sprintf("the comment %s may mean that edges are undirected: --undirected reads them as undirected, --directed as directed", quote([]byte(doubtful)))
 	}
 	return d
 }

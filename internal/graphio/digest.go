@@ -47,7 +47,8 @@ const (
 // Digests returns the digests of the files of a graph, given by a name as Files takes it. key
 // selects one of every sampledOf blocks, unless all blocks are read.
 func Digests(
-	ctx context.Context, name string, format Format, vertices string, key uint64, all bool, team *parallel.Team,
+	ctx context.Context, name string, format Format, vertices string, key uint64, all bool,
+	team *parallel.Team,
 ) []Digest {
 	_, files, err := inputs(ctx, name, format)
 	if err != nil {
@@ -118,20 +119,17 @@ func digest(
 	}
 	blocks := sampled(d.Size, key, all)
 	sums := make([]byte, 4*len(blocks))
-	buffers := make([][]byte, team.Size())
 	var once sync.Once
-	team.For(len(blocks), sampledOf, func(worker, lo, hi int) {
-		if buffers[worker] == nil {
-			buffers[worker] = make([]byte, digestBlock)
-		}
+	team.For(len(blocks), sampledOf, func(_, lo, hi int) {
+		buffer := make([]byte, digestBlock)
 		for i := lo; i < hi; i++ {
 			var sum store.Sum
-			n, failed := f.ReadAt(buffers[worker], blocks[i]*digestBlock)
+			n, failed := f.ReadAt(buffer, blocks[i]*digestBlock)
 			if failed != nil && !errors.Is(failed, io.EOF) || ctx.Err() != nil {
 				once.Do(func() { err = errors.Join(failed, ctx.Err()) })
 				return
 			}
-			_, _ = sum.Write(buffers[worker][:n])
+			_, _ = sum.Write(buffer[:n])
 			binary.LittleEndian.PutUint32(sums[4*i:], sum.CRC32C)
 		}
 	})

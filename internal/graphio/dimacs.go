@@ -71,15 +71,16 @@ type dimacsKind struct {
 // readDIMACS reads a graph of the DIMACS challenges. Its vertices are 1 to the number in the
 // header.
 func (r *reader) readDIMACS(ctx context.Context, f *file) (*edges.RankInput, error) {
-	kind, h, err := readDIMACSHeader(&lineReader{r: f.content})
+	kind, h, err := readDIMACSHeader(f.lineReader())
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
-	g := grammar{columns: 2, letter: kind.letter, low: 1, high: h.vertices, single: r.single(), layout: kind.form}
+	g := grammar{columns: 2, low: 1, high: h.vertices, single: r.single()}
+	g.letter, g.layout = kind.letter, kind.form
 	if kind.weighted {
 		g.columns = 3
 	}
-	t, err := r.readTable(ctx, f, h.from, g)
+	t, err := r.readTable(ctx, f, nil, h.from, g)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func (r *reader) readEdgeList(ctx context.Context, f *file) (*edges.RankInput, e
 	if weighted {
 		g.follow(columns(f.head()) - g.columns)
 	}
-	t, err := r.readTables(ctx, f, start{}, g, func(*file) (start, error) { return start{}, nil })
+	t, err := r.readTable(ctx, f, r.others, start{}, g)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,9 @@ func someEdges(path string) func(tuples int, _ uint64) error {
 	}
 }
 
-var listNames = map[Format]string{SNAP: "snap edge list", EL: "edge list", WEL: "weighted edge list"}
+var listNames = map[Format]string{
+	SNAP: "snap edge list", EL: "edge list", WEL: "weighted edge list",
+}
 
 // listGrammar returns the grammar of an edge list, with or without weights. layout describes its
 // lines.
@@ -106,7 +108,8 @@ func (g *grammar) others() string {
 func (r *reader) input(
 	path string, list *edges.Packed, x *numbering, directed bool,
 ) *edges.RankInput {
-	s := &edges.RankInput{Input: edges.Input{Name: path, Edges: list, Directed: directed, Free: list.Close}}
+	s := new(edges.RankInput)
+	s.Input = edges.Input{Name: path, Edges: list, Directed: directed, Free: list.Close}
 	if x == nil {
 		s.Naming = edges.Named
 	} else {
@@ -148,7 +151,9 @@ func (r *reader) account(
 	if n := len(r.skipped); n > 0 {
 		parts = append(parts, counted(n, "malformed line")+" left out")
 	}
-	return []string{name + ": " + strings.Join(append(parts, "weights "+weightsAccount(weighted, r.Weights), directedAccount(s.Directed)), ", ")}
+	parts = append(parts, "weights "+weightsAccount(weighted, r.Weights))
+	parts = append(parts, directedAccount(s.Directed))
+	return []string{name + ": " + strings.Join(parts, ", ")}
 }
 
 // note adds a line to the notes of an input. If there are several ranks, only the first adds it.

@@ -11,7 +11,7 @@ import (
 const (
 	idRange   = "expected a whole number from 0 to 18446744073709551614"
 	pairText  = `expected 2: "u v" (a list with weights is of format wel)`
-	lowerText = `expected those with row >= column alone, each edge once (a file with both triangles is "general", not "symmetric")`
+	lowerText = `expected only entries with row >= column, each edge once (a file with both triangles is "general", not "symmetric")`
 	tripText  = `expected 3: "u v w", two ids and a weight`
 )
 

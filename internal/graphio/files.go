@@ -65,7 +65,7 @@ func Files(ctx context.Context, name string) ([]string, error) {
 	all, err := filepath.Glob(pattern)
 	if err != nil {
 		return nil,
-			fileFault(name, "a pattern that is none ("+err.Error()+")", "* ? and [a-z] in a name")
+			fileFault(name, "an invalid pattern ("+err.Error()+")", "* ? and [a-z] in a name")
 	}
 	if base := filepath.Base(name); base[0] != '.' && base[0] != '_' {
 		all = slices.DeleteFunc(all, func(path string) bool { return noData(filepath.Base(path)) })
@@ -77,31 +77,12 @@ func Files(ctx context.Context, name string) ([]string, error) {
 	return all, nil
 }
 
-// Split splits a list of names at commas. A file whose own name has commas is one name. An object
-// with commas in its name may be in a list.
+// Split splits a list of names at commas. A file whose own name has commas is one name.
 func Split(ctx context.Context, list string) []string {
-	there := func(name string) bool {
-		_, err := stat(ctx, name)
-		return err == nil
-	}
-	parts := strings.Split(list, ",")
-	if len(parts) == 1 || there(list) {
+	if _, err := stat(ctx, list); err == nil {
 		return []string{list}
 	}
-	var names []string
-	for len(parts) > 0 {
-		n := 1
-		if store.IsS3(parts[0]) && !there(parts[0]) {
-			for k := 2; k <= len(parts) && !store.IsS3(parts[k-1]); k++ {
-				if there(strings.Join(parts[:k], ",")) {
-					n = k
-					break
-				}
-			}
-		}
-		names, parts = append(names, strings.Join(parts[:n], ",")), parts[n:]
-	}
-	return names
+	return strings.Split(list, ",")
 }
 
 // noData reports whether a file of a directory contains no data. Programs that write graphs in
@@ -146,29 +127,29 @@ func family(f Format) string {
 
 // alike refuses files that cannot be parts of one graph because of their formats.
 func (r *reader) alike(paths []string, format Format) error {
+	if len(paths) == 1 {
+		return nil
+	}
 	for _, path := range paths[1:] {
-		if of := formatOfName(path); r.Format == "" && of != "" && format != "" &&
+		if of := formatOfName(path); r.Format == "" && of != "" &&
 			family(of) != family(format) {
 			return fileFault(path, "a file of format "+string(of), fmt.Sprintf(
 				"one of format %s, as %s is (--format says what all are)", format, paths[0]))
 		}
 	}
-	if family(format) != "edge lists" && format != CSV && format != TSV && format != "" {
+	if family(format) != "edge lists" && format != CSV && format != TSV {
 		return fileFault(r.name, counted(len(paths), "file")+" of format "+string(format),
 			"one file: edge lists, CSV and TSV may be in several")
 	}
 	return nil
 }
 
-// readTables is readTable for all files of a graph. f is the first file. begin returns the
-// beginning of the data in another file.
-func (r *reader) readTables(
-	ctx context.Context, f *file, from start, g grammar, begin func(f *file) (start, error),
+// readTable parses the lines of this rank's part of f after from, and of other files. Of several
+// faults it returns the first in the files.
+func (r *reader) readTable(
+	ctx context.Context, f *file, others []string, from start, g grammar,
 ) (*table, error) {
-	if len(r.others) == 0 {
-		return r.readTable(ctx, f, from, g)
-	}
-	sizes, total, err := r.sizes(ctx, f)
+	sizes, total, err := r.sizes(ctx, f, others)
 	if err != nil {
 		return nil, err
 	}
@@ -178,15 +159,17 @@ func (r *reader) readTables(
 			lo, hi := r.part(size, before, total)
 			before += size
 			var err error
-			if i == 0 && lo < hi {
+			if i == 0 && (lo < hi || len(others) == 0) {
 				err = r.readPart(ctx, t, f, from, g, lo, hi)
 			} else if lo < hi {
-				err = r.readOther(ctx, t, r.others[i-1], g, lo, hi, begin)
+				err = r.readOther(ctx, t, others[i-1], g, lo, hi)
 			}
 			if err != nil {
 				return err
 			}
-			t.spans = append(t.spans[:i], edges.Span{From: lo, To: hi, Size: size})
+			if len(others) > 0 {
+				t.spans = append(t.spans[:i], edges.Span{From: lo, To: hi, Size: size})
+			}
 		}
 		return nil
 	})
@@ -194,9 +177,11 @@ func (r *reader) readTables(
 
 // sizes returns the sizes of all files, and their sum. It adds the files after the first to the
 // expected progress.
-func (r *reader) sizes(ctx context.Context, f *file) (sizes []int64, total int64, err error) {
+func (r *reader) sizes(
+	ctx context.Context, f *file, others []string,
+) (sizes []int64, total int64, err error) {
 	sizes, total = append(sizes, f.size()), f.size()
-	for _, path := range r.others {
+	for _, path := range others {
 		info, err := stat(ctx, path)
 		if err != nil {
 			return nil, 0, err
@@ -208,12 +193,14 @@ func (r *reader) sizes(ctx context.Context, f *file) (sizes []int64, total int64
 		sizes, total = append(sizes, size), total+size
 	}
 	r.progress.expect((total - f.size()) / int64(r.ranks))
-	r.expecting = true
+	r.expecting = len(others) > 0
 	return sizes, total, nil
 }
 
 // readOther reads a part of a file that is not the first.
-func (r *reader) readOther(ctx context.Context, t *table, path string, g grammar, lo, hi int64, begin func(f *file) (start, error)) error {
+func (r *reader) readOther(
+	ctx context.Context, t *table, path string, g grammar, lo, hi int64,
+) error {
 	f, err := r.open(ctx, path)
 	if err != nil {
 		return err
@@ -222,9 +209,11 @@ func (r *reader) readOther(ctx context.Context, t *table, path string, g grammar
 	if err := f.foreign(f.head(), r.format); err != nil {
 		return err
 	}
-	from, err := begin(f)
-	if err != nil {
-		return inFile(err, path)
+	from := start{}
+	if g.csv != nil {
+		if from, err = g.csv.begin(f, g.csv.header); err != nil {
+			return inFile(err, path)
+		}
 	}
 	return r.readPart(ctx, t, f, from, g, lo, hi)
 }

@@ -40,7 +40,7 @@ func TestFiles(t *testing.T) {
 		{"[ab].csv", "a.csv b.csv"},
 		{"parts/*,DIR/a.csv", "a.csv parts/1.csv parts/2.csv"},
 		{"*.none", "*.none: found no file that matches, expected one or more"},
-		{"[", "[: found a pattern that is none (syntax error in pattern), expected * ? and [a-z] in a name"},
+		{"[", "[: found an invalid pattern (syntax error in pattern), expected * ? and [a-z] in a name"},
 		{"a.csv,DIR/a.csv", "a.csv,a.csv: found a.csv twice, expected every file once"},
 		{"a.csv,", "a.csv,: found an empty name, or -, in a list of files, expected names of files with commas between"},
 		{"empty", "empty: found a directory without files, expected parts of a graph, or a snapshot (snapshot.json)"},

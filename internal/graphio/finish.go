@@ -28,11 +28,12 @@ type parsed struct {
 	unbalanced           func(ctx context.Context) error
 }
 
-// close frees the tables.
+// close frees the tables. It is idempotent.
 func (p *parsed) close() {
-	p.table.slabs.close()
-	if p.listed != nil {
-		p.listed.slabs.close()
+	for _, t := range []*table{p.table, p.listed} {
+		if t != nil {
+			t.slabs.close()
+		}
 	}
 }
 
@@ -63,7 +64,7 @@ func (r *reader) finish(ctx context.Context, p *parsed) (*edges.RankInput, error
 	s.Names, s.Spans, s.Balance = dictionary, t.spans, t.balance
 	s.Check, s.CountSkipped, s.Unbalanced = p.check, p.countSkipped, p.unbalanced
 	if r.partial {
-		err = r.share(p, x, s)
+		r.share(p, x, s)
 	} else {
 		err = r.judge(ctx, p)
 		s.Account = r.account(p.f, p.what, p.remarks+t.remarks, s, p.weighted)
@@ -136,16 +137,14 @@ func (r *reader) judge(ctx context.Context, p *parsed) error {
 }
 
 // share completes the input of a part of a graph.
-func (r *reader) share(p *parsed, x *numbering, s *edges.RankInput) error {
+func (r *reader) share(p *parsed, x *numbering, s *edges.RankInput) {
 	if p.names != nil {
 		s.Naming, s.Vertices = edges.Texts, 0
 	}
 	if p.listed == nil {
-		return nil
+		return
 	}
-	if err := p.listed.slabs.admission.admit(8*int64(p.listed.n), "the list of its vertices"); err != nil {
-		return err
-	}
+	p.listed.slabs.admission.admit(8*int64(p.listed.n), "the list of its vertices")
 	s.IDs = p.listed.ids()
 	if x != nil {
 		x.translate(s.IDs)
@@ -157,7 +156,6 @@ func (r *reader) share(p *parsed, x *numbering, s *edges.RankInput) error {
 	} else {
 		s.Added = func(n int) { r.added(s, n) }
 	}
-	return nil
 }
 
 // tableGrammar returns the grammar of lines whose vertices are numbers or names.
@@ -172,15 +170,14 @@ func (r *reader) tableGrammar(weighted, named bool) grammar {
 	return g
 }
 
-// readNamed reads lines with a grammar of tableGrammar. begin returns the beginning of the data in
-// another file of the table; it is nil if the table is one file.
+// readNamed reads lines with a grammar of tableGrammar.
 func (r *reader) readNamed(
-	ctx context.Context, from start, g grammar, p *parsed, begin func(f *file) (start, error),
+	ctx context.Context, from start, g grammar, p *parsed,
 ) (*edges.RankInput, error) {
 	defer g.named.Close()
 	p.names, p.weighted = g.named, g.columns == 3
 	var err error
-	if p.table, err = r.readTables(ctx, p.f, from, g, begin); err != nil {
+	if p.table, err = r.readTable(ctx, p.f, r.others, from, g); err != nil {
 		return nil, err
 	}
 	return r.edgesOf(ctx, p)
@@ -188,10 +185,10 @@ func (r *reader) readNamed(
 
 // edgesOf makes an input from a parsed table of edges.
 func (r *reader) edgesOf(ctx context.Context, p *parsed) (*edges.RankInput, error) {
+	defer p.close()
 	p.check = someEdges(r.name)
 	if r.Columns.Vertices != "" {
 		if err := r.readVertices(ctx, p); err != nil {
-			p.close()
 			return nil, err
 		}
 	}

@@ -33,20 +33,18 @@ var magics = []struct{ bytes, found, expected string }{
 
 // columnar are the formats of columns separated by blanks. Texts in other formats are often given
 // as one of these.
-var columnar = map[Format]bool{SNAP: true, EL: true, WEL: true, MatrixMarket: true, LDBC: true, Adjacency: true}
+var columnar = map[Format]bool{
+	SNAP: true, EL: true, WEL: true, MatrixMarket: true, LDBC: true, Adjacency: true,
+}
 
 // foreign returns a fault if the content of f is in a known format that is not read as text. head
 // is the beginning of the content. For a readable text it returns nil.
 func (f *file) foreign(head []byte, format Format) error {
-	text, bad := cutBOM(head)
-	if bad != nil {
-		return nil // the parser reports it
-	}
 	if format == Parquet || format == Serialized || format == SerializedW {
 		return nil
 	}
 	for _, m := range magics {
-		if bytes.HasPrefix(text, []byte(m.bytes)) {
+		if bytes.HasPrefix(head, []byte(m.bytes)) {
 			if m.bytes == zipMagic && strings.EqualFold(filepath.Ext(f.path), ".xlsx") {
 				return f.fault("an Excel workbook", "CSV: save the sheet of the edges as CSV UTF-8")
 			}
@@ -60,15 +58,15 @@ func (f *file) foreign(head []byte, format Format) error {
 		return f.fault("binary data that can be packed edges",
 			"text (--format graph500 reads packed edges)")
 	}
-	if format != "" && !columnar[format] && isBinary(text) {
+	if format != "" && !columnar[format] && isBinary(head) {
 		return f.fault("binary data", "text in UTF-8")
 	}
 	// these formats report errors themselves: a name of a column or a vertex may be any word
 	if !columnar[format] {
 		return nil
 	}
-	line, number, _ := firstLine(text)
-	found, expected := foreignLine(line, text, filepath.Base(f.path))
+	line, number, _ := firstLine(head)
+	found, expected := foreignLine(line, head, filepath.Base(f.path))
 	if found == "" {
 		found, expected = separated(line)
 	}
@@ -133,7 +131,9 @@ func foreignLine(line, text []byte, name string) (found, expected string) {
 			"a table: Gephi exports that of the edges (Data Laboratory, Export table)"
 	case line[0] == '<' && bytes.Contains(text, []byte("<rdf:RDF")), line[0] == '<' &&
 		bytes.HasSuffix(line, []byte(".")), lower == "@prefix", lower == "@base":
-		return "RDF triples: " + quote(line), fmt.Sprintf(`a table: riot --output=ntriples %s | awk '{print $1 "\t" $3}' > FILE.tsv makes one of all triples`, quoteName(name))
+		return "RDF triples: " + quote(line), fmt.Sprintf(
+			`a table: riot --output=ntriples %s | awk '{print $1 "\t" $3}' > FILE.tsv makes one of all triples`,
+			quoteName(name))
 	case line[0] == '<':
 		if bytes.Contains(text, []byte("<graphml")) {
 			return "GraphML: " + quote(line), asText + " (--format graphml reads it)"
@@ -154,32 +154,19 @@ func foreignLine(line, text []byte, name string) (found, expected string) {
 	return "", ""
 }
 
-// separated recognizes, by the first line of data, a text whose columns are not separated by
+// separated recognizes, by the first word of data, a text whose columns are not separated by
 // blanks.
 func separated(line []byte) (found, expected string) {
-	if beginsWithNumbers(line) {
-		return "", "" // the rest of the line may be anything
-	}
+	word, _ := cutField(line)
 	for _, by := range []struct{ mark, word string }{
 		{",", "commas (CSV)"}, {";", "semicolons (CSV)"}, {"|", "bars"},
 	} {
-		if bytes.Contains(line, []byte(by.mark)) {
+		if bytes.Contains(word, []byte(by.mark)) {
 			return "columns separated by " + by.word + ": " + quote(line),
 				"blanks between columns (--format csv reads tables)"
 		}
 	}
 	return "", ""
-}
-
-// beginsWithNumbers reports whether a line begins with two words of digits.
-func beginsWithNumbers(line []byte) bool {
-	first, rest := cutField(line)
-	second, _ := cutField(rest)
-	digits := func(word []byte) bool {
-		return len(word) > 0 &&
-			bytes.IndexFunc(word, func(r rune) bool { return r < '0' || r > '9' }) < 0
-	}
-	return digits(first) && digits(second)
 }
 
 // quoteName quotes a file's name for a shell.

@@ -181,7 +181,7 @@ func TestWriteArcs(t *testing.T) {
 		{"a.sg", "the weights are not written: format sg has none, wsg has", pair(false, true, 0)},
 		{"a.wsg", "error: format wsg needs weights, the graph has none: write sg", pair(false,
 			false, 0)},
-		{"a.wsg", "error: format wsg holds whole weights of 32 bits: that of 0 and 1 is 0.5", odd},
+		{"a.wsg", "error: found the weight 0.5 of the edge from 0 to 1, expected a whole number of 32 bits, as format wsg has", odd},
 		{"a.csv", "1 isolated vertex is not written: format csv has only edges", odd},
 		{"a.csv", "format csv does not say that the graph is undirected: say so when reading it", odd},
 		{"a.parquet.zst", "error: format parquet is not compressed as a whole: give a name without .zst", odd},

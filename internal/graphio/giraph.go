@@ -6,43 +6,41 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// giraphLists reads lines of Apache Giraph's JsonLongDoubleFloatDoubleVertexInputFormat:
-//
-//	[id, value, [[target, weight], ...]]
-//
-// The value is ignored. As in adjacency lists, every vertex has a line.
-type giraphLists struct{}
-
 // readGiraph reads Giraph's lines.
 func (r *reader) readGiraph(ctx context.Context, f *file) (*edges.RankInput, error) {
 	if lines, _ := headLines(f.head(), true); f.headIsAll() && len(lines) == 0 {
 		return nil, noLists(f.path)
 	}
-	return r.readLists(ctx, f, "Giraph JSON", 3, giraphLists{})
+	return r.readLists(ctx, f, "Giraph JSON", 3, giraphLine)
 }
 
-const giraphLine = "[id, value, [[target, weight], ...]]"
+const giraphForm = "[id, value, [[target, weight], ...]]"
 
-func (giraphLists) line(p *parser, line []byte) *fault {
+// giraphLine reads a line of Apache Giraph's JsonLongDoubleFloatDoubleVertexInputFormat:
+//
+//	[id, value, [[target, weight], ...]]
+//
+// The value is ignored. As in adjacency lists, every vertex has a line.
+func giraphLine(p *parser, line []byte) *fault {
 	c := newJSONCursor(line)
 	if len(c.text) == 0 {
 		return nil
 	}
 	if !c.take('[') {
-		return c.bad(giraphLine)
+		return c.bad(giraphForm)
 	}
 	u, bad := c.vertex(p)
 	if bad != nil {
 		return bad
 	}
 	if !c.take(',') {
-		return c.bad(giraphLine)
+		return c.bad(giraphForm)
 	}
 	if bad := c.skip(0); bad != nil {
 		return bad
 	}
 	if !c.take(',') || !c.take('[') {
-		return c.bad(giraphLine)
+		return c.bad(giraphForm)
 	}
 	p.listed = append(p.listed, u)
 	for first := true; ; first = false {
@@ -58,7 +56,7 @@ func (giraphLists) line(p *parser, line []byte) *fault {
 		}
 	}
 	if !c.take(']') {
-		return c.bad("the end of the list: " + giraphLine)
+		return c.bad("the end of the list: " + giraphForm)
 	}
 	return c.end()
 }

@@ -3,9 +3,10 @@
 // error with the file, the line, what was found and what was expected. It is never a panic and
 // never a smaller graph. Start with graphio.go and table.go.
 //
-//	file -> pieces of whole lines -> parser, one a worker -> batches, in order -> numbering of ids -> edges.Packed
-//	        (gzip, zstd: one goroutine                                            (bitmap or sorted)
-//	         decodes at a time)
+//	file -> pieces of whole lines -> parser, one a worker -> batches, in order
+//	        (gzip, zstd: one goroutine                              |
+//	         decodes at a time)                                     v
+//	                       edges.Packed <- numbering of ids (bitmap or sorted)
 package graphio
 
 import (
@@ -125,7 +126,9 @@ type reader struct {
 }
 
 func newReader(o ReadOptions, piece int) *reader {
-	return &reader{ReadOptions: o, piece: piece, ranks: 1, progress: progress{report: o.Progress}, free: mem.Room}
+	r := &reader{ReadOptions: o, piece: piece, ranks: 1, free: mem.Room}
+	r.progress.report = o.Progress
+	return r
 }
 
 func (r *reader) read(ctx context.Context, path string) (*edges.Input, error) {
@@ -142,14 +145,14 @@ func (r *reader) readRank(ctx context.Context, path string) (*edges.RankInput, e
 }
 
 // tuples reads a file, or a part of it. If ctx ended, it returns the cause.
-func (r *reader) tuples(ctx context.Context, path string) (*edges.RankInput, error) {
+func (r *reader) tuples(ctx context.Context, path string) (s *edges.RankInput, err error) {
+	defer mem.Recover(&err)
 	if r.Format != "" {
 		if _, err := ParseFormat(string(r.Format)); err != nil {
 			return nil, err
 		}
 	}
-	s, err := r.dispatch(ctx, path)
-	if err == nil {
+	if s, err = r.dispatch(ctx, path); err == nil {
 		s.Skipped, s.SkipBad = r.skipped, r.SkipBad
 	}
 	if ctx.Err() != nil {
@@ -164,35 +167,27 @@ func (r *reader) tuples(ctx context.Context, path string) (*edges.RankInput, err
 // dispatch reads one or several files by their format.
 func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, error) {
 	format, files, err := inputs(ctx, name, r.Format)
-	if format == LDBC {
-		err = cmp.Or(r.takesVertices(format), err)
+	r.name = name
+	switch format {
+	case LDBC, Graph500:
+		if err := cmp.Or(r.takesVertices(format), err); err != nil {
+			return nil, err
+		}
+		if format == LDBC {
+			return r.readLDBC(ctx, name)
+		}
+		return r.readGraph500(ctx, name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	path := name
-	if r.name = name; format != LDBC && format != Graph500 {
-		if path, r.others = files[0], files[1:]; r.Format == "" {
-			format = formatOfName(path)
-		}
-		if len(r.others) > 0 {
-			if err := r.alike(files, format); err != nil {
-				return nil, err
-			}
-		}
+	path := files[0]
+	if r.others = files[1:]; r.Format == "" {
+		format = formatOfName(path)
 	}
 	if path == Stdin && format == "" {
 		return nil, fileFault(stdinName, "no name that tells a format", "--format: one of "+
 			strings.Join(Formats, ", "))
-	}
-	if format == LDBC || format == Graph500 {
-		if err := r.takesVertices(format); err != nil {
-			return nil, err
-		}
-		if format == LDBC {
-			return r.readLDBC(ctx, path)
-		}
-		return r.readGraph500(ctx, path)
 	}
 	f, err := r.open(ctx, path)
 	if err != nil {
@@ -203,16 +198,10 @@ func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, e
 	if r.Format == "" {
 		format = formatOfContent(format, head)
 	}
-	if err := f.foreign(head, format); err != nil {
+	r.format = format
+	err = cmp.Or(f.foreign(head, format), r.takesVertices(format), r.alike(files, format))
+	if err != nil {
 		return nil, err
-	}
-	if err := r.takesVertices(format); err != nil {
-		return nil, err
-	}
-	if r.format = format; len(r.others) > 0 {
-		if err := r.alike(files, format); err != nil {
-			return nil, err
-		}
 	}
 	return readers[format](r, ctx, f)
 }

@@ -39,7 +39,6 @@ type graphml struct {
 	declared []uint64 // set of the provisional ids of nodes
 	// provisional ids of edge ends that are not declared as nodes yet, with their lines
 	pending map[uint64]int
-	nodes   int
 	numeric bool // all names so far are plain numbers
 
 	weight     string // the id of the key of weights
@@ -64,7 +63,10 @@ func (r *reader) readGraphML(ctx context.Context, f *file) (*edges.RankInput, er
 		return nil,
 			f.fault("GraphML with --skip-bad", "a format of lines: elements are not left out")
 	}
-	g := &graphml{r: r, f: f, bytes: &tokenReader{Reader: f.content}, names: names.NewTable(), pending: map[uint64]int{}, elsewhere: map[string]string{}, numeric: r.Columns.IDs != "name"}
+	g := &graphml{
+		r: r, f: f, bytes: &tokenReader{Reader: f.content}, names: names.NewTable(),
+		pending: map[uint64]int{}, elsewhere: map[string]string{}, numeric: r.Columns.IDs != "name",
+	}
 	g.d = xml.NewDecoder(g.bytes)
 	g.t = r.newTable(f, 3)
 	g.p.grammar = grammar{columns: 3, single: r.single()}
@@ -101,9 +103,7 @@ func (g *graphml) read(ctx context.Context) error {
 			return err
 		}
 		if len(g.p.ids) >= 2*graphmlBatch {
-			if err := g.flush(); err != nil {
-				return err
-			}
+			g.flush()
 		}
 	}
 	if !g.graph {
@@ -112,7 +112,8 @@ func (g *graphml) read(ctx context.Context) error {
 	if bad := g.undeclared(); bad != nil {
 		return bad
 	}
-	return g.flush()
+	g.flush()
+	return nil
 }
 
 // token reads the next token. It fails if the token is nested too deep.
@@ -141,7 +142,7 @@ func (g *graphml) syntax(err error) error {
 	case g.bytes.err != nil:
 		return g.bytes.err
 	case errors.As(err, &bad):
-		return wrong("XML at fault: "+bad.Msg, "GraphML").onLine(bad.Line, 0)
+		return wrong("invalid XML: "+bad.Msg, "GraphML").onLine(bad.Line, 0)
 	case strings.HasPrefix(err.Error(), "xml: encoding"):
 		return wrong("another encoding",
 			"UTF-8 (iconv converts, and the first line must say so)").onLine(g.line, 0)
@@ -151,11 +152,10 @@ func (g *graphml) syntax(err error) error {
 }
 
 // flush stores the edges read so far.
-func (g *graphml) flush() error {
-	err := g.t.store(0, g.index, &g.p)
+func (g *graphml) flush() {
+	g.t.store(0, g.index, &g.p)
 	g.index++
 	g.p.reset()
-	return err
 }
 
 func attribute(attributes []xml.Attr, name string) string {
@@ -338,7 +338,6 @@ func (g *graphml) node(name string) error {
 		g.declared = append(g.declared, 0)
 	}
 	g.declared[id/64] |= 1 << (id % 64)
-	g.nodes++
 	delete(g.pending, id)
 	return nil
 }

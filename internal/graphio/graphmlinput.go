@@ -46,20 +46,21 @@ func (g *graphml) undeclared() *fault {
 // input makes the input from the parsed file.
 func (g *graphml) input(ctx context.Context) (*edges.RankInput, error) {
 	f, r := g.f, g.r
-	if uint64(g.nodes) > maxVertices-1 {
-		return nil, inFile(tooMany(uint64(g.nodes)), f.path)
-	}
-	if g.nodes == 0 {
+	switch n := uint64(g.names.Len()); { // every name is that of a node
+	case n > maxVertices-1:
+		return nil, inFile(tooMany(n), f.path)
+	case n == 0:
 		return nil, f.fault("no nodes", "one or more")
 	}
 	what := "GraphML"
 	if g.weight != "" {
 		what += ", weight " + strconv.Quote(g.weightName)
 	}
-	p := &parsed{f: f, table: g.t, what: what, directed: g.directed, weighted: g.weight != "", names: g.names}
+	p := &parsed{f: f, table: g.t, what: what, directed: g.directed, names: g.names}
+	p.weighted = g.weight != ""
+	defer p.close()
 	if g.numeric {
 		if err := g.byNumber(ctx, p); err != nil {
-			p.close()
 			return nil, err
 		}
 	}
@@ -116,9 +117,7 @@ func (g *graphml) byNumber(ctx context.Context, p *parsed) error {
 				g.p.weights = append(g.p.weights, math.Float64frombits(old.batches[i].weights[j]))
 			}
 		}
-		if err := p.table.store(0, i, &g.p); err != nil {
-			return err
-		}
+		p.table.store(0, i, &g.p)
 		old.slabs.release(i + 1)
 	}
 	p.table.seal()

@@ -24,21 +24,12 @@ func (r *reader) readJSONLines(ctx context.Context, f *file) (*edges.RankInput, 
 		return nil, inFile(err, f.path)
 	}
 	g := r.tableGrammar(j.at[2] >= 0, j.named)
-	g.own = j
-	return r.readNamed(ctx, start{}, g, &parsed{f: f, what: said, directed: true}, nil)
+	g.own = j.line
+	return r.readNamed(ctx, start{}, g, &parsed{f: f, what: said, directed: true})
 }
 
 // members derives the meaning of the objects' members from the first lines, and describes it.
 func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
-	head, bad := cutBOM(head)
-	if bad != nil {
-		bad.line = 1
-		return nil, "", bad
-	}
-	if o.Header != nil || o.Delimiter != "" {
-		return nil, "", wrong("--header or --delimiter",
-			"neither: lines of JSON have names and no delimiter")
-	}
 	lines, first := headLines(head, all)
 	if len(lines) == 0 && !all {
 		return nil, "", firstLineFault("no whole line in the first 64 KiB",
@@ -47,18 +38,17 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 	if len(lines) == 0 {
 		return nil, "", noEdges("")
 	}
-	c := &csvGrammar{at: [3]int{-1, -1, -1}}
 	cursor := newJSONCursor(lines[0])
-	if c.titles, bad = cursor.titles(); bad != nil {
-		bad.line, bad.column = first, max(bad.column, 1)
-		return nil, "", bad
+	titles, bad := cursor.titles()
+	if bad != nil {
+		return nil, "", bad.onLine(first, max(bad.column, 1))
 	}
-	c.columns = len(c.titles)
-	if c.columns < 2 {
-		return nil, "", wrong(counted(c.columns, "member")+": "+quote(lines[0]),
+	if len(titles) < 2 {
+		return nil, "", wrong(counted(len(titles), "member")+": "+quote(lines[0]),
 			`2 or more, such as {"source": 1, "target": 2}`).onLine(first, 1)
 	}
-	if err := o.choose(c, true, nil); err != nil {
+	c, err := o.titled("lines of JSON", titles)
+	if err != nil {
 		return nil, "", err
 	}
 	j := &jsonLines{c}
@@ -162,7 +152,9 @@ func (c *jsonCursor) field(at int) (f jsonField, bad *fault) {
 	}
 	f.number = true
 	if f.text, bad = c.number(); bad != nil {
-		bad.expected = [...]string{"a vertex: a number or a string", "a vertex: a number or a string", "a weight: a number"}[at]
+		if bad.expected = "a vertex: a number or a string"; at == 2 {
+			bad.expected = "a weight: a number"
+		}
 	}
 	return f, bad
 }

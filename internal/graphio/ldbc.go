@@ -1,6 +1,7 @@
 package graphio
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -52,131 +53,105 @@ func ldbcBase(name string) string {
 // id of a vertex may be followed by other columns, which ReadColumn reads.
 const ldbcPairs = `2: "u v"`
 
-var vertexGrammar = grammar{columns: 1, more: true, marks: listMarks, high: maxID, layout: "1: a vertex id"}
-
-// ldbcGraph is the open files of a graph.
-type ldbcGraph struct {
-	ldbcFiles
-	p       *properties
-	v, e    *file
-	grammar grammar // of e
+var vertexGrammar = grammar{
+	columns: 1, more: true, marks: listMarks, high: maxID, layout: "1: a vertex id",
 }
 
-// openLDBC opens the files that belong to path.
-func (r *reader) openLDBC(ctx context.Context, path string) (*ldbcGraph, error) {
-	files, err := ldbcFilesOf(path)
-	if err != nil {
-		return nil, err
-	}
-	g := &ldbcGraph{ldbcFiles: files}
-	if g.p, err = r.openProperties(ctx, files); err != nil {
-		return nil, err
-	}
-	if g.v, err = r.open(ctx, files.vertices); err != nil {
-		return nil, err
-	}
-	if g.e, err = r.open(ctx, files.edges); err != nil {
-		_ = g.v.Close()
-		return nil, err
-	}
-	if err := g.check(); err != nil {
-		g.Close()
-		return nil, err
-	}
-	g.grammar = r.ldbcGrammar(g)
-	return g, nil
-}
-
-// ldbcGrammar returns the grammar of FILE.e: the columns named in FILE.properties, or as many as
-// the first line has.
-func (r *reader) ldbcGrammar(g *ldbcGraph) grammar {
-	if g.p.edges == nil {
-		n := columns(g.e.head())
+// ldbcGrammar returns the grammar of e, which is FILE.e: the columns named in FILE.properties, or as
+// many as the first line has.
+func (r *reader) ldbcGrammar(f *ldbcFiles, p *properties, e *file) grammar {
+	if p.edges == nil {
+		n := columns(e.head())
 		list := r.listGrammar(n >= 3, ldbcPairs)
 		list.follow(n - 3)
 		return list
 	}
-	names := *g.p.edges
-	at, weighted := g.p.weightColumn()
+	names := *p.edges
+	at, weighted := p.weightColumn()
 	list := r.listGrammar(weighted, ldbcPairs)
 	if list.after = len(names); weighted {
 		list.before, list.after = at, len(names)-1-at
 	}
 	if list.before+list.after > 0 {
 		list.layout = fmt.Sprintf(`%d: "u v %s", as %s says`, 2+len(names),
-			strings.Join(names, " "), g.properties)
+			strings.Join(names, " "), f.properties)
 	}
 	return list
 }
 
-// check refuses files that are not text, and a graph without vertices.
-func (g *ldbcGraph) check() error {
-	head := g.v.head()
-	if columns(head) == 0 && g.v.headIsAll() {
-		return g.v.fault("no vertices", "one a line")
-	}
-	if err := g.v.foreign(head, LDBC); err != nil {
-		return err
-	}
-	return g.e.foreign(g.e.head(), LDBC)
-}
-
-// Close closes the vertices and the edges.
-func (g *ldbcGraph) Close() { _, _ = g.v.Close(), g.e.Close() }
-
 // readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those in FILE.v. Parts of a
 // graph list their vertices.
 func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, error) {
-	g, err := r.openLDBC(ctx, path)
+	files, err := ldbcFilesOf(path)
 	if err != nil {
 		return nil, err
 	}
-	defer g.Close()
-	vertices, err := r.readTable(ctx, g.v, start{}, vertexGrammar)
+	about, err := r.openProperties(ctx, files)
 	if err != nil {
 		return nil, err
 	}
+	v, err := r.open(ctx, files.vertices)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	e, err := r.open(ctx, files.edges)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	if columns(v.head()) == 0 && v.headIsAll() {
+		return nil, noLists(v.path)
+	}
+	if err := cmp.Or(v.foreign(v.head(), LDBC), e.foreign(e.head(), LDBC)); err != nil {
+		return nil, err
+	}
+	g := r.ldbcGrammar(&files, about, e)
 	p := &parsed{
-		f: g.e, what: "Graphalytics edges" + g.grammar.others(), weighted: g.grammar.columns == 3,
-		directed: g.p.directed == nil || *g.p.directed, listed: vertices, only: true,
-		repeated: r.lineOf(g.v, vertexGrammar, start{}, vertices.spans[0].From, false, " again",
-			"every vertex once"),
+		f: e, what: "Graphalytics edges" + g.others(), weighted: g.columns == 3, only: true,
+		directed: about.directed == nil || *about.directed,
 	}
+	defer p.close()
+	if p.listed, err = r.readTable(ctx, v, nil, start{}, vertexGrammar); err != nil {
+		return nil, err
+	}
+	p.repeated = r.lineOf(v, vertexGrammar, start{}, p.listed.spans[0].From, false, " again",
+		"every vertex once")
 	if !r.partial {
 		if p.numbering, err = r.numberListed(ctx, p); err != nil {
 			return nil, inFile(err, r.name)
 		}
 	}
-	p.table, err = r.readTable(ctx, g.e, start{}, g.grammar)
-	if err == nil {
-		err = g.v.unchanged()
+	if p.table, err = r.readTable(ctx, e, nil, start{}, g); err == nil {
+		err = v.unchanged()
 	}
 	if err != nil {
-		vertices.slabs.close()
 		return nil, err
 	}
-	p.undeclared = r.lineOf(g.e, g.grammar, start{}, p.table.spans[0].From, false, "",
-		"one of the vertices in "+g.vertices)
+	p.undeclared = r.lineOf(e, g, start{}, p.table.spans[0].From, false, "",
+		"one of the vertices in "+v.path)
 	s, err := r.finish(ctx, p)
 	if err == nil && !r.partial {
-		s.Account = append([]string{fmt.Sprintf("%s: Graphalytics vertices, %s", g.v.path, counted(s.Vertices, "vertex"))},
-			append(s.Account, g.account(r.Directed))...)
+		s.Account = []string{
+			fmt.Sprintf("%s: Graphalytics vertices, %s", v.path, counted(s.Vertices, "vertex")),
+			s.Account[0], files.account(about, r.Directed),
+		}
 	}
 	return s, err
 }
 
 // account describes which input determined the direction of edges.
-func (g *ldbcGraph) account(override *bool) string {
+func (f *ldbcFiles) account(p *properties, override *bool) string {
 	switch {
 	case override != nil:
-		return fmt.Sprintf("%s: %s, as asked for", g.base, directedAccount(*override))
-	case g.p.directed != nil:
-		return fmt.Sprintf("%s: %s", g.properties, directedAccount(*g.p.directed))
-	case g.properties != "":
+		return fmt.Sprintf("%s: %s, as asked for", f.base, directedAccount(*override))
+	case p.directed != nil:
+		return fmt.Sprintf("%s: %s", f.properties, directedAccount(*p.directed))
+	case f.properties != "":
 		return fmt.Sprintf(
-			"%s: does not say whether edges are directed: taken as directed", g.properties)
+			"%s: does not say whether edges are directed: taken as directed", f.properties)
 	default:
-		return fmt.Sprintf("%s.properties: no such file: edges taken as directed", g.base)
+		return fmt.Sprintf("%s.properties: no such file: edges taken as directed", f.base)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 )
 
 // lineReader reads lines one by one: headers, small files, and the line of a fault that was found
@@ -14,40 +13,28 @@ import (
 type lineReader struct {
 	r      *bufio.Reader
 	line   int   // number of the last line read, from 1
-	offset int64 // bytes read
-	long   []byte
+	offset int64 // of the next line in the content
+	text   []byte
 }
+
+// lineReader returns a reader of the lines of the text.
+func (f *file) lineReader() *lineReader { return &lineReader{r: f.content, offset: f.bom} }
 
 // next returns the next line without its newline, or io.EOF. The line is valid until the next call.
 func (l *lineReader) next() ([]byte, error) {
-	line, err := l.r.ReadSlice('\n')
-	if err == bufio.ErrBufferFull {
-		l.long = l.long[:0]
-		for err == bufio.ErrBufferFull && len(l.long) <= maxLine {
-			l.long = append(l.long, line...)
-			line, err = l.r.ReadSlice('\n')
-		}
-		l.long = append(l.long, line...)
-		line = l.long
+	l.text = l.text[:0]
+	err := bufio.ErrBufferFull
+	for err == bufio.ErrBufferFull && len(l.text) <= maxLine {
+		var part []byte
+		part, err = l.r.ReadSlice('\n')
+		l.text = append(l.text, part...)
 	}
-	l.offset += int64(len(line))
-	if len(line) == 0 && err != nil {
+	if err != nil && err != bufio.ErrBufferFull && (err != io.EOF || len(l.text) == 0) {
 		return nil, err
 	}
-	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
-		return nil, err
-	}
+	l.offset += int64(len(l.text))
 	l.line++
-	if line[len(line)-1] == '\n' {
-		line = line[:len(line)-1]
-	}
-	if l.line == 1 {
-		text, f := cutBOM(line)
-		if f != nil {
-			return nil, l.at(f)
-		}
-		line = text
-	}
+	line := bytes.TrimSuffix(l.text, newline)
 	if f := checkLine(line); f != nil {
 		return nil, l.at(f)
 	}
@@ -67,19 +54,16 @@ func (l *lineReader) at(f *fault) error {
 func (f *file) eachRecord(ctx context.Context, c *csvGrammar, from start,
 	each func(data []byte, at int64, line int) (rest []byte, err error),
 ) error {
-	if _, err := f.content.Discard(int(from.offset)); err != nil {
+	if err := f.skip(from); err != nil {
 		return err
 	}
-	src := &streamSource{f: f, offset: from.offset, size: pieceSize, csv: c, high: math.MaxInt64, first: -1, end: math.MaxInt64}
+	src := f.stream(from.offset, pieceSize, c)
 	var p piece
 	for line := from.lines + 1; ; {
 		if err := src.next(ctx, &p); err != nil {
 			return endOfLists(err)
 		}
 		data := p.data
-		if p.at == 0 {
-			data = bytes.TrimPrefix(data, utf8BOM)
-		}
 		for len(data) > 0 && ctx.Err() == nil {
 			rest, err := each(data, p.at+int64(len(p.data)-len(data)), line)
 			if err != nil {
@@ -94,14 +78,20 @@ func (f *file) eachRecord(ctx context.Context, c *csvGrammar, from start,
 // again parses a file once more, beginning at from. It calls each for every line, or record of a
 // table, with the parsed values, the offset, the line number and the text. It ends when each
 // returns false.
-func (r *reader) again(ctx context.Context, f *file, g grammar, from start, each func(p *parser, at int64, line int, text []byte) bool) error {
+func (r *reader) again(
+	ctx context.Context, f *file, g grammar, from start,
+	each func(p *parser, at int64, line int, text []byte) bool,
+) error {
 	f.restart()
+	if err := f.begin(); err != nil {
+		return err
+	}
 	p, rows := parser{grammar: g}, 0
 	return f.eachRecord(ctx, g.csv, from, func(data []byte, at int64, line int) ([]byte, error) {
 		p.reset()
 		p.first = rows
 		text, rest, bad := p.record(data)
-		rows += p.rows
+		rows += p.lines - p.comments
 		switch {
 		case bad != nil && r.SkipBad == 0:
 			bad.line += line - 1
@@ -114,9 +104,9 @@ func (r *reader) again(ctx context.Context, f *file, g grammar, from start, each
 }
 
 // lineOf returns a function that makes the error about vertex id in the k-th tuple; in a table of
-// vertices it is the k-th vertex, and if listed is set, the vertex of the k-th list. Only lines that
-// begin at offset first or later count. The function reads the file again, beginning at from, to
-// find the line.
+// vertices it is the k-th vertex, and if listed is set, the vertex of the k-th list. Only lines
+// that begin at offset first or later count. The function reads the file again, beginning at from,
+// to find the line.
 func (r *reader) lineOf(
 	f *file, g grammar, from start, first int64, listed bool, what, expected string,
 ) func(ctx context.Context, k int, id uint64) error {

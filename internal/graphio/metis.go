@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/superstep-go/superstep/internal/edges"
 )
@@ -22,16 +21,14 @@ type metisHeader struct {
 	weighted bool
 }
 
-// metisLists reads the lines of vertices.
-type metisLists struct{ *metisHeader }
-
 // readMETIS reads a METIS graph. The vertex of a line is the line's number, so each rank reads the
 // file in order from its beginning to the end of its part. The team parses pieces in parallel.
 func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, error) {
 	if r.SkipBad > 0 {
-		return nil, f.fault("METIS with --skip-bad", "a format whose lines say whose they are: the number of a line of METIS is its vertex, so that none is left out")
+		return nil, f.fault("METIS with --skip-bad",
+			"a format whose lines can be skipped: the number of a METIS line is its vertex")
 	}
-	h, err := readMETISHeader(&lineReader{r: f.content})
+	h, err := readMETISHeader(f.lineReader())
 	if err == nil && r.directed(false) {
 		err = wrong("a METIS graph to be read as directed",
 			"an undirected one, which it is (it is walked both ways already)").onLine(h.line, 1)
@@ -39,11 +36,12 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
-	g := grammar{columns: 2, twice: true, low: 1, high: h.vertices, single: r.single(), own: metisLists{h}}
+	g := grammar{columns: 2, twice: true, low: 1, high: h.vertices, single: r.single(), own: h.list}
 	if h.weighted {
 		g.columns = 3
 	}
-	src := &streamSource{f: f, offset: h.from.offset, size: r.piece, first: -1, end: math.MaxInt64, count: metisRows}
+	src := f.stream(h.from.offset, r.piece, nil)
+	src.count = metisRows
 	src.low, src.high = r.part(f.size(), 0, f.size())
 	t, err := r.filled(f, g.columns,
 		func(t *table) error { return r.parseInto(ctx, t, f, src, h.from, g) })
@@ -53,7 +51,9 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 	// the rank with the last part has read the whole file
 	if r.rank == r.ranks-1 && uint64(src.counted) < h.vertices {
 		t.slabs.close()
-		return nil, &fault{file: f.path, line: h.line, column: 1, found: counted(src.counted, "line") + " of vertices in the file", expected: thousands(h.vertices) + ", as this line says (a vertex without neighbours has an empty one)"}
+		bad := wrong(counted(src.counted, "line")+" of vertices in the file", thousands(h.vertices)+
+			", as this line says (a vertex without neighbours has an empty one)")
+		return nil, inFile(bad.onLine(h.line, 1), f.path)
 	}
 	p := h.parsed(f, t, "METIS", false, h.weighted)
 	p.unbalanced = r.unbalanced(f, g, h.from)
@@ -94,7 +94,8 @@ func (h *metisHeader) parse(line []byte, what string) *fault {
 	}
 	format := numbers[2]
 	if format > 111 || format%10 > 1 || format/10%10 > 1 {
-		return wrong(fmt.Sprintf("the format %d", format), "three digits that are 0 or 1: sizes of vertices, weights of vertices, weights of edges")
+		return wrong(fmt.Sprintf("the format %d", format),
+			"three digits, each 0 or 1: sizes of vertices, weights of vertices, weights of edges")
 	}
 	weights := uint64(0)
 	if format/10%10 == 1 {
@@ -111,25 +112,26 @@ func (h *metisHeader) parse(line []byte, what string) *fault {
 	return nil
 }
 
-func (m metisLists) line(p *parser, line []byte) *fault {
+// list reads the line of a vertex.
+func (h *metisHeader) list(p *parser, line []byte) *fault {
 	if len(line) > 0 && line[0] == '%' {
 		p.comments++
 		return nil
 	}
 	text := bytes.Trim(line, " \t")
-	u := uint64(p.first + p.rows + 1)
-	p.rows++
-	if u > m.vertices {
+	u := uint64(p.first + p.lines - p.comments)
+	if u > h.vertices {
 		if len(text) == 0 {
 			return nil
 		}
-		return wrong(fmt.Sprintf("line %s of a vertex: %s", thousands(u), quote(text)), fmt.Sprintf("%s, as line %d says", counted(m.vertices, "line"), m.metisHeader.line)).inColumn(offsetIn(line, text) + 1)
+		return wrong(fmt.Sprintf("line %s of a vertex: %s", thousands(u), quote(text)),
+			fmt.Sprintf("%s, as line %d says", counted(h.vertices, "line"), h.line)).at(line, text)
 	}
-	for range m.before {
+	for range h.before {
 		var field []byte
 		from := text
 		if field, text = cutField(text); len(field) == 0 {
-			return wrong(fmt.Sprintf("fewer than %s before the neighbours", counted(m.before,
+			return wrong(fmt.Sprintf("fewer than %s before the neighbours", counted(h.before,
 				"number")), "sizes and weights of the vertex").inColumn(len(line) + 1)
 		}
 		if _, bad := weight(field, false); bad != nil {

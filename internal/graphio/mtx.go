@@ -14,7 +14,7 @@ const mtxBanner = "%%MatrixMarket"
 
 // lowerTriangle describes the entries of a symmetric matrix. Entries in both triangles would be two
 // edges; such a matrix is general.
-const lowerTriangle = `those with row >= column alone, each edge once (a file with both triangles is "general", not "symmetric")`
+const lowerTriangle = `only entries with row >= column, each edge once (a file with both triangles is "general", not "symmetric")`
 
 // mtxKind describes a kind of matrix: the allowed words of the banner, and the numbers in the line
 // of sizes.
@@ -40,9 +40,9 @@ var (
 
 // mtxHeader is the header of a Matrix Market file (Boisvert, Pozo, Remington 1996):
 //
-//	%%MatrixMarket matrix coordinate FIELD SYMMETRY          %%MatrixMarket matrix array FIELD general
-//	% comments                                               % comments
-//	ROWS COLUMNS ENTRIES                                     ROWS 1
+//	%%MatrixMarket matrix coordinate FIELD SYMMETRY     %%MatrixMarket matrix array FIELD general
+//	% comments                                          % comments
+//	ROWS COLUMNS ENTRIES                                ROWS 1
 type mtxHeader struct {
 	countedHeader
 	field     string
@@ -52,7 +52,7 @@ type mtxHeader struct {
 // readMatrixMarket reads a matrix whose entries are edges from row to column. Its vertices are 1 to
 // the number of rows. It does not allocate by the sizes in the header before the entries are read.
 func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInput, error) {
-	h, err := readMTXHeader(&lineReader{r: f.content}, &mtxGraph)
+	h, err := readMTXHeader(f.lineReader(), &mtxGraph)
 	if err == nil && h.symmetric && r.directed(false) {
 		err = wrong("a symmetric matrix to be read as directed",
 			"a general one (an undirected graph is walked both ways already)").onLine(1, 1)
@@ -67,7 +67,7 @@ func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInpu
 	if h.field == "pattern" {
 		g.columns, g.layout = 2, `2: "row column"`
 	}
-	t, err := r.readTable(ctx, f, h.from, g)
+	t, err := r.readTable(ctx, f, nil, h.from, g)
 	if err != nil {
 		return nil, err
 	}

@@ -97,17 +97,27 @@ func number(ctx context.Context, team *parallel.Team, t *table) (*numbering, err
 
 // rankIDs numbers ids below 2^32 by a bitmap.
 func rankIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, error) {
-	set, err := markIDs(ctx, team, t)
-	if err != nil {
-		return nil, err
+	words := bitmap.Words(int(t.max) + 1)
+	t.slabs.admission.admit(8*int64(words), "the set of its vertices")
+	set := make([]uint64, words)
+	team.For(len(t.batches), 1, func(_, i, _ int) {
+		if ctx.Err() != nil {
+			return
+		}
+		t.each(i, func(ids []uint64) {
+			for _, id := range ids {
+				bitmap.SetShared(set, uint32(id))
+			}
+		})
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	n := bitmap.Count(set)
 	if uint64(n) == t.max+1 {
 		return consecutive(0, n), nil
 	}
-	if err := t.slabs.admission.admit(8*int64(n), "the list of its vertices"); err != nil {
-		return nil, err
-	}
+	t.slabs.admission.admit(8*int64(n), "the list of its vertices")
 	x := &numbering{n: n, ids: make([]uint64, n), ranked: bitmap.Rank(set, nil)}
 	team.For(len(set), 1<<14, func(_, lo, hi int) {
 		at := x.ranked.Rank[lo]
@@ -119,42 +129,6 @@ func rankIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, er
 		}
 	})
 	return x, nil
-}
-
-// markIDs returns the set of all ids in t. Workers mark separate bitmaps, which are joined in the
-// end. If there are several bitmaps, they take together at most four words for each tuple.
-func markIDs(ctx context.Context, team *parallel.Team, t *table) ([]uint64, error) {
-	words := bitmap.Words(int(t.max) + 1)
-	if err := t.slabs.admission.admit(8*int64(words), "the set of its vertices"); err != nil {
-		return nil, err
-	}
-	sets := make([][]uint64, min(team.Size(), max(1, 4*t.n/words)))
-	for len(sets) > 1 && t.slabs.admission.admit(8*int64(words*len(sets)), "") != nil {
-		sets = sets[1:]
-	}
-	var next parallel.Counter
-	team.Run(func(worker int) {
-		if worker >= len(sets) {
-			return
-		}
-		set := make([]uint64, words)
-		sets[worker] = set
-		for i := next.Take(1); i < len(t.batches) && ctx.Err() == nil; i = next.Take(1) {
-			t.each(i, func(ids []uint64) {
-				for _, id := range ids {
-					bitmap.Set(set, uint32(id))
-				}
-			})
-		}
-	})
-	team.For(words, 1<<14, func(_, lo, hi int) {
-		for _, other := range sets[1:] {
-			for w := lo; w < hi; w++ {
-				sets[0][w] |= other[w]
-			}
-		}
-	})
-	return sets[0], ctx.Err()
 }
 
 // tooMany is the fault of an input with more than maxVertices vertices.

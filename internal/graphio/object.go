@@ -70,7 +70,7 @@ func find(ctx context.Context, path string) (store.Store, store.Object, error) {
 	}
 	if !fs.ValidPath(name) || name == "." {
 		return nil, store.Object{},
-			fileFault(path, "a bucket, or a name that is none", "s3://BUCKET/NAME of a file")
+			fileFault(path, "a bucket, or an invalid name", "s3://BUCKET/NAME of a file")
 	}
 	o, err := store.Stat(ctx, s, name)
 	return s, o, err

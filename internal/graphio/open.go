@@ -46,6 +46,7 @@ type file struct {
 	raw     *bufio.Reader // the bytes of the file
 	expand  *expander     // nil for a plain file
 	content *bufio.Reader // the decompressed bytes
+	bom     int64         // size of the byte order mark before the text: 0 or 3 bytes
 	cancel  func() bool
 }
 
@@ -58,26 +59,41 @@ func (r *reader) open(ctx context.Context, path string) (*file, error) {
 	if !r.expecting {
 		r.progress.expect(f.size() / int64(r.ranks))
 	}
-	head, err := f.raw.Peek(4)
-	if err != nil && err != io.EOF {
+	if err := f.begin(); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
+	return f, nil
+}
+
+// begin determines the compression, and goes to the beginning of the text, after a byte order mark.
+func (f *file) begin() error {
+	head, err := f.raw.Peek(4)
+	if err != nil && err != io.EOF {
+		return err
+	}
 	f.codec = codecOf(head)
-	if _, named := splitCodec(path); named != plain && f.codec == plain && len(head) < 4 {
-		_ = f.Close()
-		return nil, fileFault(path, fmt.Sprintf("a file of %s", counted(len(head), "byte")),
+	if _, named := splitCodec(f.path); named != plain && f.codec == plain && len(head) < 4 {
+		return f.fault(fmt.Sprintf("a file of %s", counted(len(head), "byte")),
 			named.String()+" data")
 	}
 	f.decode()
 	// otherwise a truncated compressed file would be reported as a short text
 	if f.codec != plain {
 		if _, err := f.content.Peek(headSize); err != nil && err != io.EOF {
-			_ = f.Close()
-			return nil, err
+			return err
 		}
 	}
-	return f, nil
+	head, _ = f.content.Peek(len(utf8BOM)) // the error appears again
+	switch {
+	case bytes.HasPrefix(head, utf16BOMLE), bytes.HasPrefix(head, utf16BOMBE):
+		return inFile(firstLineFault("a UTF-16 byte order mark", "text in UTF-8 or ASCII"), f.path)
+	case bytes.Equal(head, utf8BOM):
+		f.bom = int64(len(utf8BOM))
+		_, err = f.content.Discard(len(utf8BOM))
+		return err
+	}
+	return nil
 }
 
 // openRaw opens a file. The caller determines its compression.
@@ -98,7 +114,8 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 	if path == Stdin {
 		path = stdinName
 	}
-	in := &file{path: path, roots: store.RootsOf(ctx), f: f, info: info, limit: r.MaxExpand, regular: info.Mode().IsRegular() && path != stdinName, progress: &r.progress}
+	in := &file{path: path, roots: store.RootsOf(ctx), f: f, info: info, limit: r.MaxExpand}
+	in.regular, in.progress = info.Mode().IsRegular() && path != stdinName, &r.progress
 	// Reading a pipe may block. When the caller's context ends, a deadline in the past ends the
 	// read.
 	in.cancel = context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
@@ -124,7 +141,7 @@ func (f *file) size() int64 {
 	return f.info.Size()
 }
 
-// restart goes back to the beginning of a regular file.
+// restart goes back to the beginning of a regular file. The caller determines its compression.
 func (f *file) restart() {
 	var from io.Reader = f.f
 	if f.regular {
@@ -134,7 +151,7 @@ func (f *file) restart() {
 		from = bufio.NewReaderSize(from, requestSize)
 	}
 	f.uncount()
-	f.rawAt = 0
+	f.rawAt, f.codec = 0, plain
 	f.raw = bufio.NewReaderSize(&rawReader{f, from}, headSize)
 	f.decode()
 }

@@ -12,8 +12,10 @@ const piecesAhead = 8
 
 // ordered formats the pieces 0 to n-1 of an output in parallel, and writes them in order. format
 // appends a piece to dst. The first error, in the order of pieces, ends it.
-func ordered(ctx context.Context, team *parallel.Team, n int,
-	format func(worker int, dst []byte, piece int) ([]byte, error), write func(piece int, data []byte) error,
+func ordered(
+	ctx context.Context, team *parallel.Team, n int,
+	format func(worker int, dst []byte, piece int) ([]byte, error),
+	write func(piece int, data []byte) error,
 ) error {
 	data := make([][]byte, min(n, piecesAhead*team.Size()))
 	errs := make([]error, len(data))

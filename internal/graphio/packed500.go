@@ -77,7 +77,8 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInpu
 	s.Account = r.account(f, "Graph500 packed edges", 0, s, w != nil)
 	if r.partial {
 		s.Vertices, s.Largest, s.Check = 0, last, check
-		s.Spans = []edges.Span{{From: int64(part.from) * packedSize, To: int64(part.to) * packedSize, Size: f.size()}}
+		from, to := int64(part.from)*packedSize, int64(part.to)*packedSize
+		s.Spans = []edges.Span{{From: from, To: to, Size: f.size()}}
 	}
 	return s, nil
 }
@@ -113,9 +114,7 @@ func (r *reader) load(
 		kind = edges.Unweighted
 	}
 	need := edges.PackedBytes(vertices, n, kind)
-	if err := r.admission(f).admit(need, "the list of "+counted(n, "edge")); err != nil {
-		return nil, err
-	}
+	r.admission(f).admit(need, "the list of "+counted(n, "edge"))
 	list := edges.NewPacked(vertices, n, kind)
 	blocks, buffers := make([]edges.Block, r.Team.Size()), make([][]byte, r.Team.Size())
 	err := r.records(ctx, f, 0, packedSize, part, func(worker int, p *piece, first int) error {
@@ -237,7 +236,10 @@ type extent struct{ from, to int }
 // records calls do with pieces of f that have the records in part. A record has size bytes, and the
 // first one is at offset. Pieces begin at multiples of a list's block size if the part does. first
 // is the number of a piece's first record.
-func (r *reader) records(ctx context.Context, f *file, offset int64, size int, part extent, do func(worker int, p *piece, first int) error) error {
+func (r *reader) records(
+	ctx context.Context, f *file, offset int64, size int, part extent,
+	do func(worker int, p *piece, first int) error,
+) error {
 	block := size * edges.BlockSize
 	src := &fileSource{f: f, size: int64(max(r.piece/block, 1) * block), records: true}
 	src.lo, src.hi = offset+int64(part.from*size), offset+int64(part.to*size)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/names"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
@@ -70,24 +71,22 @@ func (r *reader) openParquet(f *file, o Columns) (p *parquetTable, said string, 
 	}
 	// A footer may claim many rows in pages of a few bytes. A row takes at least this much memory.
 	mine := p.rows[p.hi] - p.rows[p.lo]
-	return p, said, r.admission(f).admit(8*mine, "the list of "+counted(mine, "row"))
+	r.admission(f).admit(8*mine, "the list of "+counted(mine, "row"))
+	return p, said, nil
 }
 
 // understand finds the columns of source, target and weight or, in a table of vertices, the column
 // of ids.
 func (p *parquetTable) understand(columns []StoredColumn, o *Columns) (string, error) {
-	if o.Header != nil || o.Delimiter != "" {
-		return "", wrong("--header or --delimiter",
-			"neither: columns of Parquet have names and no delimiter")
-	}
-	c := &csvGrammar{at: [3]int{-1, -1, -1}, columns: len(columns)}
+	var titles []string
 	for i := range columns {
-		c.titles = append(c.titles, columns[i].Name)
+		titles = append(titles, columns[i].Name)
 	}
 	if len(columns) < 2 && !o.ofVertices || len(columns) == 0 {
 		return "", wrong(counted(len(columns), "column"), "2 or more")
 	}
-	if err := o.choose(c, true, nil); err != nil {
+	c, err := o.titled("columns of Parquet", titles)
+	if err != nil {
 		var bad *fault
 		if errors.As(err, &bad) {
 			bad.line = 0
@@ -177,7 +176,10 @@ func (p *parquetTable) group(ctx context.Context, t *table, worker, number int) 
 	g.batch.high = maxID
 	at := 0 // the column being read
 	defer func() {
-		if x := recover(); x != nil {
+		switch x := recover(); {
+		case mem.IsExhausted(x) != nil:
+			panic(x)
+		case x != nil: // the library does not expect such a file
 			err = g.fault(at, fmt.Errorf("%v", x))
 		}
 	}()
@@ -206,40 +208,32 @@ func (p *parquetTable) group(ctx context.Context, t *table, worker, number int) 
 				return g.fault(at, err)
 			}
 		}
-		if err := t.store(worker, index, &g.batch); err != nil {
-			return err
-		}
+		t.store(worker, index, &g.batch)
 		g.row += int64(n)
 	}
 	return nil
 }
 
-// rowError is an error in the value of a row of the batch.
-type rowError struct {
-	row             int
-	found, expected string
-}
-
-func (e *rowError) Error() string { return e.found }
+// rowFault is a fault in row i of a batch. Its line is the number of the row, from 1.
+func rowFault(i int, found, expected string) *fault { return wrong(found, expected).onLine(i+1, 0) }
 
 // fault adds the place to an error in a column.
 func (g *rowGroup) fault(column int, err error) error {
 	name := g.parquetTable.columns[column].Name
-	var value *rowError
 	var null *MissingValue
 	var read *readError
 	var bad *fault
 	switch {
-	case errors.As(err, &value):
-		return g.f.fault(fmt.Sprintf("%s in %q, row %d", value.found, name, g.row+int64(value.row)+
-			1), value.expected)
+	case errors.As(err, &bad) && bad.line > 0:
+		return g.f.fault(fmt.Sprintf("%s in %q, row %d", bad.found, name, g.row+int64(bad.line)),
+			bad.expected)
 	case errors.As(err, &null):
 		return g.f.fault(fmt.Sprintf("nothing in %q, row %d", name, g.rows[g.number]+null.Row+1),
 			"a value in every row")
 	case errors.As(err, &read), errors.As(err, &bad), errors.Is(err, context.Canceled):
 		return err
 	default:
-		return g.f.fault(fmt.Sprintf("the column %q of row group %d at fault: %v", name, g.number,
+		return g.f.fault(fmt.Sprintf("an invalid column %q in row group %d: %v", name, g.number,
 			err), "a whole file of Parquet")
 	}
 }
@@ -298,9 +292,10 @@ func checkIDs(ids []uint64, unsigned bool) error {
 	for i, id := range ids {
 		switch {
 		case !unsigned && int64(id) < 0:
-			return &rowError{i, fmt.Sprintf("the negative number %d", int64(id)), "a vertex: a whole number from 0 on (--ids name reads ids of any kind)"}
+			return rowFault(i, fmt.Sprintf("the negative number %d", int64(id)),
+				"a vertex: a whole number from 0 on (--ids name reads ids of any kind)")
 		case id > maxID:
-			return &rowError{i, fmt.Sprintf("the reserved id %d", id), "a smaller number"}
+			return rowFault(i, fmt.Sprintf("the reserved id %d", id), "a smaller number")
 		}
 	}
 	return nil
@@ -314,17 +309,18 @@ func (g *rowGroup) readTexts(at, n int) error {
 		row++
 		switch {
 		case len(text) == 0:
-			return &rowError{row - 1, "nothing", "a vertex"}
+			return rowFault(row-1, "nothing", "a vertex")
 		case g.names == nil:
 			id, bad := g.batch.id(text)
 			if bad != nil {
-				return &rowError{row - 1, bad.found, bad.expected + " (--ids name reads ids of any kind)"}
+				bad.expected += " (--ids name reads ids of any kind)"
+				return bad.onLine(row, 0)
 			}
 			g.words = append(g.words, id)
 		case len(text) > maxLine:
-			return &rowError{row - 1, "a name of more than 1 MiB", "shorter ones"}
+			return rowFault(row-1, "a name of more than 1 MiB", "shorter ones")
 		case !utf8.Valid(text):
-			return &rowError{row - 1, "bytes that are not UTF-8: " + quote(text), "names in UTF-8"}
+			return rowFault(row-1, "bytes that are not UTF-8: "+quote(text), "names in UTF-8")
 		default:
 			g.batch.names.Add(text)
 		}
@@ -356,7 +352,7 @@ func (g *rowGroup) readWeights(n int) error {
 			w = float64(float32(w))
 		}
 		if math.IsNaN(w) || math.IsInf(w, 0) || w == 0 && was != 0 {
-			return &rowError{i, fmt.Sprintf("the weight %v", was), "a finite number that fits"}
+			return rowFault(i, fmt.Sprintf("the weight %v", was), "a finite number that fits")
 		}
 		g.batch.weights[i] = w
 	}

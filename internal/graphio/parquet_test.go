@@ -262,10 +262,10 @@ func TestParquetRows(t *testing.T) {
 	}
 	for rows, want := range map[int64]string{
 		1 << 44:     "the list of 35,184,372,088,832 rows needs",
-		1<<47 + 1:   "a footer at fault: row group 1 with 140737488355329 rows",
-		-1:          "a footer at fault: row group 0 with -1 rows",
+		1<<47 + 1:   "an invalid footer: row group 1 with 140737488355329 rows",
+		-1:          "an invalid footer: row group 0 with -1 rows",
 		1 << 16:     "fewer values than rows",
-		math.MaxInt: "a footer at fault: row group 0 with 9223372036854775807 rows",
+		math.MaxInt: "an invalid footer: row group 0 with 9223372036854775807 rows",
 	} {
 		meta.NumRows = 0
 		for i := range meta.RowGroups {

@@ -56,9 +56,9 @@ type ParquetWriter interface {
 
 // ParquetSource gives a driver access to a file.
 type ParquetSource struct {
-	ReadAt   func(p []byte, at int64) error       // fills p
-	Admit    func(bytes int64, what string) error // returns an error if memory is not available
-	Progress func(bytes int64)                    // counts bytes read
+	ReadAt   func(p []byte, at int64) error // fills p
+	Admit    func(bytes int64, what string) // panics if memory is not available
+	Progress func(bytes int64)              // counts bytes read
 }
 
 // StoredColumn is a column of a file being read.
@@ -139,9 +139,7 @@ func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 		return nil, fault("a footer of "+counted(size, "byte"),
 			fmt.Sprintf("at most %s", thousands(min(f.size()-12, maxFooter))))
 	}
-	if err := r.admission(f).admit(footerMemory*size, "its footer"); err != nil {
-		return nil, err
-	}
+	r.admission(f).admit(footerMemory*size, "its footer")
 	footer, end := make([]byte, size), f.size()-8-size
 	if err := f.readAt(footer, end); err != nil {
 		return nil, err
@@ -149,7 +147,7 @@ func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 	table, err := parquetDriver.Open(footer, end,
 		ParquetSource{ReadAt: f.readAt, Admit: r.admission(f).admit, Progress: f.progress.add})
 	if err != nil {
-		return nil, fault("a footer at fault: "+err.Error(), "a whole file of Parquet")
+		return nil, fault("an invalid footer: "+err.Error(), "a whole file of Parquet")
 	}
 	return table, nil
 }

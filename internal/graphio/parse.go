@@ -30,12 +30,10 @@ type grammar struct {
 }
 
 // lineFormat reads the lines of a format that is neither columns separated by blanks nor a table:
-// objects and lists. A call per line costs little in comparison with reading the line.
-type lineFormat interface {
-	// line reads a line, without its newline and carriage return, into the columns of p. It must
-	// not change the bytes of the line.
-	line(p *parser, line []byte) *fault
-}
+// objects and lists. It reads a line, without its newline and carriage return, into the columns of
+// p. It must not change the bytes of the line. A call per line costs little in comparison with
+// reading the line.
+type lineFormat func(p *parser, line []byte) *fault
 
 // parser reads lines into columns. ids holds the endpoints of all lines, weights one weight for
 // each line of data.
@@ -47,10 +45,8 @@ type parser struct {
 	balance         balance     // of lists: the balance of their edges
 	names           names.Batch // of formats with names
 	lines, comments int
-	// of formats whose line numbers matter: the lines of data before this piece, and the lines that
-	// were read
-	first, rows int
-	limit       int // of malformed lines that may be skipped
+	first           int // lines of data before this piece, if their numbers matter
+	limit           int // of malformed lines that may be skipped
 	// the skipped lines and, if there are more than limit, one more. Their numbers are counted from
 	// the beginning of the data
 	bad  []*fault
@@ -61,7 +57,7 @@ type parser struct {
 // reset empties the columns and counters, and keeps their memory.
 func (p *parser) reset() {
 	p.ids, p.weights, p.lines, p.comments = p.ids[:0], p.weights[:0], 0, 0
-	p.first, p.rows = 0, 0
+	p.first = 0
 	p.listed, p.balance, p.bad = p.listed[:0], balance{}, nil
 	p.names.Reset()
 	p.cut.scratch = nil // it has names of the previous batch
@@ -102,7 +98,8 @@ func (p *parser) record(data []byte) (record, rest []byte, bad *fault) {
 			record = bytes.TrimSuffix(data[:end], carriage)
 			bad = p.read(record)
 		case all < 0 && len(data) > maxLine:
-			bad = &fault{column: 1, found: "a record of more than 1 MiB: " + quote(data), expected: "quotes that end, and shorter ones", fatal: true}
+			bad = wrong("a record of more than 1 MiB: "+quote(data), "quotes that end, and shorter ones")
+			bad.column, bad.fatal = 1, true
 		// The whole text shows which quotes do not end. Only its first line is skipped.
 		case all < 0:
 			record = data[:len(data)-1]
@@ -126,7 +123,7 @@ func (p *parser) read(record []byte) (bad *fault) {
 		bad = p.line(record)
 	default:
 		if bad = checkLine(record); bad == nil {
-			bad = p.own.line(p, record)
+			bad = p.own(p, record)
 		}
 	}
 	if bad != nil {

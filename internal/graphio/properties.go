@@ -2,6 +2,7 @@ package graphio
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"regexp"
 	"slices"
@@ -110,7 +111,7 @@ func ReadEntries(r io.Reader, path string) (map[string]Entry, error) {
 		if err != nil && err != io.EOF {
 			return nil, inFile(err, path)
 		}
-		more := trimProperty(line)
+		more := trimProperty(bytes.TrimPrefix(line, utf8BOM))
 		if !continued && more != "" && (more[0] == '#' || more[0] == '!') {
 			continue
 		}
@@ -120,7 +121,8 @@ func ReadEntries(r io.Reader, path string) (map[string]Entry, error) {
 			continue
 		}
 		if parts := property.FindStringSubmatch(text); text != "" {
-			all[unescape(parts[1])] = Entry{strings.TrimRight(unescape(parts[2]), " \t\f"), lines.line}
+			value := strings.TrimRight(unescape(parts[2]), " \t\f")
+			all[unescape(parts[1])] = Entry{value, lines.line}
 		}
 		if text = ""; err == io.EOF {
 			return all, nil

@@ -1,9 +1,11 @@
 package graphio
 
 import (
+	"bufio"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"sort"
 
@@ -16,8 +18,10 @@ import (
 // in-neighbours, which are redundant.
 //
 //	0          1         9         17                     17 + 8(n+1)
-//	| directed | edges m | nodes n | offsets, n+1 (int64) | neighbours, m (int32; in .wsg int32 vertex, int32 weight) |
-//	directed alone:                | offsets, n+1 (int64) | in-neighbours, m                                         |
+//	| directed | edges m | nodes n | offsets, n+1 (int64) | neighbours, m    |
+//	directed alone:                | offsets, n+1 (int64) | in-neighbours, m |
+//
+//	neighbour: | vertex (int32) |, in .wsg | vertex (int32) | weight (int32) |
 const serializedHead = 17
 
 type serialized struct {
@@ -64,14 +68,16 @@ func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput,
 				if err := h.lists(f, q, int64(first), p.data); err != nil {
 					return err
 				}
-				return t.store(worker, p.index, q)
+				t.store(worker, p.index, q)
+				return nil
 			})
 	})
 	if err != nil {
 		return nil, err
 	}
 	begin := h.neighbors()
-	t.spans = []edges.Span{{From: begin + int64(part.from)*size, To: begin + int64(part.to)*size, Size: f.size()}}
+	from, to := begin+int64(part.from)*size, begin+int64(part.to)*size
+	t.spans = []edges.Span{{From: from, To: to, Size: f.size()}}
 	return r.finish(ctx, &parsed{
 		f: f, table: t, what: "GAPBS serialized graph", directed: h.directed, weighted: weighted,
 		numbering: consecutive(0, int(h.nodes)),
@@ -100,10 +106,10 @@ func serializedHeader(f *file, weighted bool) (*serialized, error) {
 	switch {
 	case head[0] > 1:
 		return nil, f.fault(fmt.Sprintf("the byte %d", head[0]),
-			"0 or 1 (directed), with which a serialized graph begins")
+			"0 (undirected) or 1 (directed) at the beginning of a serialized graph")
 	case h.nodes < 0 || h.nodes > math.MaxInt32 || h.m < 0 || h.m > 1<<48:
 		return nil, f.fault(fmt.Sprintf("%d nodes and %d edges", h.nodes, h.m),
-			"numbers that a serialized graph can have")
+			"at most 2147483647 nodes and 281474976710656 edges")
 	}
 	want := 8*(h.nodes+1) + h.recordSize()*h.m
 	if h.directed {
@@ -156,8 +162,8 @@ func (h *serialized) offset(f *file, node int64) (int64, error) {
 	return int64(binary.LittleEndian.Uint64(b[:])), err
 }
 
-// offsetsAtOnce is the number of offsets that are read at a time.
-const offsetsAtOnce = 4096
+// offsetsSize is the number of bytes of offsets that are read at a time.
+const offsetsSize = 32 << 10
 
 // lists adds the neighbours in data to q. at is the index of the first of them.
 func (h *serialized) lists(f *file, q *parser, at int64, data []byte) error {
@@ -173,22 +179,16 @@ func (h *serialized) lists(f *file, q *parser, at int64, data []byte) error {
 	if failed != nil {
 		return failed
 	}
-	var buffer [8 * offsetsAtOnce]byte
-	var ends []byte
+	rest := io.NewSectionReader(f.f, serializedHead+8*(node+1), 8*(h.nodes-node))
+	ends, word := bufio.NewReaderSize(rest, offsetsSize), make([]byte, 8)
 	size := int(h.recordSize())
 	for len(data) > 0 {
-		if len(ends) == 0 {
-			n := min(offsetsAtOnce, h.nodes-node)
-			if n <= 0 {
-				return f.changed("other offsets")
-			}
-			ends = buffer[:8*n]
-			if err := f.readAt(ends, serializedHead+8*(node+1)); err != nil {
-				return err
-			}
+		if _, err := io.ReadFull(ends, word); err == io.EOF {
+			return f.changed("other offsets")
+		} else if err != nil {
+			return &readError{err}
 		}
-		end := int64(binary.LittleEndian.Uint64(ends))
-		ends = ends[8:]
+		end := int64(binary.LittleEndian.Uint64(word))
 		n := min(end-at, int64(len(data)/size))
 		for range max(n, 0) {
 			if bad := h.neighbor(q, uint64(node), data); bad != nil {

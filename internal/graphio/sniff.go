@@ -18,7 +18,6 @@ func formatOfName(path string) Format {
 // its name. A Matrix Market header overrides the name. So does the number of columns of an edge
 // list, if the name does not promise weights.
 func formatOfContent(format Format, head []byte) Format {
-	head, _ = bytes.CutPrefix(head, utf8BOM)
 	if isMatrixMarket(head) {
 		return MatrixMarket
 	}
@@ -61,7 +60,7 @@ func lookOf(head []byte) Format {
 		}
 	case '[':
 		p := parser{grammar: grammar{columns: 3, high: maxID}}
-		if (giraphLists{}).line(&p, bytes.Clone(line)) == nil {
+		if giraphLine(&p, bytes.Clone(line)) == nil {
 			return Giraph
 		}
 	case 'c', 'p':
@@ -78,7 +77,7 @@ func lookOf(head []byte) Format {
 // columns returns the number of columns of the first line of data at the beginning of an edge list.
 // It returns 0 if there is none, and 1 if a bad line comes first.
 func columns(head []byte) (n int) {
-	line, _, bad := firstLine(bytes.TrimPrefix(head, utf8BOM))
+	line, _, bad := firstLine(head)
 	if bad {
 		return 1
 	}
@@ -102,20 +101,13 @@ func isLDBCBase(path string) bool {
 // the common name of an LDBC graph without suffix. For format LDBC, all files of the graph must
 // exist.
 func Present(path string, format Format) error {
-	if format == LDBC {
-		_, err := ldbcFilesOf(path)
-		return err
-	}
-	files, err := Files(context.Background(), path)
-	if err != nil || path == Stdin {
+	format, files, err := inputs(context.Background(), path, format)
+	if err != nil || path == Stdin || format == LDBC {
 		return err
 	}
 	for _, file := range files {
 		_, failed := stat(context.Background(), file)
 		err = cmp.Or(err, failed)
-	}
-	if err != nil && format == "" && isLDBCBase(path) {
-		return nil
 	}
 	return err
 }

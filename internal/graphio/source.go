@@ -32,22 +32,35 @@ type source interface {
 	before() (int, error)
 }
 
+// stream returns a source of the content of f from an offset on, where the content is now.
+func (f *file) stream(from int64, size int, c *csvGrammar) *streamSource {
+	from = max(from, f.bom)
+	return &streamSource{
+		f: f, from: from, offset: from, size: size, csv: c, first: -1,
+		high: math.MaxInt64, end: math.MaxInt64,
+	}
+}
+
 // lines returns a source of the lines of f, or of the records of a table, in pieces of about size
 // bytes. It has the lines that begin in bytes [lo, hi) of the file as it is stored. The data begin
 // at offset from of the content. Except in a plain regular file, from bytes have been read already.
-func (f *file) lines(from int64, size int, lo, hi int64, c *csvGrammar) source {
-	stream := &streamSource{f: f, offset: from, size: size, csv: c, low: lo, high: hi, first: -1, end: math.MaxInt64}
+func (f *file) lines(from int64, size int, lo, hi int64, c *csvGrammar) (_ source, err error) {
+	s := f.stream(from, size, c)
 	if !f.regular || f.codec != plain {
-		return stream
+		s.low, s.high = lo, hi
+		return s, nil
 	}
 	f.uncount()
-	lo, hi = max(lo, from), min(max(hi, from), f.size())
+	lo, hi = max(lo, s.from), min(max(hi, s.from), f.size())
 	if c == nil {
-		return &fileSource{f: f, from: from, lo: lo, hi: hi, size: int64(size)}
+		return &fileSource{f: f, from: s.from, lo: lo, hi: hi, size: int64(size)}, nil
 	}
-	// recordSource sets the beginning itself, and end limits the part
-	stream.low, stream.high, stream.end = 0, math.MaxInt64, hi
-	return &recordSource{streamSource: stream, from: from, lo: lo, window: int64(min(size, 16<<10))}
+	// A line break may be within quotes, and only the beginning of the record tells whether it is.
+	// So one goroutine at a time reads and cuts, which takes little time, while the others parse.
+	s.end = hi
+	s.first, err = c.firstRecord(f, s.from, lo, int64(min(size, 16<<10)))
+	s.offset, s.content = s.first, io.NewSectionReader(f.f, s.first, f.size()-s.first)
+	return s, err
 }
 
 // fileSource reads pieces of a plain file by offset, so workers read in parallel. It does not map
@@ -160,7 +173,8 @@ func (s *fileSource) finish(p *piece, hi int64) error {
 // reads a part also decodes the content before it.
 type streamSource struct {
 	f         *file
-	content   io.Reader // of a plain file, from the first piece on; nil means f.content
+	from      int64     // beginning of the data
+	content   io.Reader // of a plain table, from the first piece on; nil means f.content
 	end       int64     // pieces begin before this offset
 	size      int
 	csv       *csvGrammar // of a table, whose pieces are whole records
@@ -215,7 +229,13 @@ func (s *streamSource) span() edges.Span {
 	return edges.Span{From: first, To: s.offset, Size: s.f.size()}
 }
 
-func (s *streamSource) before() (int, error) { return s.skipped, nil }
+// before returns the number of lines between the beginning of the data and the part.
+func (s *streamSource) before() (int, error) {
+	if s.content != nil {
+		return s.f.newlines(s.from, s.first)
+	}
+	return s.skipped, nil
+}
 
 // read reads the next piece.
 func (s *streamSource) read(ctx context.Context, p *piece) error {
@@ -273,21 +293,14 @@ func (s *streamSource) fill(p *piece, want int) error {
 // rest after the first record that ends at over or later. It reports whether p can be parsed: it
 // ends with a line, or its only line is too long, which is an error.
 func (s *streamSource) cut(p *piece, over int) bool {
-	text := p.data
-	if s.offset == 0 {
-		text = bytes.TrimPrefix(text, utf8BOM)
-	}
-	skip, end := len(p.data)-len(text), 0
+	end := 0
 	switch {
 	case s.csv == nil:
-		end = bytes.LastIndexByte(text, '\n') + 1
-	case over > skip:
-		end = s.csv.endAfter(text, over-skip)
-	case over == 0:
-		end = s.csv.lastEnd(text)
-	}
-	if end > 0 || over > 0 && over <= skip { // no record begins within a byte order mark
-		end += skip
+		end = bytes.LastIndexByte(p.data, '\n') + 1
+	case over > 0:
+		end = s.csv.endAfter(p.data, over)
+	default:
+		end = s.csv.lastEnd(p.data)
 	}
 	if end == 0 {
 		return len(p.data) > maxLine

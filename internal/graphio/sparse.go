@@ -13,9 +13,7 @@ import (
 // and one worker sorts a range. The worker searches the whole table for the ids of its range. With
 // few workers this takes little time in comparison with sorting the ids.
 func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, error) {
-	if err := t.slabs.admission.admit(8*int64(t.n*t.columns), "sorting the ids of its vertices"); err != nil {
-		return nil, err
-	}
+	t.slabs.admission.admit(8*int64(t.n*t.columns), "sorting the ids of its vertices")
 	cuts := t.cuts(max(4, team.Size()))
 	ranges := make([][]uint64, len(cuts)-1)
 	team.For(len(ranges), 1, func(_, i, _ int) {
@@ -33,9 +31,7 @@ func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, er
 	if uint64(n) > maxVertices {
 		return nil, tooMany(uint64(n))
 	}
-	if err := t.slabs.admission.admit(8*int64(n), "the list of its vertices"); err != nil {
-		return nil, err
-	}
+	t.slabs.admission.admit(8*int64(n), "the list of its vertices")
 	ids := slices.Concat(ranges...)
 	return &numbering{n: n, ids: ids, index: edges.NewIndex(nil, ids)}, nil
 }

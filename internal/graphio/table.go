@@ -18,15 +18,6 @@ type start struct {
 	lines  int
 }
 
-// readTable parses the lines of this rank's part of f after from. Of several faults it returns the
-// first in the file.
-func (r *reader) readTable(ctx context.Context, f *file, from start, g grammar) (*table, error) {
-	return r.filled(f, g.columns, func(t *table) error {
-		lo, hi := r.part(f.size(), 0, f.size())
-		return r.readPart(ctx, t, f, from, g, lo, hi)
-	})
-}
-
 // part returns the range of bytes of a file that this rank reads. total is the size of all files,
 // and before that of the files before this one. If the files are read as a whole, the range has no
 // end, because the size of a pipe is unknown.
@@ -43,18 +34,32 @@ func (r *reader) readPart(
 	ctx context.Context, t *table, f *file, from start, g grammar, lo, hi int64,
 ) error {
 	if g.csv != nil { // its header was peeked, not consumed
-		if _, err := f.content.Discard(int(from.offset)); err != nil {
+		if err := f.skip(from); err != nil {
 			return err
 		}
 	}
-	return r.parseInto(ctx, t, f, f.lines(from.offset, r.piece, lo, hi, g.csv), from, g)
+	src, err := f.lines(from.offset, r.piece, lo, hi, g.csv)
+	if err != nil {
+		return err
+	}
+	return r.parseInto(ctx, t, f, src, from, g)
+}
+
+// skip skips the header of a table that was peeked, not consumed.
+func (f *file) skip(from start) error {
+	_, err := f.content.Discard(int(max(from.offset-f.bom, 0)))
+	return err
 }
 
 // filled returns a table that fill fills. columns counts ids and a weight.
 func (r *reader) filled(f *file, columns int, fill func(t *table) error) (*table, error) {
 	t := r.newTable(f, columns)
+	defer func() {
+		if t.starts == nil { // filling failed, or memory is exhausted
+			t.slabs.close()
+		}
+	}()
 	if err := fill(t); err != nil {
-		t.slabs.close()
 		return nil, err
 	}
 	t.seal()
@@ -95,21 +100,13 @@ func (r *reader) parseInto(
 		q.grammar, q.limit = g, limit
 		q.reset()
 		q.first = p.first
-		data := p.data
-		if p.at == 0 {
-			var bad *fault
-			if data, bad = cutBOM(data); bad != nil {
-				bad.line, bad.column, bad.fatal = 1, 1, true
-				t.put(base+p.index, batch{bad: []*fault{bad}})
-				return errMalformed
-			}
-		}
-		q.parse(data)
+		q.parse(p.data)
 		if n := len(q.bad); n > 0 && (malformed.Add(int64(n)) > int64(limit) || q.bad[n-1].fatal) {
 			t.put(base+p.index, batch{lines: q.lines, bad: q.bad})
 			return errMalformed
 		}
-		return t.store(worker, base+p.index, q)
+		t.store(worker, base+p.index, q)
+		return nil
 	})
 	if err == nil {
 		err = f.unchanged()
@@ -126,7 +123,10 @@ func (r *reader) parseInto(
 // pieces calls do for every piece that next cuts (source). Each worker processes its own piece at
 // the same time as the others. If pieces fail, it returns the error of the first of these; all
 // pieces before it have been processed.
-func (r *reader) pieces(ctx context.Context, next func(context.Context, *piece) error, do func(worker int, p *piece) error) error {
+func (r *reader) pieces(
+	ctx context.Context, next func(context.Context, *piece) error,
+	do func(worker int, p *piece) error,
+) error {
 	var mu sync.Mutex
 	first, failure := math.MaxInt, error(nil)
 	r.Team.Run(func(worker int) {

@@ -31,7 +31,7 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 			return err
 		}
 	}
-	c, _, from, err := o.understand(f.head(), f.headIsAll(), format)
+	c, _, from, err := o.understand(f, format)
 	if err != nil {
 		return err
 	}
@@ -42,13 +42,12 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 	if c.at[2], err = c.valueColumn(name, from.offset > 0); err != nil {
 		return err
 	}
-	t := tableValues{csv: c, ends: of.ids(), named: of.Named, each: each}
 	return f.eachRecord(ctx, c, from, func(data []byte, _ int64, line int) ([]byte, error) {
 		record, rest, _ := c.cutRecord(data)
 		if len(record) == 0 {
 			return rest, nil
 		}
-		return rest, t.record(record, line)
+		return rest, c.value(of, record, line, each)
 	})
 }
 
@@ -56,7 +55,7 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 // a run do.
 func (o *Columns) namedRows(f *file, column int) error {
 	c := csvGrammar{delimiter: ','}
-	rows, _, err := c.rows(f.head(), f.headIsAll())
+	rows, _, err := c.rows(f)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -95,27 +94,19 @@ func (c *csvGrammar) valueColumn(name string, header bool) (int, error) {
 	return only, nil
 }
 
-// tableValues reads the values in a column of a table.
-type tableValues struct {
-	csv   *csvGrammar
-	ends  int  // ids per line
-	named bool // ids are names; values are unchanged text
-	each  eachLine
-}
-
-// record reads the value of a record that begins in this line.
-func (t *tableValues) record(record []byte, line int) error {
-	c := t.csv
+// value reads the value of a record that begins in this line. If ids are names, the value is
+// unchanged text.
+func (c *csvGrammar) value(of *Column, record []byte, line int, each eachLine) error {
 	var cut cutter
 	var fields [3][]byte
 	bad := c.fields(&cut, record, false, &fields)
 	v := &Value{}
-	for i, id := range []*uint64{&v.ID, &v.To}[:t.ends] {
+	for i, id := range []*uint64{&v.ID, &v.To}[:of.ids()] {
 		if bad == nil && len(fields[i]) == 0 {
 			bad = wrong("nothing in "+c.title(i), "a vertex").inColumn(cut.starts[c.at[i]] + 1)
 		}
 		var wrong *fault
-		if *id, wrong = wholeNumber(fields[i]); wrong != nil || t.named {
+		if *id, wrong = wholeNumber(fields[i]); wrong != nil || of.Named {
 			*id = NoNumber
 		}
 		v.Names[i] = fields[i]
@@ -126,9 +117,12 @@ func (t *tableValues) record(record []byte, line int) error {
 	}
 	_, v.IDAt = placeOf(cut.starts[c.at[0]], record, line)
 	v.Line, v.At = placeOf(cut.starts[c.at[2]], record, line)
-	if v.Text = fields[2]; !t.named && len(v.Text) > 0 &&
+	if v.Text = fields[2]; !of.Named && len(v.Text) > 0 &&
 		(v.Text[0] == '"' || bytes.ContainsAny(v.Text, "\r\n")) {
 		v.Text = strconv.AppendQuote(nil, string(v.Text)) // quoted like texts in files of values
 	}
-	return v.tell(t.each)
+	if found, expected := each(v); found != "" {
+		return v.fault(found, expected)
+	}
+	return nil
 }

@@ -90,12 +90,11 @@ func ReadColumn(
 			return err
 		}
 	}
-	lines := &lineReader{r: f.content}
-	head, _ := bytes.CutPrefix(f.head(), utf8BOM)
+	lines := f.lineReader()
 	switch {
 	case format != "" && !(of.Named && format == TSV):
 		err = readTableColumn(ctx, f, format, &of, each)
-	case !of.Named && isMatrixMarket(head):
+	case !of.Named && isMatrixMarket(f.head()):
 		err = readMatrix(ctx, lines, &of, each)
 	default:
 		_, err = readLines(ctx, lines, &of, each)
@@ -168,8 +167,8 @@ func readLines(
 			bad.line = lines.line
 			return n, bad
 		}
-		if err := v.tell(each); err != nil {
-			return n, err
+		if found, expected := each(&v); found != "" {
+			return n, v.fault(found, expected)
 		}
 		n++
 	}
@@ -216,12 +215,4 @@ func (v *Value) parse(line, text []byte, of *Column) *fault {
 			"one of every edge")
 	}
 	return wrong(fmt.Sprintf("no column %d for vertex %d", of.Number, v.ID), "one of every vertex")
-}
-
-// tell calls each with the value.
-func (v *Value) tell(each eachLine) error {
-	if found, expected := each(v); found != "" {
-		return v.fault(found, expected)
-	}
-	return nil
 }

@@ -17,7 +17,10 @@ const atOnce = 8 << 10
 
 // WriteValues writes n lines to w in order. line appends line i, without its newline, to dst. If
 // there is no such line, it appends nothing. Several goroutines call line at the same time.
-func WriteValues(ctx context.Context, w io.Writer, n int, team *parallel.Team, line func(dst []byte, i int) []byte) error {
+func WriteValues(
+	ctx context.Context, w io.Writer, n int, team *parallel.Team,
+	line func(dst []byte, i int) []byte,
+) error {
 	return writeEach(ctx, w, n, team, func(dst []byte, i int) ([]byte, error) {
 		start := len(dst)
 		dst = line(dst, i)
@@ -29,7 +32,10 @@ func WriteValues(ctx context.Context, w io.Writer, n int, team *parallel.Team, l
 }
 
 // writeEach calls format for n items in parallel, and writes the results in order.
-func writeEach(ctx context.Context, w io.Writer, n int, team *parallel.Team, format func(dst []byte, i int) ([]byte, error)) error {
+func writeEach(
+	ctx context.Context, w io.Writer, n int, team *parallel.Team,
+	format func(dst []byte, i int) ([]byte, error),
+) error {
 	return ordered(ctx, team, (n+atOnce-1)/atOnce,
 		func(_ int, dst []byte, piece int) ([]byte, error) {
 			var err error

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/edges"
 )
@@ -53,16 +54,16 @@ func (r *reader) vertexRecords(ctx context.Context, f *file, p *parsed) (string,
 		return "", err
 	}
 	o := Columns{Source: r.Columns.Vertex, ofVertices: true, IDs: IDKinds[0]}
-	c, said, from, err := o.understand(head, f.headIsAll(), formatOfName(f.path))
+	c, said, from, err := o.understand(f, formatOfName(f.path))
 	if err == nil && from.offset > 0 && f.headIsAll() &&
-		len(bytes.TrimSpace(head[from.offset:])) == 0 {
+		len(bytes.TrimSpace(head[from.offset-f.bom:])) == 0 {
 		err = noVertices(f.path)
 	}
 	if err != nil {
 		return "", err
 	}
 	g := grammar{columns: 1, high: maxID, csv: c, named: p.names, zeros: r.Columns.IDs != ""}
-	if p.listed, err = r.readTable(ctx, f, from, g); err != nil {
+	if p.listed, err = r.readTable(ctx, f, nil, from, g); err != nil {
 		return "", err
 	}
 	p.repeated = r.lineOf(f, g, from, p.listed.spans[0].From, false, " again", "every vertex once")
@@ -92,7 +93,8 @@ func (r *reader) parquetVertices(ctx context.Context, f *file, p *parsed) (strin
 // with returns a table with the ids of t and of another table, to number them together. Only its
 // ids are valid, not its edges.
 func (t *table) with(also *table) *table {
-	all := &table{columns: 2, n: t.n + also.n, max: max(t.max, also.max), batches: append([]batch(nil), t.batches...)}
+	all := &table{columns: 2, n: t.n + also.n, max: max(t.max, also.max)}
+	all.batches = slices.Clone(t.batches)
 	all.slabs.admission = t.slabs.admission
 	for _, b := range also.batches {
 		b.wide = true // one id in a word

@@ -13,6 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
@@ -34,7 +35,10 @@ type WriteOptions struct {
 // Write writes a graph. Its files appear complete or not at all. If the format cannot hold the
 // graph, Write fails. If the lost information can be given when the file is read, or may not be
 // needed, it calls o.Warn instead.
-func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) error {
+func Write(
+	ctx context.Context, path string, in *edges.Input, o WriteOptions,
+) (err error) {
+	defer mem.Recover(&err)
 	format, err := FormatToWrite(path, string(o.Format))
 	if err != nil {
 		return err
@@ -45,12 +49,13 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 	w := &writer{WriteOptions: o, ctx: ctx, path: path, in: in}
 	w.base, w.codec = splitCodec(path)
 	w.format = format
-	err = writers[format](w)
-	if err == nil {
+	defer func() {
+		for _, out := range w.outputs {
+			out.discard()
+		}
+	}()
+	if err = writers[format](w); err == nil {
 		err = w.placeAll()
-	}
-	for _, out := range w.outputs {
-		out.discard()
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
@@ -155,7 +160,10 @@ const writeBlocks = 16
 
 // pieces calls format in parallel for every block of the tuples. A piece is the text that format
 // has appended for up to writeBlocks blocks. pieces calls write with the pieces in order.
-func (w *writer) pieces(format func(worker int, dst []byte, i int, b *edges.Block) ([]byte, error), write func(piece int, data []byte) error) error {
+func (w *writer) pieces(
+	format func(worker int, dst []byte, i int, b *edges.Block) ([]byte, error),
+	write func(piece int, data []byte) error,
+) error {
 	list := w.in.Edges
 	all := edges.Blocks(list)
 	decoded := make([]edges.Block, w.Team.Size())
@@ -252,23 +260,14 @@ func (w *writer) extent() (vertices, last int, err error) {
 
 // isolated returns the number of vertices without tuples.
 func (w *writer) isolated(vertices int) (int, error) {
-	sets := make([][]uint64, w.Team.Size())
-	sets[0] = make([]uint64, bitmap.Words(vertices))
-	err := w.each(func(worker int, b *edges.Block) {
-		if sets[worker] == nil {
-			sets[worker] = make([]uint64, bitmap.Words(vertices))
-		}
+	set := make([]uint64, bitmap.Words(vertices))
+	err := w.each(func(_ int, b *edges.Block) {
 		for j := range b.N {
-			bitmap.Set(sets[worker], uint32(b.U[j]))
-			bitmap.Set(sets[worker], uint32(b.V[j]))
+			bitmap.SetShared(set, uint32(b.U[j]))
+			bitmap.SetShared(set, uint32(b.V[j]))
 		}
 	})
-	for _, set := range sets[1:] {
-		for i, word := range set {
-			sets[0][i] |= word
-		}
-	}
-	return vertices - bitmap.Count(sets[0]), err
+	return vertices - bitmap.Count(set), err
 }
 
 // each calls f with every block of the tuples, in any order.

@@ -53,7 +53,8 @@ func (w *writer) singles() error {
 		for j, x := range b.W[:b.N] {
 			single := float32(x)
 			if math.IsInf(float64(single), 0) || (single == 0 && x != 0) {
-				return nil, fmt.Errorf("the weight of tuple %d is %v, too large or too small for the single precision of format graph500", i*edges.BlockSize+j, x)
+				return nil, fmt.Errorf("found the weight %v of tuple %d, expected one that "+
+					"fits the single precision of format graph500", x, i*edges.BlockSize+j)
 			}
 			if float64(single) != x {
 				rounded.Store(true)

@@ -225,12 +225,12 @@ func TestWriteErrors(t *testing.T) {
 		{
 			"a.g500", small(2, false, huge,
 				arc),
-			"writing a.g500: the weight of tuple 0 is 1e+300, too large or too small for the single precision of format graph500",
+			"writing a.g500: found the weight 1e+300 of tuple 0, expected one that fits the single precision of format graph500",
 		},
 		{
 			"a.g500", small(2, false, tiny,
 				arc),
-			"writing a.g500: the weight of tuple 0 is 1e-60, too large or too small for the single precision of format graph500",
+			"writing a.g500: found the weight 1e-60 of tuple 0, expected one that fits the single precision of format graph500",
 		},
 		{"none/a.el", small(2, true, nil,
 			arc), "writing none/a.el: cannot write none/a.el: no such file or directory"},

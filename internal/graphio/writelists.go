@@ -35,11 +35,8 @@ func (w *writer) lists(n int, reversed, loops bool) (*neighborLists, error) {
 	if !w.in.Directed {
 		most *= 2
 	}
-	if need := 16*most + 8*int64(n); need >= admitFrom {
-		if free := mem.Room(); free > 0 && need+spare > free {
-			return nil, fmt.Errorf("the lists of neighbours need %s of memory and %s to spare, %s are available", mem.Text(need), mem.Text(spare), mem.RoomText(free))
-		}
-	}
+	limit := admission{"writing " + w.path, mem.Room}
+	limit.admit(16*most+8*int64(n), "the array of its neighbours")
 	l := &neighborLists{starts: make([]int64, n+2)}
 	each := func(f func(u, v uint64, x float64)) error {
 		return w.inOrder(func(_ int, b *edges.Block) error {
@@ -195,7 +192,8 @@ func (w *writer) serializedLists(out *output, n int, l *neighborLists, weighted 
 				continue
 			}
 			if x.weight != math.Trunc(x.weight) || math.Abs(x.weight) > math.MaxInt32 {
-				return nil, fmt.Errorf("format wsg holds whole weights of 32 bits: that of %d and %d is %v", v, x.vertex, x.weight)
+				return nil, fmt.Errorf("found the weight %v of the edge from %d to %d, expected "+
+					"a whole number of 32 bits, as format wsg has", x.weight, v, x.vertex)
 			}
 			dst = binary.LittleEndian.AppendUint32(dst, uint32(int32(x.weight)))
 		}

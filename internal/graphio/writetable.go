@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -36,10 +35,10 @@ func (w *writer) table() error {
 	if err := w.warnTable(); err != nil {
 		return err
 	}
-	l, header := lineLayout{before: [3]string{"", ",", ","}, end: "\n", weighted: w.in.Edges.Weighted(), labels: w.in.Labels}, ""
+	l, header := w.layout(","), ""
 	switch w.format {
 	case TSV:
-		l.before = [3]string{"", "\t", "\t"}
+		l = w.layout("\t")
 	case JSONLines:
 		l.before, l.end = [3]string{`{"source":`, `,"target":`, `,"weight":`}, "}\n"
 	}
@@ -115,11 +114,10 @@ func (w *writer) dimacs() error {
 	} else if !directed {
 		n *= 2
 	}
-	return w.lines(w.path, header+" "+strconv.Itoa(vertices)+" "+strconv.Itoa(n)+"\n", lineLayout{
-		before: [3]string{letter, " ", " "}, end: "\n", weighted: !coloring,
-		labels: edges.Consecutive(1),
-		both:   !coloring && !directed,
-	})
+	l := w.layout(" ")
+	l.before[0], l.weighted, l.labels = letter, !coloring, edges.Consecutive(1)
+	l.both = !coloring && !directed
+	return w.lines(w.path, fmt.Sprintf("%s %d %d\n", header, vertices, n), l)
 }
 
 // fromOne returns the number of vertices. It refuses ids other than 1 to n, and 0 to n-1, which are

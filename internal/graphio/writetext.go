@@ -21,7 +21,9 @@ func (w *writer) edgeList() error {
 	if err := w.warnTable(); err != nil {
 		return err
 	}
-	return w.lines(w.path, "", lineLayout{before: [3]string{"", "\t", "\t"}, end: "\n", weighted: weighted, labels: w.in.Labels})
+	l := w.layout("\t")
+	l.weighted = weighted
+	return w.lines(w.path, "", l)
 }
 
 // lineLayout is the layout of a line for a tuple: source, target and perhaps weight, each after its
@@ -35,6 +37,14 @@ type lineLayout struct {
 	name  func(dst []byte, v uint64) ([]byte, error)
 	lower bool // the larger end comes first
 	both  bool // each tuple has two lines, one per direction
+}
+
+// layout returns the layout of lines with a separator between columns.
+func (w *writer) layout(separator string) lineLayout {
+	return lineLayout{
+		before: [3]string{"", separator, separator}, end: "\n",
+		weighted: w.in.Edges.Weighted(), labels: w.in.Labels,
+	}
 }
 
 // lines writes a file with a header and a line for each tuple.
@@ -84,20 +94,17 @@ func (w *writer) matrixMarket() error {
 	if err != nil {
 		return err
 	}
-	field, symmetry := "pattern", "general"
-	if w.in.Edges.Weighted() {
+	l, field, symmetry := w.layout(" "), "pattern", "general"
+	l.labels = edges.Consecutive(1)
+	if l.weighted {
 		field = "real"
 	}
-	if !w.in.Directed {
+	if l.lower = !w.in.Directed; l.lower { // a symmetric matrix has only its lower triangle
 		symmetry = "symmetric"
 	}
 	header := fmt.Sprintf("%s matrix coordinate %s %s\n%d %d %d\n", mtxBanner, field, symmetry,
 		vertices, vertices, w.in.Edges.Len())
-	return w.lines(w.path, header, lineLayout{
-		before: [3]string{"", " ", " "}, end: "\n", weighted: field == "real",
-		labels: edges.Consecutive(1),
-		lower:  !w.in.Directed, // a symmetric matrix has only its lower triangle
-	})
+	return w.lines(w.path, header, l)
 }
 
 // consecutiveLabels reports whether n vertices have consecutive ids, and returns the first id.
@@ -132,15 +139,13 @@ func (w *writer) ldbc() error {
 		"graph.%s.meta.vertices = %d\ngraph.%s.meta.edges = %d\ngraph.%s.directed = %t\n",
 		escape(name), vertices, escape(name), w.in.Edges.Len(), escape(name), w.in.Directed)
 	if w.in.Edges.Weighted() {
-		text += fmt.Sprintf("graph.%s.edge-properties.names = weight\ngraph.%s.edge-properties.types = real\n", escape(name), escape(name))
+		text += fmt.Sprintf("graph.%s.edge-properties.names = weight\n"+
+			"graph.%[1]s.edge-properties.types = real\n", escape(name))
 	}
 	if _, err := w.create(base+".properties", plain, text); err != nil {
 		return err
 	}
-	return w.lines(base+".e"+w.codec.suffix(), "", lineLayout{
-		before: [3]string{"", " ", " "}, end: "\n", weighted: w.in.Edges.Weighted(),
-		labels: w.in.Labels,
-	})
+	return w.lines(base+".e"+w.codec.suffix(), "", w.layout(" "))
 }
 
 // escape escapes a key of a properties file.

@@ -37,7 +37,7 @@ var rooms = []room{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby",
 		"drivers/s3",
 	}},
-	{"formats", 10956, []string{
+	{"formats", 10791, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
 	{"transport", 8312, []string{

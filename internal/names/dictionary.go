@@ -12,7 +12,7 @@ import (
 // name before, and the rest (front coding: I. Witten, A. Moffat and T. Bell, Managing Gigabytes,
 // 4.1).
 //
-//	block: length, name | shared, length, rest | shared, length, rest ...       lengths are varints
+//	block: length, name | shared, length, rest | shared, length, rest ...    lengths are varints
 type Dictionary struct {
 	n      int
 	data   []byte

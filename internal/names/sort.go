@@ -133,7 +133,8 @@ func (t *Table) deal(team *parallel.Team, n int) *dealt {
 			for i, r := range w.shard.refs[w.from:w.to] {
 				to := w.of[i]
 				at := w.bytes[to]
-				d.entries[w.entries[to]] = entry{uint64(w.from+i)<<shardBits | w.number, at<<lengthBits | uint64(r.length())}
+				id := uint64(w.from+i)<<shardBits | w.number
+				d.entries[w.entries[to]] = entry{id, at<<lengthBits | uint64(r.length())}
 				copy(d.text[at:], w.shard.name(r))
 				w.entries[to]++
 				w.bytes[to] += uint64(r.length())

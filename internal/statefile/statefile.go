@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -40,9 +39,6 @@ func UserDir() (string, error) {
 func stateDir() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return dir, nil
-	}
-	if runtime.GOOS == "windows" {
-		return os.UserCacheDir() // it is local to one machine too
 	}
 	home, err := os.UserHomeDir()
 	return filepath.Join(home, ".local", "state"), err

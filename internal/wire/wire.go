@@ -18,13 +18,12 @@ func Bytes[T any](s []T) []byte {
 // Slice returns the memory of bytes as len(b)/sizeof(T) values of T, which must have no pointers.
 // If the address is not aligned for T, the bytes are copied.
 func Slice[T any](b []byte) []T {
-	var t T
-	size := int(unsafe.Sizeof(t))
+	size := int(unsafe.Sizeof(*new(T)))
 	if size == 0 || cap(b) < size {
 		return nil
 	}
 	data := unsafe.Pointer(unsafe.SliceData(b[:cap(b)]))
-	if uintptr(data)%unsafe.Alignof(t) != 0 {
+	if uintptr(data)%unsafe.Alignof(*new(T)) != 0 {
 		s := make([]T, len(b)/size)
 		copy(Bytes(s), b)
 		return s

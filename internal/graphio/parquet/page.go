@@ -34,7 +34,7 @@ const (
 
 var (
 	errPageShort = errors.New("a page that ends before its values do")
-	errPageForm  = errors.New("a page whose encoding is at fault")
+	errPageForm  = errors.New("a page with an invalid encoding")
 )
 
 // pages reads the pages of a column in a row group, in order.
@@ -85,9 +85,7 @@ func (p *pages) readPage() error {
 	}
 	// A page of equal values has very few bytes but may claim many values.
 	if need := whole + size + 40*n; need > maxPage/4 {
-		if err := p.source.Admit(need, fmt.Sprintf("a page of %d values", n)); err != nil {
-			return err
-		}
+		p.source.Admit(need, fmt.Sprintf("a page of %d values", n))
 	}
 	p.raw = grow(p.raw, int(size))
 	if err := p.source.ReadAt(p.raw, p.at); err != nil {
