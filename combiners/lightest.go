@@ -55,9 +55,6 @@ func (k *distances[W]) Least(present []uint64, lo, hi int, next bool) float64 {
 // Bound sets the least distance that any vertex sent.
 func (k *distances[W]) Bound(least float64) { k.least = W(least) }
 
-// Length returns the distance in a message.
-func (k *distances[W]) Length(m any) float64 { return float64(m.(W)) }
-
 // Share copies the messages that vertices of word w have just sent into the column that pulls read.
 // Other threads read the column meanwhile. Share stores a message that replaces another atomically.
 // It copies a first message without atomics: other threads read it only after the caller has marked

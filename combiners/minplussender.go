@@ -78,9 +78,6 @@ func (k *minPlusSenderKernel[W]) Normalizer() func(sent uint64, out *[64]Arrival
 	}
 }
 
-// Length returns the distance in a message.
-func (k *minPlusSenderKernel[W]) Length(m any) float64 { return float64(m.(Arrival[W]).Dist) }
-
 // better reports whether distance dist to slot d is at most the best so far, and records it. The
 // caller decides between equal distances by the sender's id.
 func (k *minPlusSenderKernel[W]) better(d uint32, dist W) bool {

@@ -141,7 +141,7 @@ func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
 		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme),
 		Sends: c.Sends, Finished: c.Finished,
 		SenderEdges: uint64(c.SenderEdges), Ways: uint32(c.Ways), Totals: totals, Change: c.Change,
-		Summarize: c.Ended, Cut: c.Cut, Save: c.Save > 0, Flush: c.Flush, Took: c.Took,
+		Summarize: c.Ended, Save: c.Save > 0, Flush: c.Flush, Took: c.Took,
 	}}}, nil
 }
 
@@ -159,7 +159,7 @@ func commandOf(
 	}
 	return &bsp.Command{
 		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme),
-		Sends: s.Sends, Finished: s.Finished, Change: s.Change, Ended: s.Summarize, Cut: s.Cut,
+		Sends: s.Sends, Finished: s.Finished, Change: s.Change, Ended: s.Summarize,
 		Save: save, Flush: s.Flush, Took: s.Took, SenderEdges: int(s.SenderEdges),
 		Ways: uint8(s.Ways), Totals: totals,
 	}, aggregates.Decode(s.Totals, totals)

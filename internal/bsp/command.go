@@ -20,7 +20,7 @@ type Facts struct {
 	// number of ids of these partitions without a vertex: removed, or not added yet
 	Absent  int  `json:",omitempty"`
 	Ordered bool // the result depends on the order of messages
-	// at the end of a run there is a Summary, or lengths of paths are checked
+	// at the end of a run there is a Summary
 	Summary bool `json:",omitempty"`
 	// groups of the summary are named by vertices
 	GroupVertices bool `json:",omitempty"`
@@ -90,9 +90,6 @@ type Command struct {
 	// Ended means that there is no superstep: the program has ended. Partitions apply the changes
 	// of the last superstep if Change is set, else they report a Summary of their values.
 	Ended bool
-	// Cut, with Ended, means that the program was stopped early: by Coordinator.Stop or the limit
-	// of supersteps.
-	Cut bool
 }
 
 // Report is a partition's report of a superstep: the trace record, and the counts that only the

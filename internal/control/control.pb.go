@@ -4371,7 +4371,6 @@ type Superstep struct {
 	Change        bool    `protobuf:"varint,9,opt,name=change,proto3" json:"change,omitempty"`        // vertices requested changes of the graph in the last superstep
 	Summarize     bool    `protobuf:"varint,10,opt,name=summarize,proto3" json:"summarize,omitempty"` // not a superstep: the program has ended, and its values are summed up
 	Save          bool    `protobuf:"varint,11,opt,name=save,proto3" json:"save,omitempty"`           // partitions save their state at the start of the superstep, for a checkpoint
-	Cut           bool    `protobuf:"varint,13,opt,name=cut,proto3" json:"cut,omitempty"`             // with summarize: the program was stopped before its own end
 	Flush         bool    `protobuf:"varint,14,opt,name=flush,proto3" json:"flush,omitempty"`         // partitions report when their saved state is stored
 	Took          float64 `protobuf:"fixed64,15,opt,name=took,proto3" json:"took,omitempty"`          // duration of the last superstep in seconds
 	unknownFields protoimpl.UnknownFields
@@ -4481,13 +4480,6 @@ func (x *Superstep) GetSummarize() bool {
 func (x *Superstep) GetSave() bool {
 	if x != nil {
 		return x.Save
-	}
-	return false
-}
-
-func (x *Superstep) GetCut() bool {
-	if x != nil {
-		return x.Cut
 	}
 	return false
 }
@@ -8852,7 +8844,7 @@ const file_control_proto_rawDesc = "" +
 	"\x06before\x18\x02 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x06before\x12\x13\n" +
 	"\x05go_on\x18\x03 \x01(\bR\x04goOn\x12\x12\n" +
 	"\x04idle\x18\x04 \x01(\bR\x04idleB\x06\n" +
-	"\x04body\"\xe4\x02\n" +
+	"\x04body\"\xd8\x02\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
@@ -8865,10 +8857,9 @@ const file_control_proto_rawDesc = "" +
 	"\x06change\x18\t \x01(\bR\x06change\x12\x1c\n" +
 	"\tsummarize\x18\n" +
 	" \x01(\bR\tsummarize\x12\x12\n" +
-	"\x04save\x18\v \x01(\bR\x04save\x12\x10\n" +
-	"\x03cut\x18\r \x01(\bR\x03cut\x12\x14\n" +
+	"\x04save\x18\v \x01(\bR\x04save\x12\x14\n" +
 	"\x05flush\x18\x0e \x01(\bR\x05flush\x12\x12\n" +
-	"\x04took\x18\x0f \x01(\x01R\x04tookJ\x04\b\f\x10\r\"o\n" +
+	"\x04took\x18\x0f \x01(\x01R\x04tookJ\x04\b\f\x10\rJ\x04\b\r\x10\x0e\"o\n" +
 	"\x0fSuperstepReport\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x18\n" +
 	"\areports\x18\x03 \x01(\fR\areports\x12\x1e\n" +

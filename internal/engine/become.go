@@ -31,6 +31,9 @@ func (r *runner) moveTo(ctx context.Context, to changedState) error {
 	if err := r.place(ctx, changed.Partition); err != nil {
 		return err
 	}
+	if err := r.checkWeights(); err != nil {
+		return err
+	}
 	r.exchange.SetPartition(r.part)
 	r.instance.Values().Copy(0, own, 0, owned)
 	copy(r.active, active)

@@ -150,8 +150,6 @@ type Bounded interface {
 	// Thin adds arcs to vertices of need in word w: the arcs over which a message that is not less
 	// than the bound could improve the receiver.
 	Thin(p *Pull, w int, need uint64, arcs *ArcBins)
-	// Length returns the length of a path in a message of the kernel's type.
-	Length(m any) float64
 	// Share makes the messages just sent by vertices of word w visible to running pulls. Vertices
 	// in before already have messages that are being read; better messages replace these. Messages
 	// of the other vertices are read after the caller has marked them as present by an atomic
