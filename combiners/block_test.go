@@ -191,7 +191,7 @@ func send[M any](rng *rand.Rand, b *block, c pregel.Combiner[M], k kernel.Kernel
 			}
 			at++
 		})
-		remote.Pack(&bitmap.Frontier{Words: present, All: true}, newList(g.list), &column)
+		remote.Pack(false, &bitmap.Frontier{Words: present, All: true}, newList(g.list), &column)
 		k.Unpack(&column, words[:bitmap.Words(int(at-g.start))], g.start)
 	}
 	return s

@@ -31,7 +31,6 @@ func sum[T pregel.Number](numbers ...T) { reduce(combiners.Sum[T](), numbers...)
 // The results of combiners for some messages.
 func Example() {
 	sum(3, 1, 2)
-	reduce(combiners.NarrowSum(), 0.5, 0.25)
 	reduce(combiners.Min[int64](), 3, 1, 2)
 	reduce(combiners.Max[float64](), 3, 1, 2)
 	reduce(combiners.And(), true, false)
@@ -41,7 +40,6 @@ func Example() {
 	reduce(combiners.First[string](), "any", "any")
 	// Output:
 	// 6
-	// 0.75
 	// 1
 	// 3
 	// false

@@ -114,7 +114,9 @@ func (k *distances[W]) Thin(p *kernel.Pull, w int, need uint64, arcs *kernel.Arc
 }
 
 // pullLightest is Pull for lists with their lightest arcs first.
-func (k *minPlusKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+func (k *minPlusKernel[W]) pullLightest(
+	p *kernel.Pull, w int, need, found uint64, in *[64]W,
+) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	read, present, least, walked := k.Read, p.Present, k.least, 0
 	starts, light, lightWeights := p.Lightest.Starts, p.Lightest.Adj, weightsOf[W](p.Lightest)
@@ -157,7 +159,9 @@ func (k *minPlusKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint6
 }
 
 // pullLightest is Pull for lists with their lightest arcs first.
-func (k *minPlusSenderKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint64, in *[64]Arrival[W]) (uint64, int) {
+func (k *minPlusSenderKernel[W]) pullLightest(
+	p *kernel.Pull, w int, need, found uint64, in *[64]Arrival[W],
+) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	read, present, least, walked := k.Read, p.Present, k.least, 0
 	starts, light, lightWeights := p.Lightest.Starts, p.Lightest.Adj, weightsOf[W](p.Lightest)

@@ -89,7 +89,9 @@ func (k *minPlusSenderKernel[W]) better(d uint32, dist W) bool {
 }
 
 // Pull keeps the least sum of distance and weight, and its sender.
-func (k *minPlusSenderKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]Arrival[W]) (uint64, int) {
+func (k *minPlusSenderKernel[W]) Pull(
+	p *kernel.Pull, w int, need, found uint64, in *[64]Arrival[W],
+) (uint64, int) {
 	if p.Lightest != nil {
 		return k.pullLightest(p, w, need, found, in)
 	}
@@ -125,7 +127,9 @@ func (k *minPlusSenderKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64,
 	return found, walked
 }
 
-func (k *minPlusSenderKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[Arrival[W]]) {
+func (k *minPlusSenderKernel[W]) Push(
+	p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[Arrival[W]],
+) {
 	has, in, skip, best := into.Has.Words, into.Msg, p.Skip, k.best
 	all := weightsOf[W](p.Lists)
 	for _, row := range rows {
@@ -151,7 +155,9 @@ func (k *minPlusSenderKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *k
 	}
 }
 
-func (k *minPlusSenderKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[Arrival[W]]) {
+func (k *minPlusSenderKernel[W]) Emit(
+	p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[Arrival[W]],
+) {
 	best := k.best
 	all := weightsOf[W](p.Lists)
 	for _, row := range rows {
@@ -168,7 +174,9 @@ func (k *minPlusSenderKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *k
 	}
 }
 
-func (k *minPlusSenderKernel[W]) Fold(to []uint32, msg []Arrival[W], into *kernel.Inbox[Arrival[W]]) {
+func (k *minPlusSenderKernel[W]) Fold(
+	to []uint32, msg []Arrival[W], into *kernel.Inbox[Arrival[W]],
+) {
 	for j, d := range to {
 		if k.best != nil && !k.better(d, msg[j].Dist) {
 			continue

@@ -54,7 +54,9 @@ func (r *runner) moveTo(ctx context.Context, to changedState) error {
 	}
 	r.recount()
 	l, ways := r.changedLoads()
-	r.report.Changed = &bsp.Changed{IDs: c.ids, Vertices: c.vertices, Edges: c.arcs, Load: l, Ways: ways}
+	r.report.Changed = &bsp.Changed{
+		IDs: c.ids, Vertices: c.vertices, Edges: c.arcs, Load: l, Ways: ways,
+	}
 	return nil
 }
 

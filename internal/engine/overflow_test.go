@@ -55,7 +55,7 @@ func TestWeightsTooLargeForPaths(t *testing.T) {
 	}
 }
 
-// lengthening adds an edge that is too heavy for paths. In a run of its own it finds shortest paths.
+// lengthening adds an edge that is too heavy for paths. It finds shortest paths itself.
 type lengthening struct{}
 
 func (lengthening) Combiner() pregel.Combiner[float64] { return combiners.MinPlus[float64]() }

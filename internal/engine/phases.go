@@ -66,7 +66,9 @@ func (j *Job) phaseOptions() Options {
 func (j *Job) before(ctx context.Context) (bsp.Outcome, []float64, error) {
 	from, o := j.options.From, j.phaseOptions()
 	j.options.From = nil // the next run starts from the beginning
-	w := Walk{Program: j.name, Phases: j.phases.programs, Deterministic: o.Deterministic, Ended: o.Plan}
+	w := Walk{
+		Program: j.name, Phases: j.phases.programs, Deterministic: o.Deterministic, Ended: o.Plan,
+	}
 	if from == nil {
 		j.shareColumns() // otherwise they are in the checkpoint
 	} else if from.Plan == nil || from.Plan.Program != j.name {

@@ -255,6 +255,7 @@ func (p lying) Resend(v *pregel.Vertex[int64, int64]) { p.does(v) }
 // messages.
 type watchNothing struct{}
 
+func (watchNothing) Coordinate(_ any, call func()) error                { call(); return nil }
 func (watchNothing) Sent(int, pregel.VertexID, any)                     {}
 func (watchNothing) Began(any)                                          {}
 func (watchNothing) Ended(int, any, func(pregel.VertexID) uint64) error { return nil }

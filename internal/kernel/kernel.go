@@ -94,9 +94,8 @@ type Broadcast interface {
 	// concurrently.
 	Swap()
 	// Pack packs the messages of the vertices that are present and in the list, in ascending order.
-	Pack(present *bitmap.Frontier, list *bitmap.List, c *Packed)
-	// PackNext is Pack for the array being written.
-	PackNext(present *bitmap.Frontier, list *bitmap.List, c *Packed)
+	// next selects the array being written, otherwise it is the one being read.
+	Pack(next bool, present *bitmap.Frontier, list *bitmap.List, c *Packed)
 	// Next returns the array being written, by slot; nil if only presence matters. The caller may
 	// write to it.
 	Next() Column
