@@ -54,7 +54,9 @@ func Example() {
 // vertex on it.
 type Roads[W combiners.Weight] struct{ Source pregel.VertexID }
 
-func (Roads[W]) Combiner() pregel.Combiner[combiners.Arrival[W]] { return combiners.MinPlusSender[W]() }
+func (Roads[W]) Combiner() pregel.Combiner[combiners.Arrival[W]] {
+	return combiners.MinPlusSender[W]()
+}
 
 func (p Roads[W]) Init(v *pregel.Vertex[combiners.Arrival[W], combiners.Arrival[W]]) {
 	v.Set(combiners.Arrival[W]{Dist: W(math.Inf(1)), From: pregel.None})

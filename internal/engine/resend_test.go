@@ -30,8 +30,10 @@ type (
 func (p chaosAgain[M]) Resend(v *pregel.Vertex[uint64, M])     { p.again(v) }
 func (p chaosAgainList[M]) Resend(v *pregel.Vertex[uint64, M]) { p.p.again(v) }
 
-func (p chaosAgainInit[M]) Init(v *pregel.Vertex[uint64, M])      { p.act(v, 17) }
-func (p chaosAgainSources[M]) Start() (uint64, []pregel.VertexID) { return 99, []pregel.VertexID{0, 0} }
+func (p chaosAgainInit[M]) Init(v *pregel.Vertex[uint64, M]) { p.act(v, 17) }
+func (p chaosAgainSources[M]) Start() (uint64, []pregel.VertexID) {
+	return 99, []pregel.VertexID{0, 0}
+}
 
 // again is the part of act that sends to all neighbours.
 func (p chaos[M]) again(v *pregel.Vertex[uint64, M]) {
