@@ -10,8 +10,8 @@ import (
 
 // SSSP finds the length of the shortest path from Source to every vertex: infinity if there is
 // none. Weights must not be negative. It does not find the paths. In Go, SSSPTree also gives the
-// vertex before each vertex on a shortest path. The run fails if a vertex can be reached, but only
-// by paths longer than the largest float.
+// vertex before each vertex on a shortest path. It is an error if a weight times the number of
+// vertices exceeds half the largest float.
 //
 // A vertex waits with its distance until the distance is below the superstep's window, and then
 // sends it to its neighbours. The window advances with the least waiting distances, so that few

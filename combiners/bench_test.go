@@ -127,7 +127,7 @@ func benchKernel[M any](
 	column.N = benchVertices / 2
 	everyone, list := &bitmap.Frontier{Words: all, All: true}, newList(half)
 	each("ns/value", "pack", func() int {
-		k.Pack(everyone, list, &column)
+		k.Pack(false, everyone, list, &column)
 		return column.N
 	})
 	each("ns/value", "unpack", func() int {
@@ -138,8 +138,6 @@ func benchKernel[M any](
 
 func BenchmarkKernels(b *testing.B) {
 	benchKernel(b, combiners.Sum[float64](), false,
-		func(id pregel.VertexID) float64 { return float64(id) })
-	benchKernel(b, combiners.NarrowSum(), false,
 		func(id pregel.VertexID) float64 { return float64(id) })
 	benchKernel(b, combiners.Min[uint32](), false,
 		func(id pregel.VertexID) uint32 { return uint32(id) + 1 })

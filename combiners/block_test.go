@@ -146,7 +146,10 @@ type sent[M any] struct {
 
 // send writes messages into the kernels of this owner and of the others, and copies those of ghosts
 // as columns.
-func send[M any](rng *rand.Rand, b *block, c pregel.Combiner[M], k kernel.Kernel[M], binding kernel.Binding, density float64, message func(id pregel.VertexID) M) sent[M] {
+func send[M any](
+	rng *rand.Rand, b *block, c pregel.Combiner[M], k kernel.Kernel[M], binding kernel.Binding,
+	density float64, message func(id pregel.VertexID) M,
+) sent[M] {
 	s := sent[M]{make([]uint64, b.slots/64), make([]M, b.slots)}
 	write := func(k kernel.Kernel[M], ids *kernel.Slots, present []uint64) []M {
 		all := make([]M, 64*len(present))
@@ -191,7 +194,7 @@ func send[M any](rng *rand.Rand, b *block, c pregel.Combiner[M], k kernel.Kernel
 			}
 			at++
 		})
-		remote.Pack(&bitmap.Frontier{Words: present, All: true}, newList(g.list), &column)
+		remote.Pack(false, &bitmap.Frontier{Words: present, All: true}, newList(g.list), &column)
 		k.Unpack(&column, words[:bitmap.Words(int(at-g.start))], g.start)
 	}
 	return s

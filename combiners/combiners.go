@@ -7,12 +7,12 @@
 //	program.Combiner() --> combiner --> its kernel: loops over edges --> msg of Compute
 //	                                    (called by the engine)
 //
-//	Sum Min Max                numbers; NarrowSum adds float64 that are sent as float32
+//	Sum Min Max                numbers
 //	And Or                     booleans
 //	AndBits OrBits             sets of bits
 //	Count                      the number of messages; only presence is sent
 //	First                      any one message
-//	Sender                     any one sender: the message is the sender's id, and only presence is sent
+//	Sender                     any one sender: the message is its id, and only presence is sent
 //	MinPlus MaxMin SumTimes    semirings: the weight of an edge changes each message along it
 //	MinPlusSender              MinPlus with the sender of the least message
 //	Func                       a function of your own, at 5 to 7 times the cost of a message
@@ -22,8 +22,8 @@
 // Min and Max at the least and the greatest value of their type. Semirings have no
 // terminal value. (Terminal is the word of SuiteSparse GraphBLAS.)
 //
-// Each combiner has one rule for odd floats, whatever the delivery. Sum, NarrowSum and SumTimes
-// pass NaN on, and take -0 for 0. Min, Max, MinPlus, MaxMin and MinPlusSender order messages: NaN
+// Each combiner has one rule for odd floats, whatever the delivery. Sum and SumTimes pass NaN on,
+// and take -0 for 0. Min, Max, MinPlus, MaxMin and MinPlusSender order messages: NaN
 // is not sent, so that a vertex that is sent nothing else has no message, and -0 is sent as 0.
 // First and Func take messages as they are. Stored weights are finite. So only SumTimes makes NaN
 // on an edge, of an infinite message and a weight of 0, and it passes this NaN on; no sum of

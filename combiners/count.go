@@ -85,9 +85,11 @@ func (presence[M]) Store(int, uint64, *[64]M) int       { return -1 }
 // empty is a column without values.
 type empty struct{}
 
-func (empty) Reset()                                                         {}
-func (empty) Swap()                                                          {}
-func (empty) Pack(_ *bitmap.Frontier, _ *bitmap.List, to *kernel.Packed)     { to.Raw = to.Raw[:0] }
-func (empty) PackNext(_ *bitmap.Frontier, _ *bitmap.List, to *kernel.Packed) { to.Raw = to.Raw[:0] }
-func (empty) Next() kernel.Column                                            { return nil }
-func (empty) Unpack(*kernel.Packed, []uint64, uint32)                        {}
+func (empty) Reset()              {}
+func (empty) Swap()               {}
+func (empty) Next() kernel.Column { return nil }
+
+func (empty) Pack(_ bool, _ *bitmap.Frontier, _ *bitmap.List, to *kernel.Packed) {
+	to.Raw = to.Raw[:0]
+}
+func (empty) Unpack(*kernel.Packed, []uint64, uint32) {}

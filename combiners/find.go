@@ -10,6 +10,9 @@ import (
 // dense is the number of needed rows in a word above which it is faster to look at all 64 rows.
 const dense = 20
 
+// slot is a type of slots, or of ids if these are equal to the slots.
+type slot interface{ uint32 | pregel.VertexID }
+
 // find looks, for each row of need in word w, for the first in-neighbour that sent (Nakao20, fig.
 // 1, line 28). It returns the rows that have such a neighbour, and the number of edges it looked
 // at. It stores the neighbours in slots; the elements of other rows are undefined.
@@ -19,7 +22,7 @@ const dense = 20
 // searches end there. Then it tries the second and third neighbours, without branches that depend
 // on the answers, so that the processor can load several words of present at once. It walks the
 // remaining lists one by one.
-func find[S uint32 | pregel.VertexID](p *kernel.Pull, w int, need uint64, slots *[64]S) (hit uint64, walked int) {
+func find[S slot](p *kernel.Pull, w int, need uint64, slots *[64]S) (hit uint64, walked int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	present := p.Present
@@ -78,7 +81,9 @@ func find[S uint32 | pregel.VertexID](p *kernel.Pull, w int, need uint64, slots 
 
 // lookUp looks at one neighbour of each row of need, and returns the rows whose neighbour sent.
 // apart is the distance in neighbors between consecutive rows of the word.
-func lookUp[S uint32 | pregel.VertexID](present []uint64, neighbors []uint32, apart uint32, rows, need uint64, slots *[64]S) (hit uint64) {
+func lookUp[S slot](
+	present []uint64, neighbors []uint32, apart uint32, rows, need uint64, slots *[64]S,
+) (hit uint64) {
 	for m := need; m != 0; m &= m - 1 {
 		bit := m & -m
 		s := neighbors[uint32(bits.OnesCount64(rows&(bit-1)))*apart]
@@ -103,7 +108,7 @@ func walk(present []uint64, list []uint32) (slot uint32, looks int) {
 }
 
 // sentOf returns which of 64 neighbours sent, as bits. It copies all neighbours to slots.
-func sentOf[S uint32 | pregel.VertexID](present []uint64, neighbors *[64]uint32, slots *[64]S) (hit uint64) {
+func sentOf[S slot](present []uint64, neighbors *[64]uint32, slots *[64]S) (hit uint64) {
 	for i := 0; i < 64; i += 4 {
 		a, b, c, d := neighbors[i], neighbors[i+1], neighbors[i+2], neighbors[i+3]
 		slots[i], slots[i+1], slots[i+2], slots[i+3] = S(a), S(b), S(c), S(d)

@@ -11,7 +11,9 @@ import (
 )
 
 // Pull folds the messages of in-neighbours with "acc += x".
-func (k *sumKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *sumKernel[T]) Pull(
+	p *kernel.Pull, w int, need, found uint64, in *[64]T,
+) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
@@ -85,100 +87,10 @@ func (k *sumKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	}
 }
 
-// Pull folds the messages of in-neighbours with "acc += x".
-func (k *narrowSumKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]float64) (uint64, int) {
-	if p.All {
-		return k.pullAll(p, w, need, found, in)
-	}
-	rows, base := p.Bits[w], p.Rank[w]
-	need &= rows
-	read, present, walked := k.Read, p.Present, 0
-	for ; need != 0; need &= need - 1 {
-		i := uint(bits.TrailingZeros64(need)) & 63
-		lo, hi := p.Bounds(i, rows, base)
-		list := p.Adj[lo:hi]
-		walked += len(list)
-		acc, any := k.identity, found>>i&1
-		if any != 0 {
-			acc = in[i]
-		}
-		for j, s := range list {
-			if present[s>>6]>>(s&63)&1 == 0 {
-				continue
-			}
-			any = 1
-			x := float64(read[s])
-			_ = j
-			acc += x
-		}
-		in[i] = acc
-		found |= any << i
-	}
-	return found, walked
-}
-
-// Emit appends the messages along the edges of rows to bins.
-func (k *narrowSumKernel) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[float64]) {
-	for _, row := range rows {
-		sent := float64(k.Read[row.From])
-		for j, d := range p.Adj[row.Lo:row.Hi] {
-			x := sent
-			_ = j
-			if p.Skip[d>>6]>>(d&63)&1 != 0 {
-				continue
-			}
-			b := d >> bins.Shift
-			bins.To[b] = append(bins.To[b], d)
-			bins.Msg[b] = append(bins.Msg[b], x)
-		}
-	}
-}
-
-// Push folds the messages along the edges of rows into the inbox.
-func (k *narrowSumKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[float64]) {
-	has, in, skip := into.Has.Words, into.Msg, p.Skip
-	for _, row := range rows {
-		sent := float64(k.Read[row.From])
-		for j, d := range p.Adj[row.Lo:row.Hi] {
-			x := sent
-			_ = j
-			v, bit := d>>6, uint64(1)<<(d&63)
-			if skip[v]&bit != 0 {
-				continue
-			}
-			if has[v]&bit == 0 {
-				has[v] |= bit
-				p.Mark(into.Has, v)
-				in[d] = x + 0
-				continue
-			}
-			acc := in[d]
-			acc += x
-			in[d] = acc
-		}
-	}
-}
-
-// Fold folds pairs of receiver and message into the inbox with "acc += x".
-func (k *narrowSumKernel) Fold(to []uint32, msg []float64, into *kernel.Inbox[float64]) {
-	has, in := into.Has.Words, into.Msg
-	msg = msg[:len(to)]
-	for j, d := range to {
-		x, w, bit := msg[j], d>>6, uint64(1)<<(d&63)
-		if has[w]&bit == 0 {
-			has[w] |= bit
-			into.Has.Mark(int(w))
-			in[d] = x + 0
-			continue
-		}
-		acc := in[d]
-		acc += x
-		in[d] = acc
-	}
-}
-
 // Pull folds the messages of in-neighbours with "if x < acc { acc = x; STOP }".
-func (k *minKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *minKernel[T]) Pull(
+	p *kernel.Pull, w int, need, found uint64, in *[64]T,
+) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
@@ -225,7 +137,9 @@ func (k *minKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T
 }
 
 // pullAll is Pull if every in-neighbour sent.
-func (k *minKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *minKernel[T]) pullAll(
+	p *kernel.Pull, w int, need, found uint64, in *[64]T,
+) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	read, walked := k.Read, 0
@@ -325,7 +239,9 @@ func (k *minKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 }
 
 // Pull folds the messages of in-neighbours with "if x > acc { acc = x; STOP }".
-func (k *maxKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *maxKernel[T]) Pull(
+	p *kernel.Pull, w int, need, found uint64, in *[64]T,
+) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
@@ -372,7 +288,9 @@ func (k *maxKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T
 }
 
 // pullAll is Pull if every in-neighbour sent.
-func (k *maxKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *maxKernel[T]) pullAll(
+	p *kernel.Pull, w int, need, found uint64, in *[64]T,
+) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	read, walked := k.Read, 0
@@ -472,7 +390,9 @@ func (k *maxKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 }
 
 // Pull folds the messages of in-neighbours with "acc = acc || x".
-func (k *orKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
+func (k *orKernel) Pull(
+	p *kernel.Pull, w int, need, found uint64, in *[64]bool,
+) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
@@ -508,7 +428,9 @@ func (k *orKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]bool)
 }
 
 // pullAll is Pull if every in-neighbour sent.
-func (k *orKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
+func (k *orKernel) pullAll(
+	p *kernel.Pull, w int, need, found uint64, in *[64]bool,
+) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	read, walked := k.Read, 0
@@ -579,7 +501,9 @@ func (k *orKernel) Fold(to []uint32, msg []bool, into *kernel.Inbox[bool]) {
 }
 
 // Pull folds the messages of in-neighbours with "acc = acc && x".
-func (k *andKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
+func (k *andKernel) Pull(
+	p *kernel.Pull, w int, need, found uint64, in *[64]bool,
+) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
@@ -615,7 +539,9 @@ func (k *andKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]bool
 }
 
 // pullAll is Pull if every in-neighbour sent.
-func (k *andKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
+func (k *andKernel) pullAll(
+	p *kernel.Pull, w int, need, found uint64, in *[64]bool,
+) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	read, walked := k.Read, 0
@@ -686,7 +612,9 @@ func (k *andKernel) Fold(to []uint32, msg []bool, into *kernel.Inbox[bool]) {
 }
 
 // Pull folds the messages of in-neighbours with "acc |= x".
-func (k *orBitsKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *orBitsKernel[T]) Pull(
+	p *kernel.Pull, w int, need, found uint64, in *[64]T,
+) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
@@ -722,7 +650,9 @@ func (k *orBitsKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[6
 }
 
 // pullAll is Pull if every in-neighbour sent.
-func (k *orBitsKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *orBitsKernel[T]) pullAll(
+	p *kernel.Pull, w int, need, found uint64, in *[64]T,
+) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	read, walked := k.Read, 0
@@ -828,7 +758,9 @@ func (k *firstKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 }
 
 // Pull folds the messages of in-neighbours with "acc = k.combine(acc, x)".
-func (k *funcKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *funcKernel[T]) Pull(
+	p *kernel.Pull, w int, need, found uint64, in *[64]T,
+) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	read, present, walked := k.Read, p.Present, 0
@@ -903,7 +835,9 @@ func (k *funcKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 }
 
 // Pull folds the messages of in-neighbours with "if x < acc { acc = x }".
-func (k *minPlusKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+func (k *minPlusKernel[W]) Pull(
+	p *kernel.Pull, w int, need, found uint64, in *[64]W,
+) (uint64, int) {
 	if p.Lightest != nil {
 		return k.pullLightest(p, w, need, found, in)
 	}
@@ -951,7 +885,9 @@ func (k *minPlusKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[
 }
 
 // pullAll is Pull if every in-neighbour sent.
-func (k *minPlusKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+func (k *minPlusKernel[W]) pullAll(
+	p *kernel.Pull, w int, need, found uint64, in *[64]W,
+) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	read, walked := k.Read, 0
@@ -1074,7 +1010,9 @@ func (k *minPlusKernel[W]) Fold(to []uint32, msg []W, into *kernel.Inbox[W]) {
 }
 
 // Pull folds the messages of in-neighbours with "if x > acc { acc = x }".
-func (k *maxMinKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+func (k *maxMinKernel[W]) Pull(
+	p *kernel.Pull, w int, need, found uint64, in *[64]W,
+) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
@@ -1119,7 +1057,9 @@ func (k *maxMinKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[6
 }
 
 // pullAll is Pull if every in-neighbour sent.
-func (k *maxMinKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+func (k *maxMinKernel[W]) pullAll(
+	p *kernel.Pull, w int, need, found uint64, in *[64]W,
+) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	read, walked := k.Read, 0
@@ -1242,7 +1182,9 @@ func (k *maxMinKernel[W]) Fold(to []uint32, msg []W, into *kernel.Inbox[W]) {
 }
 
 // Pull folds the messages of in-neighbours with "acc += x".
-func (k *sumTimesKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+func (k *sumTimesKernel[W]) Pull(
+	p *kernel.Pull, w int, need, found uint64, in *[64]W,
+) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
@@ -1276,7 +1218,9 @@ func (k *sumTimesKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *
 }
 
 // pullAll is Pull if every in-neighbour sent.
-func (k *sumTimesKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+func (k *sumTimesKernel[W]) pullAll(
+	p *kernel.Pull, w int, need, found uint64, in *[64]W,
+) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	read, walked := k.Read, 0

@@ -55,9 +55,6 @@ func (k *distances[W]) Least(present []uint64, lo, hi int, next bool) float64 {
 // Bound sets the least distance that any vertex sent.
 func (k *distances[W]) Bound(least float64) { k.least = W(least) }
 
-// Length returns the distance in a message.
-func (k *distances[W]) Length(m any) float64 { return float64(m.(W)) }
-
 // Share copies the messages that vertices of word w have just sent into the column that pulls read.
 // Other threads read the column meanwhile. Share stores a message that replaces another atomically.
 // It copies a first message without atomics: other threads read it only after the caller has marked
@@ -117,7 +114,9 @@ func (k *distances[W]) Thin(p *kernel.Pull, w int, need uint64, arcs *kernel.Arc
 }
 
 // pullLightest is Pull for lists with their lightest arcs first.
-func (k *minPlusKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+func (k *minPlusKernel[W]) pullLightest(
+	p *kernel.Pull, w int, need, found uint64, in *[64]W,
+) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	read, present, least, walked := k.Read, p.Present, k.least, 0
 	starts, light, lightWeights := p.Lightest.Starts, p.Lightest.Adj, weightsOf[W](p.Lightest)
@@ -160,7 +159,9 @@ func (k *minPlusKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint6
 }
 
 // pullLightest is Pull for lists with their lightest arcs first.
-func (k *minPlusSenderKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint64, in *[64]Arrival[W]) (uint64, int) {
+func (k *minPlusSenderKernel[W]) pullLightest(
+	p *kernel.Pull, w int, need, found uint64, in *[64]Arrival[W],
+) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	read, present, least, walked := k.Read, p.Present, k.least, 0
 	starts, light, lightWeights := p.Lightest.Starts, p.Lightest.Adj, weightsOf[W](p.Lightest)

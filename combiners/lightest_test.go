@@ -46,7 +46,10 @@ func lightestArcs(rng *rand.Rand, l *kernel.Lists) *kernel.Lists {
 
 // lightestLike compares two pulls of a monotone kernel over several rounds: by the lightest arcs,
 // and by whole lists. The inbox has some messages.
-func lightestLike[M any](t *testing.T, c pregel.Combiner[M], single bool, message func(rng *rand.Rand, id pregel.VertexID) M, distance func(m M) float64) {
+func lightestLike[M any](
+	t *testing.T, c pregel.Combiner[M], single bool,
+	message func(rng *rand.Rand, id pregel.VertexID) M, distance func(m M) float64,
+) {
 	t.Run(c.String(), func(t *testing.T) {
 		for seed := range uint64(40) {
 			rng := rand.New(rand.NewPCG(seed, 5))

@@ -78,9 +78,6 @@ func (k *minPlusSenderKernel[W]) Normalizer() func(sent uint64, out *[64]Arrival
 	}
 }
 
-// Length returns the distance in a message.
-func (k *minPlusSenderKernel[W]) Length(m any) float64 { return float64(m.(Arrival[W]).Dist) }
-
 // better reports whether distance dist to slot d is at most the best so far, and records it. The
 // caller decides between equal distances by the sender's id.
 func (k *minPlusSenderKernel[W]) better(d uint32, dist W) bool {
@@ -92,7 +89,9 @@ func (k *minPlusSenderKernel[W]) better(d uint32, dist W) bool {
 }
 
 // Pull keeps the least sum of distance and weight, and its sender.
-func (k *minPlusSenderKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]Arrival[W]) (uint64, int) {
+func (k *minPlusSenderKernel[W]) Pull(
+	p *kernel.Pull, w int, need, found uint64, in *[64]Arrival[W],
+) (uint64, int) {
 	if p.Lightest != nil {
 		return k.pullLightest(p, w, need, found, in)
 	}
@@ -128,7 +127,9 @@ func (k *minPlusSenderKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64,
 	return found, walked
 }
 
-func (k *minPlusSenderKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[Arrival[W]]) {
+func (k *minPlusSenderKernel[W]) Push(
+	p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[Arrival[W]],
+) {
 	has, in, skip, best := into.Has.Words, into.Msg, p.Skip, k.best
 	all := weightsOf[W](p.Lists)
 	for _, row := range rows {
@@ -154,7 +155,9 @@ func (k *minPlusSenderKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *k
 	}
 }
 
-func (k *minPlusSenderKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[Arrival[W]]) {
+func (k *minPlusSenderKernel[W]) Emit(
+	p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[Arrival[W]],
+) {
 	best := k.best
 	all := weightsOf[W](p.Lists)
 	for _, row := range rows {
@@ -171,7 +174,9 @@ func (k *minPlusSenderKernel[W]) Emit(p *kernel.Push, rows []kernel.Row, bins *k
 	}
 }
 
-func (k *minPlusSenderKernel[W]) Fold(to []uint32, msg []Arrival[W], into *kernel.Inbox[Arrival[W]]) {
+func (k *minPlusSenderKernel[W]) Fold(
+	to []uint32, msg []Arrival[W], into *kernel.Inbox[Arrival[W]],
+) {
 	for j, d := range to {
 		if k.best != nil && !k.better(d, msg[j].Dist) {
 			continue

@@ -20,8 +20,11 @@ func Sender() pregel.Combiner[pregel.VertexID] {
 		})
 }
 
+// vertex has a short name because it is in most signatures.
+type vertex = pregel.VertexID
+
 type senderKernel struct {
-	presence[pregel.VertexID]
+	presence[vertex]
 	ids   *kernel.Slots
 	least bool // take the sender with the least id
 }
@@ -31,22 +34,22 @@ func (k *senderKernel) Traits() kernel.Traits {
 }
 
 // Lift checks that a message to one vertex is its sender's id.
-func (k *senderKernel) Lift(from uint64, m pregel.VertexID) pregel.VertexID {
+func (k *senderKernel) Lift(from uint64, m vertex) vertex {
 	checkSender(from, m)
 	return m
 }
 
-func checkSender(from uint64, named pregel.VertexID) {
+func checkSender(from uint64, named vertex) {
 	if uint64(named) != from {
 		panic("Send: under combiners.Sender and MinPlusSender the message must name the vertex itself, v.ID()")
 	}
 }
 
 // Store checks that each vertex sent its own id. It returns the first vertex that did not, or -1.
-func (k *senderKernel) Store(w int, sent uint64, out *[64]pregel.VertexID) int {
-	first, stride := pregel.VertexID(k.ids.First+uint64(w<<6)*k.ids.Stride),
-		pregel.VertexID(k.ids.Stride)
-	wrong := pregel.VertexID(0)
+func (k *senderKernel) Store(w int, sent uint64, out *[64]vertex) int {
+	first, stride := vertex(k.ids.First+uint64(w<<6)*k.ids.Stride),
+		vertex(k.ids.Stride)
+	wrong := vertex(0)
 	if sent == ^uint64(0) {
 		id := first
 		for _, m := range out {
@@ -56,14 +59,14 @@ func (k *senderKernel) Store(w int, sent uint64, out *[64]pregel.VertexID) int {
 	} else {
 		for m := sent; m != 0; m &= m - 1 {
 			i := bits.TrailingZeros64(m) & 63
-			wrong |= out[i] ^ (first + pregel.VertexID(i)*stride)
+			wrong |= out[i] ^ (first + vertex(i)*stride)
 		}
 	}
 	if wrong == 0 {
 		return -1
 	}
 	for i := range out {
-		if sent>>i&1 != 0 && out[i] != first+pregel.VertexID(i)*stride {
+		if sent>>i&1 != 0 && out[i] != first+vertex(i)*stride {
 			return i
 		}
 	}
@@ -71,7 +74,9 @@ func (k *senderKernel) Store(w int, sent uint64, out *[64]pregel.VertexID) int {
 }
 
 // Pull finds for each vertex the first in-neighbour that sent.
-func (k *senderKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]pregel.VertexID) (uint64, int) {
+func (k *senderKernel) Pull(
+	p *kernel.Pull, w int, need, found uint64, in *[64]vertex,
+) (uint64, int) {
 	if k.least && need&found != 0 {
 		return k.pullLeast(p, w, need, found, in)
 	}
@@ -85,22 +90,24 @@ func (k *senderKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]p
 }
 
 // name writes the ids of the vertices at slots to in.
-func (k *senderKernel) name(hit uint64, slots *[64]uint32, in *[64]pregel.VertexID) {
+func (k *senderKernel) name(hit uint64, slots *[64]uint32, in *[64]vertex) {
 	bases, stride := k.ids.Bases, k.ids.Stride
 	for m := hit; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m) & 63
 		s := slots[i]
 		if w := int(s >> 6); w < len(bases) && bases[w] != kernel.None {
-			in[i] = pregel.VertexID(bases[w] + uint64(s&63)*stride)
+			in[i] = vertex(bases[w] + uint64(s&63)*stride)
 			continue
 		}
-		in[i] = pregel.VertexID(k.ids.ID(s))
+		in[i] = vertex(k.ids.ID(s))
 	}
 }
 
 // pullLeast is Pull for receivers that may have a message already, from another list or from Send.
 // It keeps the lesser id.
-func (k *senderKernel) pullLeast(p *kernel.Pull, w int, need, found uint64, in *[64]pregel.VertexID) (uint64, int) {
+func (k *senderKernel) pullLeast(
+	p *kernel.Pull, w int, need, found uint64, in *[64]vertex,
+) (uint64, int) {
 	before := *in
 	hit, walked := k.Pull(p, w, need, 0, in)
 	for m := found; m != 0; m &= m - 1 {
@@ -112,24 +119,24 @@ func (k *senderKernel) pullLeast(p *kernel.Pull, w int, need, found uint64, in *
 	return found | hit, walked
 }
 
-func (k *senderKernel) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[pregel.VertexID]) {
+func (k *senderKernel) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[vertex]) {
 	for _, row := range rows {
-		kernel.Scatter(p.Adj[row.Lo:row.Hi], p.Skip, pregel.VertexID(k.ids.ID(row.From)), bins)
+		kernel.Scatter(p.Adj[row.Lo:row.Hi], p.Skip, vertex(k.ids.ID(row.From)), bins)
 	}
 }
 
 // Push pushes to the receivers without a message; if it looks for the least id, to all. It first
 // collects some receivers without branches, because a processor would mispredict them, and then
 // writes to them.
-func (k *senderKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[pregel.VertexID]) {
+func (k *senderKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[vertex]) {
 	has, skip, n, once := into.Has.Words, p.Skip, 0, ^uint64(0)
 	if k.least {
 		once = 0
 	}
 	var to [128]uint32
-	var from [128]pregel.VertexID
+	var from [128]vertex
 	for _, row := range rows {
-		id := pregel.VertexID(k.ids.ID(row.From))
+		id := vertex(k.ids.ID(row.From))
 		for list := p.Adj[row.Lo:row.Hi]; len(list) > 0; list = list[min(64, len(list)):] {
 			if n >= 64 {
 				least(p, to[:n], from[:n], into)
@@ -145,10 +152,10 @@ func (k *senderKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbo
 }
 
 // Claim pushes to the receivers without a message, with one atomic operation each.
-func (k *senderKernel) Claim(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[pregel.VertexID]) {
+func (k *senderKernel) Claim(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[vertex]) {
 	has, skip := into.Has.Words, p.Skip
 	for _, row := range rows {
-		id := pregel.VertexID(k.ids.ID(row.From))
+		id := vertex(k.ids.ID(row.From))
 		for _, d := range p.Adj[row.Lo:row.Hi] {
 			if (skip[d>>6]|atomic.LoadUint64(&has[d>>6]))>>(d&63)&1 == 0 && into.Has.AddShared(d) {
 				into.Msg[d] = id
@@ -158,13 +165,13 @@ func (k *senderKernel) Claim(p *kernel.Push, rows []kernel.Row, into *kernel.Inb
 }
 
 // Fold keeps the least id.
-func (k *senderKernel) Fold(to []uint32, msg []pregel.VertexID, into *kernel.Inbox[pregel.VertexID]) {
+func (k *senderKernel) Fold(to []uint32, msg []vertex, into *kernel.Inbox[vertex]) {
 	least(&kernel.Push{}, to, msg, into)
 }
 
 // least keeps the least id for each receiver. It compares ids, because the order of slots is not
 // the order of ids: ghosts come last.
-func least(p *kernel.Push, to []uint32, msg []pregel.VertexID, into *kernel.Inbox[pregel.VertexID]) {
+func least(p *kernel.Push, to []uint32, msg []vertex, into *kernel.Inbox[vertex]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
 	for j, d := range to {

@@ -45,7 +45,9 @@ func (Rounds) Plan() pregel.Plan {
 }
 
 func (Rounds) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (Rounds) Traits() pregel.Traits           { return pregel.Traits{Columns: []pregel.Column{counted}} }
+func (Rounds) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{counted}}
+}
 
 func (Rounds) Compute(v *pregel.Vertex[int, bool], _ bool) {
 	v.Set(counted.Of(v))

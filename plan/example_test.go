@@ -25,7 +25,9 @@ func (p Peel) Plan() pregel.Plan {
 }
 
 func (Peel) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (Peel) Traits() pregel.Traits           { return pregel.Traits{Columns: []pregel.Column{removed}} }
+func (Peel) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{removed}}
+}
 
 func (Peel) Compute(v *pregel.Vertex[bool, bool], _ bool) {
 	v.Set(!removed.Of(v))

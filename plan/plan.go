@@ -75,7 +75,8 @@ func Repeat(until func(r *Round) bool, all ...pregel.Plan) pregel.Plan {
 // Choose runs one of two plans: then, if the condition holds for the phase that ran last, else
 // otherwise.
 func Choose(holds func(r *Round) bool, then, otherwise pregel.Plan) pregel.Plan {
-	p := plans.Step{Kind: plans.Choose, Test: condition(holds), Plans: steps([]pregel.Plan{then, otherwise})}
+	both := steps([]pregel.Plan{then, otherwise})
+	p := plans.Step{Kind: plans.Choose, Test: condition(holds), Plans: both}
 	if holds == nil {
 		p.Err = errors.New("plan.Choose: the condition is nil")
 	}

@@ -156,7 +156,8 @@ func goOn(t *testing.T, g *superstep.Graph) {
 	}
 }
 
-func compare[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Program[V, M], o ...superstep.Options,
+func compare[V, M any](
+	t *testing.T, here, there *superstep.Graph, p pregel.Program[V, M], o ...superstep.Options,
 ) {
 	t.Helper()
 	want, err := superstep.Run(t.Context(), here, p, o...)
@@ -216,7 +217,9 @@ func (p halving) Plan() pregel.Plan {
 }
 
 func (halving) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
-func (halving) Traits() pregel.Traits          { return pregel.Traits{Columns: []pregel.Column{half}} }
+func (halving) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{half}}
+}
 
 func (halving) Compute(v *pregel.Vertex[int, int], _ int) {
 	v.Set(half.Of(v))
@@ -226,9 +229,11 @@ func (halving) Compute(v *pregel.Vertex[int, int], _ int) {
 // adding adds 3 to the column.
 type adding struct{}
 
-func (adding) Plan() pregel.Plan                         { return plan.Phase(add{3}) }
-func (adding) Combiner() pregel.Combiner[int]            { return combiners.Sum[int]() }
-func (adding) Traits() pregel.Traits                     { return pregel.Traits{Columns: []pregel.Column{half}} }
+func (adding) Plan() pregel.Plan              { return plan.Phase(add{3}) }
+func (adding) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
+func (adding) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{half}}
+}
 func (adding) Compute(v *pregel.Vertex[int, int], _ int) { halving{}.Compute(v, 0) }
 
 type (
@@ -245,7 +250,9 @@ func (p add) Compute(v *pregel.Vertex[int, bool], _ bool) {
 }
 
 func (divide) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
-func (divide) Traits() pregel.Traits          { return pregel.Traits{Columns: []pregel.Column{half}} }
+func (divide) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{half}}
+}
 
 func (divide) Compute(v *pregel.Vertex[struct{}, int], _ int) {
 	half.Set(v, half.Of(v)/2)
@@ -307,7 +314,9 @@ type waiting struct {
 var seen = pregel.NewVertexColumn[int]("seen")
 
 func (waiting) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
-func (waiting) Traits() pregel.Traits          { return pregel.Traits{Columns: []pregel.Column{seen}} }
+func (waiting) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{seen}}
+}
 
 func (w waiting) Compute(v *pregel.Vertex[int, int], _ int) {
 	if v.Superstep() == w.Supersteps-1 {

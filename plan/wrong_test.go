@@ -63,7 +63,9 @@ func (costly) Compute(v *pregel.Vertex[int, bool], _ bool) { v.VoteToHalt() }
 
 type twice struct{ add }
 
-func (twice) Traits() pregel.Traits                       { return pregel.Traits{Columns: []pregel.Column{halfAs}} }
+func (twice) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{halfAs}}
+}
 func (twice) Compute(v *pregel.Vertex[int, bool], _ bool) { halfAs.Set(v, 1) }
 
 // selfish contains itself as a phase of its plan.

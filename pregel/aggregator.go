@@ -9,7 +9,8 @@ import (
 
 // Number is a type of number that can be added and compared.
 type Number interface {
-	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr | ~float32 | ~float64
+	~int | ~int8 | ~int16 | ~int32 | ~int64 |
+		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr | ~float32 | ~float64
 }
 
 // Aggregator reduces values of type T from all vertices of a superstep to one value. Every vertex
@@ -39,7 +40,9 @@ func NewAggregator[T any](name string, identity func() T, reduce func(a, b T) T)
 	if identity == nil {
 		identity = func() (zero T) { return zero }
 	}
-	return Aggregator[T]{&aggregator[T]{name: name, number: int(aggregators.Add(1)) - 1, identity: identity, reduce: reduce}}
+	return Aggregator[T]{&aggregator[T]{
+		name: name, number: int(aggregators.Add(1)) - 1, identity: identity, reduce: reduce,
+	}}
 }
 
 // SumOf makes an aggregator that adds.
@@ -47,7 +50,10 @@ func SumOf[T Number](name string) Aggregator[T] {
 	a := NewAggregator[T](name, nil, func(a, b T) T { return a + b })
 	switch reflect.TypeFor[T]().Kind() {
 	case reflect.Float32, reflect.Float64:
-		a.float = &kernel.Float[T]{From: func(x T) float64 { return float64(x) }, To: func(x float64) T { return T(x) }}
+		a.float = &kernel.Float[T]{
+			From: func(x T) float64 { return float64(x) },
+			To:   func(x float64) T { return T(x) },
+		}
 	}
 	return a
 }

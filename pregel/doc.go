@@ -38,36 +38,39 @@
 // All other methods are optional. The engine looks for them once per job. A method with one of
 // these names and another signature is an error.
 //
-//	Traits() Traits                  facts about the program: its direction, aggregators, columns...
+//	Traits() Traits                  facts about the program: its direction, aggregators,
+//	                                 columns...
 //	Combiner() Combiner[M]           reduces messages to one vertex
 //	Init(v *Vertex[V, M])            runs instead of Compute in superstep 0
-//	Start() (V, []VertexID)          the initial value of all vertices, which begin halted, and the
-//	                                 only vertices that run in superstep 0
-//	Validate(g *GraphInfo) error     checks the parameters if g is nil (VertexIDs in fields may be None
-//	                                 then), else checks the graph before superstep 0
+//	Start() (V, []VertexID)          the initial value of all vertices, which begin halted, and
+//	                                 the only vertices that run in superstep 0
+//	Validate(g *GraphInfo) error     checks the parameters if g is nil (VertexIDs in fields may be
+//	                                 None then), else checks the graph before superstep 0
 //	Coordinate(c *Coordinator)       runs once before every superstep, 0 included
 //	ComputeBlock(b *Block[V, M])     does the work of Compute for up to 64 vertices; deterministic
 //	                                 runs call Compute
 //	InitBlock(b *Block[V, M])        does the work of Init for up to 64 vertices
 //	Plan() Plan                      returns programs that run first (package plan)
 //	Resolve(r Resolution[V]) (V, bool)
-//	                                 if Traits has Mutates: returns a vertex's value, and whether the
-//	                                 vertex exists
+//	                                 if Traits has Mutates: returns a vertex's value, and whether
+//	                                 the vertex exists
 //	Report() Report[V]               the statistics of values that reports show: scores, groups
-//	MarshalBinary() ([]byte, error)  with UnmarshalBinary([]byte) error: saves the program's own state
-//	                                 in checkpoints. Without them a checkpoint has the parameters
-//	                                 only. A plan with such a program has no checkpoints
+//	MarshalBinary() ([]byte, error)  with UnmarshalBinary([]byte) error: saves the program's own
+//	                                 state in checkpoints. Without them a checkpoint has the
+//	                                 parameters only. A plan with such a program has no
+//	                                 checkpoints
 //	Resend(v *Vertex[V, M])          sends again what v sent to all neighbours in superstep
 //	                                 v.Superstep, from its value and columns at the end of that
 //	                                 superstep. Checkpoints then leave these messages out.
 //	                                 Aggregators and the phase are not available in it
-//	Output(dst []byte, v V) []byte   appends a value as text. Without Output, VertexIDs in a value are
-//	                                 written as input ids
+//	Output(dst []byte, v V) []byte   appends a value as text. Without Output, VertexIDs in a value
+//	                                 are written as input ids
 //	OutputLabels(dst []byte, v V, label func(dst []byte, id VertexID) []byte) []byte
-//	                                 Output for values with VertexIDs. label appends a vertex as the
-//	                                 input writes it: its id, or its name with a backslash before
-//	                                 blanks, colons, semicolons and backslashes. A cluster calls it
-//	                                 up to three times; label appends zeros until the last time
+//	                                 Output for values with VertexIDs. label appends a vertex as
+//	                                 the input writes it: its id, or its name with a backslash
+//	                                 before blanks, colons, semicolons and backslashes. A cluster
+//	                                 calls it up to three times; label appends zeros until the
+//	                                 last time
 //
 // # Semantics
 //

@@ -30,7 +30,9 @@ const nextPlace = 1<<32 | 1
 
 // eachEdge calls yield for every edge of a list, until yield returns false. first is the index of
 // the first edge; next is the index after the last edge.
-func eachEdge(l *kernel.EdgeLists, local, first uint32, yield func(Edge) bool) (next uint32, more bool) {
+func eachEdge(
+	l *kernel.EdgeLists, local, first uint32, yield func(Edge) bool,
+) (next uint32, more bool) {
 	lo, hi := l.Row(local)
 	place := uint64(first)<<32 | uint64(lo+l.Offset)
 	for j := lo; j < hi; j++ {

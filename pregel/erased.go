@@ -60,7 +60,9 @@ func inspect[V, M any](p Program[V, M]) *erasedMethods {
 	if l, ok := p.(listed[V, M]); ok {
 		m.list, value = l.program, l.program
 	}
-	all := &erasedMethods{List: m.list != nil, Found: map[string]bool{}, Wanted: map[string]reflect.Type{}}
+	all := &erasedMethods{
+		List: m.list != nil, Found: map[string]bool{}, Wanted: map[string]reflect.Type{},
+	}
 	find(all, "Init", value, &m.init)
 	find(all, "InitBlock", value, &m.initBlock)
 	find(all, "ComputeBlock", value, &m.block)
@@ -105,7 +107,9 @@ func find(m *erasedMethods, name string, program, to any) {
 }
 
 func init() {
-	kernel.Pregel.Aggregate = func(listed any) kernel.Aggregate { return listed.(Aggregate).aggregate() }
+	kernel.Pregel.Aggregate = func(listed any) kernel.Aggregate {
+		return listed.(Aggregate).aggregate()
+	}
 	kernel.Pregel.Property = func(listed any) kernel.Property { return listed.(Column).column() }
 	kernel.Pregel.Coordinator = func(vertices, edges uint64, totals []kernel.Cell,
 		log func(string),

@@ -142,7 +142,9 @@ func (Farthest) Compute(v *pregel.Vertex[uint64, uint64], id uint64) {
 // Nearest is like Farthest with VertexIDs: a group is named by its lowest VertexID.
 type Nearest struct{}
 
-func (Nearest) Combiner() pregel.Combiner[pregel.VertexID] { return combiners.Min[pregel.VertexID]() }
+func (Nearest) Combiner() pregel.Combiner[pregel.VertexID] {
+	return combiners.Min[pregel.VertexID]()
+}
 
 func (Nearest) Traits() pregel.Traits { return pregel.Traits{Direction: pregel.In} }
 

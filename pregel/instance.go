@@ -23,7 +23,6 @@ type instance[V, M any] struct {
 	inbox   kernel.Inbox[M]
 	lists   messageLists[M]
 
-	sums []M // the sums by tiles, if apart
 	view kernel.Vec[M]
 }
 
@@ -44,7 +43,6 @@ type part struct {
 	pulls     []kernel.ColumnPull
 	takeInbox bool
 	tiled     []uint64 // the receivers of sums by tiles; nil if tiles are not used
-	apart     bool     // sums by tiles are stored outside the message column
 }
 
 func (i *part) place(p *kernel.Placement, traits kernel.Traits, claims bool) {
@@ -67,7 +65,7 @@ type way[M any] struct {
 	kernel  kernel.Kernel[M]
 	gather  *listKernel[M]    // the kernel of a list program, else nil
 	claimer kernel.Claimer[M] // the kernel if it implements Claimer, else nil
-	adder   kernel.Adder[M]   // the kernel if it implements Adder, else nil
+	adder   kernel.Adder      // the kernel if it implements Adder, else nil
 }
 
 func (i *instance[V, M]) Place(p *kernel.Placement) (err error) {
@@ -81,7 +79,7 @@ func (i *instance[V, M]) Place(p *kernel.Placement) (err error) {
 			return err
 		}
 		w.claimer, _ = w.kernel.(kernel.Claimer[M])
-		w.adder, _ = w.kernel.(kernel.Adder[M])
+		w.adder, _ = w.kernel.(kernel.Adder)
 		i.ways = append(i.ways, w)
 	}
 	if i.combiner != nil {
@@ -95,9 +93,7 @@ func (i *instance[V, M]) Place(p *kernel.Placement) (err error) {
 	i.place(p, first.kernel.Traits(), first.claimer != nil)
 	i.lists.store = p.Store
 	i.values.Data = mem.MakeAny[V](p.Arena, p.Size) // uninitialized: Fill or a copy comes first
-	i.inbox, i.sums = kernel.Inbox[M]{}, nil
-	var scratch [64]M
-	i.apart = p.Size > 0 && first.kernel.Window(0, &scratch) == &scratch
+	i.inbox = kernel.Inbox[M]{}
 	return nil
 }
 
@@ -128,7 +124,9 @@ func (i *instance[V, M]) Fill(lo, hi int) {
 
 func (i *instance[V, M]) Broadcast(way int) kernel.Broadcast { return i.ways[way].kernel }
 
-func (i *instance[V, M]) Combine(keys []uint64, from, to kernel.Column, positions []uint32) []uint32 {
+func (i *instance[V, M]) Combine(
+	keys []uint64, from, to kernel.Column, positions []uint32,
+) []uint32 {
 	in, out := kernel.Elements[M](from), to.(*kernel.Vec[M])
 	combine, messages, last := i.combiner.Combine, out.Data, uint32(0)
 	for k, key := range keys {
@@ -192,20 +190,6 @@ func (i *instance[V, M]) Gather(p *kernel.Pull, way, owned int, finished []uint6
 
 func (i *instance[V, M]) Tiles() bool { return i.ways[0].adder != nil }
 
-func (i *instance[V, M]) ApartBytes() int64 {
-	if !i.apart {
-		return 0
-	}
-	return int64(len(i.values.Data) * mem.SizeOf[M]())
-}
-
-func (i *instance[V, M]) MakeSums(a *mem.Arena) {
-	i.sums, i.tiled = nil, nil
-	if a != nil && i.apart {
-		i.sums = mem.Make[M](a, len(i.values.Data))
-	}
-}
-
 func (i *instance[V, M]) ClearSums(lo, hi int) {
 	for w := lo; w < hi; w++ {
 		clear(i.sumsOf(w)[:])
@@ -213,12 +197,7 @@ func (i *instance[V, M]) ClearSums(lo, hi int) {
 }
 
 // sumsOf returns the sums by tiles of word w.
-func (i *instance[V, M]) sumsOf(w int) *[64]M {
-	if i.sums == nil {
-		return i.ways[0].kernel.Window(w, nil)
-	}
-	return (*[64]M)(i.sums[w<<6:])
-}
+func (i *instance[V, M]) sumsOf(w int) *[64]M { return i.ways[0].kernel.Window(w, nil) }
 
 func (i *instance[V, M]) FoldBins(lanes []erasedLane, k int) {
 	for _, one := range lanes {
@@ -239,7 +218,10 @@ func (i *instance[V, M]) Output(dst []byte, local uint32, label func(dst []byte,
 }
 
 func (i *instance[V, M]) Score(local uint32) float64 { return i.report.Score(i.values.Data[local]) }
-func (i *instance[V, M]) Reached(local uint32) bool  { return i.report.Reached(i.values.Data[local]) }
+
+func (i *instance[V, M]) Reached(local uint32) bool {
+	return i.report.Reached(i.values.Data[local])
+}
 
 func (i *instance[V, M]) Group(local uint32) (key uint64, in bool) {
 	if i.report.Number != nil {
@@ -249,7 +231,9 @@ func (i *instance[V, M]) Group(local uint32) (key uint64, in bool) {
 	return uint64(id), id != None
 }
 
-func (i *instance[V, M]) Resolve(id VertexID, exists, remove bool, value int, add []int, of kernel.Column) bool {
+func (i *instance[V, M]) Resolve(
+	id VertexID, exists, remove bool, value int, add []int, of kernel.Column,
+) bool {
 	values := of.(*kernel.Vec[V])
 	r := Resolution[V]{ID: id, Exists: exists, Remove: remove}
 	if exists {

@@ -56,7 +56,9 @@ func (g *goroutine) endWord(gathered time.Time) {
 	g.last = now
 }
 
-func (i *instance[V, M]) NewLane(label func(VertexID) uint64, s kernel.State, requests *kernel.Requests) erasedLane {
+func (i *instance[V, M]) NewLane(
+	label func(VertexID) uint64, s kernel.State, requests *kernel.Requests,
+) erasedLane {
 	l := &lane[V, M]{of: i, goroutine: goroutine{own: partition{label: label, state: s}}}
 	traits := i.ways[0].kernel.Traits()
 	l.keeps = i.single && traits.Ordered
@@ -71,7 +73,9 @@ func (i *instance[V, M]) NewLane(label func(VertexID) uint64, s kernel.State, re
 	l.Block.change.v = &l.cursor.cursor
 	if requests != nil {
 		b := &l.Block
-		l.own.changes = &changes{Requests: requests, of: None, outDegrees: &b.OutDegrees, inDegrees: &b.InDegrees}
+		l.own.changes = &changes{
+			Requests: requests, of: None, outDegrees: &b.OutDegrees, inDegrees: &b.InDegrees,
+		}
 	}
 	return l
 }
@@ -122,7 +126,9 @@ func (l *lane[V, M]) Interrupted() (running bool, at VertexID) {
 	return running, at
 }
 
-func (l *lane[V, M]) PullOne(w int, need, open, active uint64) (run, received, sent, halted, finished uint64, walked int) {
+func (l *lane[V, M]) PullOne(
+	w int, need, open, active uint64,
+) (run, received, sent, halted, finished uint64, walked int) {
 	i := l.of
 	if need != 0 {
 		p := &i.pulls[0]
@@ -135,7 +141,9 @@ func (l *lane[V, M]) PullOne(w int, need, open, active uint64) (run, received, s
 	return run, received, sent, halted, finished, walked
 }
 
-func (l *lane[V, M]) Pull(w int, open, active uint64) (run, received, sent, halted, finished uint64, walked int) {
+func (l *lane[V, M]) Pull(
+	w int, open, active uint64,
+) (run, received, sent, halted, finished uint64, walked int) {
 	i, in := l.of, &l.in
 	if i.takeInbox {
 		if received = i.inbox.Has.Words[w] & open; received != 0 {
@@ -353,7 +361,7 @@ func (l *lane[V, M]) Reserve(counts []int) {
 	}
 }
 
-func (l *lane[V, M]) AddTile(t *kernel.Tile, w int) { l.of.ways[0].adder.AddTile(t, w, l.of.sums) }
+func (l *lane[V, M]) AddTile(t *kernel.Tile, w int) { l.of.ways[0].adder.AddTile(t, w) }
 
 func (l *lane[V, M]) Sends() kernel.Sends { return l.outbox }
 func (l *lane[V, M]) ResetSends()         { l.outbox.Reset() }

@@ -91,7 +91,9 @@ func (c *Change[V]) RemoveEdge(from, to VertexID) {
 
 // requestEdge requests a change of an edge. It returns the vertex at the other end. It also returns
 // the changes if the edge belongs to the vertex that runs, else nil.
-func (v *cursor) requestEdge(method string, kind kernel.RequestKind, from, to VertexID, weight float64) (*changes, VertexID) {
+func (v *cursor) requestEdge(
+	method string, kind kernel.RequestKind, from, to VertexID, weight float64,
+) (*changes, VertexID) {
 	if to == v.id && v.state.Undirected {
 		from, to = to, from
 	}

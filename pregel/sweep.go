@@ -99,7 +99,9 @@ func (v *Vertex[V, M]) move(run uint64) uint32 {
 	return i
 }
 
-func (l *lane[V, M]) Lists(w int, open, active uint64, pull bool) (run, received, sent, halted, finished uint64, walked int) {
+func (l *lane[V, M]) Lists(
+	w int, open, active uint64, pull bool,
+) (run, received, sent, halted, finished uint64, walked int) {
 	received, walked = l.gather(w, open, pull)
 	if run = (received | active) & open; run == 0 {
 		return run, received, 0, 0, 0, walked

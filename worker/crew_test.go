@@ -144,8 +144,10 @@ func TestReportsTellEverything(t *testing.T) {
 			Times: record.Seconds{Compute: 1, Total: 2},
 			Peers: []record.Peer{{Partition: 0, Exchange: "fold", Encoding: "all", Messages: 4, Bytes: 5}}, GCPause: .5,
 		},
-		Senders: 6, SenderEdges: 7, Sends: 8, Active: 9, Unfinished: 10, UnfinishedEdges: 11,
-		BackSenders: 12, BackEdges: 13,
+		Counts: bsp.Counts{
+			Senders: 6, SenderEdges: 7, Sends: 8, Active: 9, Unfinished: 10, UnfinishedEdges: 11,
+			BackSenders: 12, BackEdges: 13,
+		},
 		PullEdges: 14, PushEdges: 15, Aside: .25, Created: 16,
 		Summary: &trace.Summary{TopBy: "x", Reached: &reached},
 		Account: &transport.Account{Partition: 1, Superstep: 4, Peers: []transport.PeerAccount{{Partition: 0, Sent: transport.Tally{Frames: 1, Values: 2, Bytes: 3}}}},

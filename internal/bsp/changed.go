@@ -7,10 +7,19 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
+// size is the size of a graph. ids includes removed vertices, and unused new ids in a graph that
+// the program changes.
+type size struct{ ids, vertices, edges uint64 }
+
+// setSize records the size of the graph.
+func (c *coordinator) setSize(s size) {
+	c.size, c.view.NumVertices, c.view.NumEdges = s, s.vertices, s.edges
+}
+
 // loaded is the size of a graph before the program changes it.
 type loaded struct {
-	ids, vertices, edges uint64
-	loads                []delivery.Load
+	size
+	loads []delivery.Load
 }
 
 // resized returns the size of the graph after a superstep that changed it, by requests or by
@@ -43,7 +52,7 @@ func (c *coordinator) resize(reports []*Report) {
 		return
 	}
 	if c.loaded == nil {
-		c.loaded = &loaded{c.ids, c.vertices, c.edges, slices.Clone(c.loads)}
+		c.loaded = &loaded{c.size, slices.Clone(c.loads)}
 	}
 	if reports[0].Changed != nil {
 		c.changed(reports)
@@ -55,8 +64,7 @@ func (c *coordinator) resize(reports []*Report) {
 // changed updates the coordinator after changes of the graph, from the partitions' reports.
 func (c *coordinator) changed(reports []*Report) {
 	first := reports[0].Changed
-	c.ids, c.vertices, c.edges = first.IDs, first.Vertices, first.Edges
-	c.view.NumVertices, c.view.NumEdges = c.vertices, c.edges
+	c.setSize(size{first.IDs, first.Vertices, first.Edges})
 	for i := range c.loads {
 		l := &c.loads[i]
 		l.Vertices, l.Arcs, l.Classes, l.Untransposed, l.Listed, l.Ghosts = int(c.ids), 0,
@@ -76,8 +84,7 @@ func (c *coordinator) changed(reports []*Report) {
 // reload restores the state of the loaded graph, for another run.
 func (c *coordinator) reload() {
 	if was := c.loaded; was != nil {
-		c.ids, c.vertices, c.edges = was.ids, was.vertices, was.edges
-		c.view.NumVertices, c.view.NumEdges = c.vertices, c.edges
+		c.setSize(was.size)
 		copy(c.loads, was.loads)
 	}
 }

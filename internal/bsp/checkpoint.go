@@ -111,7 +111,10 @@ func (d *Driver) manifest(c *Command) (*checkpoint.Manifest, error) {
 	o := &d.c.outcome
 	m := &checkpoint.Manifest{
 		Format: checkpoint.Format, Superstep: d.c.first + c.Superstep, Program: d.program,
-		Graph: checkpoint.Graph{Name: d.options.Graph, Vertices: d.loadedVertices, Arcs: d.loadedArcs, Grid: d.c.load.Grid.String()},
+		Graph: checkpoint.Graph{
+			Name: d.options.Graph, Vertices: d.loadedVertices, Arcs: d.loadedArcs,
+			Grid: d.c.load.Grid.String(),
+		},
 		State: checkpoint.State{
 			Phase: c.Phase, Messages: o.Messages, Sent: o.Sent, Bytes: o.Bytes,
 			Seconds: d.times[max(len(d.times)-c.Superstep, len(d.times)-checkpoint.MaxSeconds):],

@@ -20,7 +20,7 @@ type Facts struct {
 	// number of ids of these partitions without a vertex: removed, or not added yet
 	Absent  int  `json:",omitempty"`
 	Ordered bool // the result depends on the order of messages
-	// at the end of a run there is a Summary, or lengths of paths are checked
+	// at the end of a run there is a Summary
 	Summary bool `json:",omitempty"`
 	// groups of the summary are named by vertices
 	GroupVertices bool `json:",omitempty"`
@@ -37,11 +37,10 @@ type Facts struct {
 // Standing has the counts of partitions that continue from a checkpoint, as reports have them after
 // a superstep.
 type Standing struct {
-	Superstep                                    int // the next superstep
-	Active, Unfinished, UnfinishedEdges          int
-	Senders, SenderEdges, BackSenders, BackEdges int
-	Sends, Requests                              int
-	Print                                        uint64 // see checkpoint.Graph
+	Superstep int // the next superstep
+	Counts
+	Requests int
+	Print    uint64 // see checkpoint.Graph
 	// the whole graph, as the program sees it
 	Vertices uint64
 	forked   string // see Outcome.Forked
@@ -49,16 +48,31 @@ type Standing struct {
 
 // Add adds the counts of other partitions.
 func (s *Standing) Add(o *Standing) {
-	s.Active += o.Active
-	s.Unfinished += o.Unfinished
-	s.UnfinishedEdges += o.UnfinishedEdges
-	s.Senders += o.Senders
-	s.SenderEdges += o.SenderEdges
-	s.BackSenders += o.BackSenders
-	s.BackEdges += o.BackEdges
-	s.Sends += o.Sends
+	s.Counts.add(&o.Counts)
 	s.Requests += o.Requests
 	s.Print += o.Print
+}
+
+// Counts has the counts after a superstep that carry over to the next one.
+type Counts struct {
+	// Messages for the next superstep: the senders to all neighbours, their edges, and the messages
+	// to single vertices.
+	Senders, SenderEdges, Sends int
+	// The awake vertices, the unfinished vertices, and their in-edges.
+	Active, Unfinished, UnfinishedEdges int
+	// The part of Senders and SenderEdges for in-neighbours, in a program of direction Either.
+	BackSenders, BackEdges int
+}
+
+func (c *Counts) add(o *Counts) {
+	c.Senders += o.Senders
+	c.SenderEdges += o.SenderEdges
+	c.Sends += o.Sends
+	c.Active += o.Active
+	c.Unfinished += o.Unfinished
+	c.UnfinishedEdges += o.UnfinishedEdges
+	c.BackSenders += o.BackSenders
+	c.BackEdges += o.BackEdges
 }
 
 // Command is the coordinator's command to every partition for one superstep.
@@ -90,22 +104,13 @@ type Command struct {
 	// Ended means that there is no superstep: the program has ended. Partitions apply the changes
 	// of the last superstep if Change is set, else they report a Summary of their values.
 	Ended bool
-	// Cut, with Ended, means that the program was stopped early: by Coordinator.Stop or the limit
-	// of supersteps.
-	Cut bool
 }
 
 // Report is a partition's report of a superstep: the trace record, and the counts that only the
 // driver needs.
 type Report struct {
 	record.Partition `msgpack:"record"` // its field Partition would have the same name
-	// Messages for the next superstep: the senders to all neighbours, their edges, and the messages
-	// to single vertices.
-	Senders, SenderEdges, Sends int
-	// After the superstep: the awake vertices, the unfinished vertices, and their in-edges.
-	Active, Unfinished, UnfinishedEdges int
-	// The part of Senders and SenderEdges for in-neighbours, in a program of direction Either.
-	BackSenders, BackEdges int
+	Counts
 	// PullEdges is the approximate number of edges that a pull of these messages would look at, if
 	// it is known and less than UnfinishedEdges; else 0.
 	PullEdges int
@@ -146,7 +151,9 @@ type Changed struct {
 func (p *Report) Begin() {
 	*p = Report{
 		Partition: record.Partition{Partition: p.Partition.Partition},
-		Active:    p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges,
+		Counts: Counts{
+			Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges,
+		},
 	}
 }
 

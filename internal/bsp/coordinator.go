@@ -22,11 +22,7 @@ type coordinator struct {
 	policy     delivery.Policy
 	limit      int
 	first      int // number of supersteps of the run before superstep 0
-	vertices   uint64
-	edges      uint64
-	// the number of vertices, including removed ones and unused new ids in a graph that the program
-	// changes
-	ids uint64
+	size
 
 	command Command
 	view    *pregel.Coordinator
@@ -55,6 +51,10 @@ func (c *coordinator) forget() {
 	c.command = Command{Totals: c.totals}
 	c.outcome, c.requests = Outcome{}, 0
 	c.reload()
+	if c.mutates {
+		c.outcome.Left, c.outcome.IDs = &record.GraphSize{Vertices: c.vertices, Arcs: c.edges},
+			c.ids
+	}
 	c.policy.Begin()
 	*kernel.Pregel.End(c.view), c.view.Phase = kernel.End{}, 0
 	c.aggregates.Reset(c.totals)
@@ -63,11 +63,7 @@ func (c *coordinator) forget() {
 // begin decides on superstep 0.
 func (c *coordinator) begin() (*Command, *Outcome) {
 	c.forget()
-	c.sum = Report{Active: int(c.vertices)}
-	if c.mutates {
-		c.outcome.Left, c.outcome.IDs = &record.GraphSize{Vertices: c.vertices, Arcs: c.edges},
-			c.ids
-	}
+	c.sum = Report{Counts: Counts{Active: int(c.vertices)}}
 	if c.vertices == 0 {
 		c.outcome.Ended = c.asleep
 	} else if c.limit > 0 && c.first >= c.limit {
@@ -84,16 +80,8 @@ func (c *coordinator) resume(m *checkpoint.Manifest, at *Standing) (*Command, *O
 	if err := c.aggregates.Decode(m.State.Aggregates, c.totals); err != nil {
 		return nil, nil, err
 	}
-	c.sum = Report{
-		Active: at.Active, Unfinished: at.Unfinished, UnfinishedEdges: at.UnfinishedEdges,
-		Senders: at.Senders, SenderEdges: at.SenderEdges, Sends: at.Sends,
-		BackSenders: at.BackSenders, BackEdges: at.BackEdges,
-	}
+	c.sum = Report{Counts: at.Counts}
 	c.requests, c.view.NumVertices = at.Requests, at.Vertices
-	if c.mutates {
-		c.outcome.Left, c.outcome.IDs = &record.GraphSize{Vertices: c.vertices, Arcs: c.edges},
-			c.ids
-	}
 	own := m.Own()
 	c.outcome.Supersteps, c.outcome.Messages, c.outcome.Sent, c.outcome.Bytes = own,
 		m.State.Messages, m.State.Sent, m.State.Bytes
@@ -226,14 +214,7 @@ func (c *coordinator) add(reports []*Report) {
 		s := &c.sum
 		s.Computed += p.Computed
 		s.Delivered += p.Delivered
-		s.Senders += p.Senders
-		s.SenderEdges += p.SenderEdges
-		s.BackSenders += p.BackSenders
-		s.BackEdges += p.BackEdges
-		s.Sends += p.Sends
-		s.Active += p.Active
-		s.Unfinished += p.Unfinished
-		s.UnfinishedEdges += p.UnfinishedEdges
+		s.Counts.add(&p.Counts)
 		if p.PullEdges > 0 {
 			c.bounded = true
 			s.PullEdges += p.PullEdges

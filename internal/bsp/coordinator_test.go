@@ -62,9 +62,9 @@ func play(t *testing.T, script string) string {
 			v := fields(t, rest)
 			c = &coordinator{
 				view: new(pregel.Coordinator), asleep: trace.Halted, limit: v["limit"],
-				vertices: uint64(v["vertices"]),
-				loads:    []delivery.Load{{Vertices: v["vertices"], Arcs: v["arcs"], Partitions: max(v["partitions"], 1), Grid: graph.Of(max(v["partitions"], 1)), Threads: 1}},
-				policy:   delivery.Policy{Rates: delivery.Rates{Row: 1e-9, Probe: 1e-9, EdgeFew: 1e-9, Edge: 1e-9, EdgePresent: 1e-9, EdgeAll: 1e-9, Push: 4e-9}},
+				size:   size{vertices: uint64(v["vertices"])},
+				loads:  []delivery.Load{{Vertices: v["vertices"], Arcs: v["arcs"], Partitions: max(v["partitions"], 1), Grid: graph.Of(max(v["partitions"], 1)), Threads: 1}},
+				policy: delivery.Policy{Rates: delivery.Rates{Row: 1e-9, Probe: 1e-9, EdgeFew: 1e-9, Edge: 1e-9, EdgePresent: 1e-9, EdgeAll: 1e-9, Push: 4e-9}},
 			}
 			c.load = &c.loads[0]
 			if at, ok := v["halt"]; ok {
@@ -82,8 +82,10 @@ func play(t *testing.T, script string) string {
 				v := fields(t, part)
 				reports = append(reports, &Report{
 					Partition: record.Partition{Partition: i, Computed: v["computed"], Sent: v["sent"]},
-					Active:    v["active"], Senders: v["senders"], SenderEdges: v["edges"],
-					Sends: v["sends"], Unfinished: v["unfinished"], UnfinishedEdges: v["open"],
+					Counts: Counts{
+						Active: v["active"], Senders: v["senders"], SenderEdges: v["edges"],
+						Sends: v["sends"], Unfinished: v["unfinished"], UnfinishedEdges: v["open"],
+					},
 				})
 			}
 			command, outcome := c.next(reports, 1e-6)

@@ -209,9 +209,8 @@ func (d *Driver) Refit(facts []*Facts) error {
 	}
 	c := &d.c
 	c.loaded, c.loads, c.load = nil, loads, &loads[0]
-	c.ids, c.edges = uint64(first.Load.Vertices), first.Edges
-	c.vertices = c.ids - uint64(absent)
-	c.view.NumVertices, c.view.NumEdges = c.vertices, c.edges
+	ids := uint64(first.Load.Vertices)
+	c.setSize(size{ids, ids - uint64(absent), first.Edges})
 	return nil
 }
 

@@ -55,7 +55,9 @@ func (k *recorder) setPhase(program string, phase int) {
 
 // add buffers a superstep that has just ended. It returns an error if a record failed, of this
 // superstep or an earlier one.
-func (k *recorder) add(c *coordinator, reports []*Report, took time.Duration, ended time.Time) error {
+func (k *recorder) add(
+	c *coordinator, reports []*Report, took time.Duration, ended time.Time,
+) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.rows)+len(reports) > maxRows || len(k.peers) > maxPeers {

@@ -12,7 +12,7 @@ import (
 // superstep's number, because partitions refuse frames of earlier supersteps.
 func (d *Driver) atEnd(ctx context.Context, p Partitions, c *Command) ([]*Report, error) {
 	c.Took = d.last
-	c.Ended, c.Cut, c.Totals = true, !d.c.outcome.Ended.Complete(), d.c.totals
+	c.Ended, c.Totals = true, d.c.totals
 	reports, err := d.superstep(ctx, p, c)
 	if err != nil {
 		return nil, err

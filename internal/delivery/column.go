@@ -5,13 +5,13 @@
 //
 // The structures of Ueno13 in this code:
 //
-//	HM   the kernel's column of messages to all neighbours, by owned slot      kernel.MessageColumn
-//	HB   the frontier: presence of HM                                          bitmap.Frontier
-//	NBp  owned vertices with an edge into partition p                          graph.Side.Peers.Of(p)
-//	SBp  HB & NBp, packed to NBp's length: a column's presence                 Presence.Encode
-//	SMp  the values of HM at the ones of SBp                                   kernel.Broadcast.Pack
-//	RB   presence by ghost slot: the frontier's words of p's group             Decode
-//	RM   values, written to the ghost slots they belong to                     kernel.Broadcast.Unpack
+//	HM   the kernel's column of messages to all neighbours, by owned slot  kernel.MessageColumn
+//	HB   the frontier: presence of HM                                      bitmap.Frontier
+//	NBp  owned vertices with an edge into partition p                      graph.Side.Peers.Of(p)
+//	SBp  HB & NBp, packed to NBp's length: a column's presence             Presence.Encode
+//	SMp  the values of HM at the ones of SBp                               kernel.Broadcast.Pack
+//	RB   presence by ghost slot: the frontier's words of p's group         Decode
+//	RM   values, written to the ghost slots they belong to                 kernel.Broadcast.Unpack
 //	RO   offsets into RM; not needed (docs/design/resolving-messages.md)
 package delivery
 
@@ -19,6 +19,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/wire"
@@ -45,10 +46,8 @@ func (e Encoding) String() string { return encodings[e] }
 
 // ParseEncoding reads auto, all, bitmap or sparse.
 func ParseEncoding(s string) (Encoding, error) {
-	for i, name := range encodings[:Pairs] {
-		if s == name {
-			return Encoding(i), nil
-		}
+	if i := slices.Index(encodings[:Pairs], s); i >= 0 {
+		return Encoding(i), nil
 	}
 	return 0, fmt.Errorf("found %q, expected auto, all, bitmap or sparse", s)
 }
@@ -80,7 +79,9 @@ type Presence struct {
 // Encode encodes which vertices of a list are in the frontier, by their positions in the list. It
 // returns the encoding, the number of vertices present, and the bytes. The bytes are valid until
 // the next call.
-func (p *Presence) Encode(in *bitmap.Frontier, list *bitmap.List, force Encoding) (Encoding, int, []byte) {
+func (p *Presence) Encode(
+	in *bitmap.Frontier, list *bitmap.List, force Encoding,
+) (Encoding, int, []byte) {
 	count := 0
 	list.Shared(in, func(_ int, word, _ uint64, _ uint32) { count += bits.OnesCount64(word) })
 	n := list.Count()

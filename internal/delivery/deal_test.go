@@ -57,7 +57,7 @@ func TestDeal(t *testing.T) {
 			}
 		}
 		x := NewExchange(p, new(kernel.Vec[int]), Experiment{})
-		_, peers := x.folding(false)
+		_, peers := x.folding(0)
 		for q := range peers {
 			x.clear(&peers[q])
 		}

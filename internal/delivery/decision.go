@@ -18,7 +18,10 @@ type Decision struct {
 
 // Decided returns the last decision; l is the load it was made for.
 func (p *Policy) Decided(l *Load) Decision {
-	return Decision{p.Force, p.Chosen, p.Predicted, l.Vertices, l.Senders, l.SenderEdges, l.Unfinished, l.UnfinishedEdges, l.PullEdges}
+	return Decision{
+		p.Force, p.Chosen, p.Predicted, l.Vertices, l.Senders, l.SenderEdges, l.Unfinished,
+		l.UnfinishedEdges, l.PullEdges,
+	}
 }
 
 // Reason returns the reason for the decision, as text.
@@ -52,7 +55,10 @@ func (d *Decision) Reason() string {
 	for _, part := range []struct {
 		before string
 		n      int
-	}{{": ", d.Senders}, {senders, d.SenderEdges}, {" edges, ", d.Unfinished}, {" unfinished with ", d.UnfinishedEdges}} {
+	}{
+		{": ", d.Senders}, {senders, d.SenderEdges}, {" edges, ", d.Unfinished},
+		{" unfinished with ", d.UnfinishedEdges},
+	} {
 		text = strconv.AppendInt(append(text, part.before...), int64(part.n), 10)
 	}
 	if d.PullEdges > 0 {

@@ -35,7 +35,8 @@ func (o EarlyOrder) Ran(k int, chunks []uint32) Ran {
 	case k <= o.Hubs:
 		return Ran{Below: int(chunks[k])}
 	case k <= o.Hubs+later:
-		return Ran{Below: int(chunks[o.Hubs]), From: int(chunks[o.Tail]), To: int(chunks[o.Tail+k-o.Hubs])}
+		end := chunks[o.Tail+k-o.Hubs]
+		return Ran{Below: int(chunks[o.Hubs]), From: int(chunks[o.Tail]), To: int(end)}
 	default:
 		return Ran{Below: int(chunks[k-later]), From: int(chunks[o.Tail]), To: math.MaxInt}
 	}

@@ -198,19 +198,19 @@ type Inbox struct {
 // Fold sends the partial results for ghosts from the inbox to the ghosts' owners. The sink combines
 // the received ones with those of the owned vertices. s is the receivers' side.
 func (x *Exchange) Fold(
-	ctx context.Context, s *graph.Side, inbox Inbox, sink Sink, reversed bool,
+	ctx context.Context, s *graph.Side, inbox Inbox, sink Sink, block int,
 ) error {
-	kind, _ := x.folding(reversed)
+	kind, _ := x.folding(block)
 	return x.trade(ctx, s.Line, kind, len(s.Line), func(q int) error {
-		return x.foldOut(s, q, inbox, reversed)
+		return x.foldOut(s, q, inbox, block)
 	}, func(in *transport.Frame) error { return x.foldIn(s, sink, in) })
 }
 
 // FoldOut is the first half of Fold, for a caller that computes before the second half, FoldIn. The
 // exchange must not be serial.
-func (x *Exchange) FoldOut(s *graph.Side, inbox Inbox, reversed bool) error {
+func (x *Exchange) FoldOut(s *graph.Side, inbox Inbox, block int) error {
 	for _, q := range s.Line {
-		if err := x.foldOut(s, q, inbox, reversed); err != nil {
+		if err := x.foldOut(s, q, inbox, block); err != nil {
 			return err
 		}
 	}
@@ -219,9 +219,9 @@ func (x *Exchange) FoldOut(s *graph.Side, inbox Inbox, reversed bool) error {
 
 // FoldIn is the second half of Fold.
 func (x *Exchange) FoldIn(
-	ctx context.Context, s *graph.Side, sink Sink, reversed bool,
+	ctx context.Context, s *graph.Side, sink Sink, block int,
 ) error {
-	kind, _ := x.folding(reversed)
+	kind, _ := x.folding(block)
 	take := func(in *transport.Frame) error { return x.foldIn(s, sink, in) }
 	for range s.Line {
 		if err := x.taken(ctx, kind, s.Line, take); err != nil {
@@ -231,8 +231,8 @@ func (x *Exchange) FoldIn(
 	return nil
 }
 
-func (x *Exchange) foldOut(s *graph.Side, q int, inbox Inbox, reversed bool) error {
-	kind, peers := x.folding(reversed)
+func (x *Exchange) foldOut(s *graph.Side, q int, inbox Inbox, block int) error {
+	kind, peers := x.folding(block)
 	to, group := &peers[x.place(q)], s.Groups[q]
 	lo, hi := group.Words()
 	words := inbox.Has.Words[lo:hi]
@@ -241,7 +241,9 @@ func (x *Exchange) foldOut(s *graph.Side, q int, inbox Inbox, reversed bool) err
 	to.messages.Room(count)
 	to.messages.AppendBits(inbox.Messages, group.Start, words)
 	clear(words)
-	to.frame = transport.Frame{To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence}
+	to.frame = transport.Frame{
+		To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence,
+	}
 	to.values()
 	return x.send(&to.frame)
 }
@@ -260,11 +262,8 @@ func (x *Exchange) foldIn(s *graph.Side, sink Sink, in *transport.Frame) error {
 }
 
 // folding returns the frame kind and the buffers of a fold.
-func (x *Exchange) folding(reversed bool) (transport.Kind, []peer) {
-	if reversed {
-		return transport.FoldReversed, x.buffers(&x.peers[1])
-	}
-	return transport.Fold, x.buffers(&x.peers[0])
+func (x *Exchange) folding(block int) (transport.Kind, []peer) {
+	return transport.Fold + transport.Kind(block), x.buffers(&x.peers[block])
 }
 
 func (to *peer) values() {

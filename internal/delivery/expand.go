@@ -51,15 +51,11 @@ type column struct {
 }
 
 // expanding returns the frame kind of an expand, and the buffers of its columns.
-func (x *Exchange) expanding(reversed bool) (transport.Kind, []column) {
-	kind, columns := transport.Expand, &x.columns[0]
-	if reversed {
-		kind, columns = transport.ExpandReversed, &x.columns[1]
+func (x *Exchange) expanding(block int) (transport.Kind, []column) {
+	if x.columns[block] == nil {
+		x.columns[block] = make([]column, x.places())
 	}
-	if *columns == nil {
-		*columns = make([]column, x.places())
-	}
-	return kind, *columns
+	return transport.Expand + transport.Kind(block), x.columns[block]
 }
 
 // begin returns the send buffers of a superstep's parts.
@@ -80,14 +76,14 @@ func (x *Exchange) begin(c *column, superstep, parts int) []peer {
 // Expand sends the frontier's messages to the partitions of the line that have ghosts of their
 // senders. It writes received columns to the ghost slots of s, the senders' side: presence into the
 // frontier, values into the kernel's column. It reports whether every received column was full.
-// reversed selects the second exchange of a program of direction Both.
+// block is the number of the block in the layout: 1 for reversed arcs, else 0.
 func (x *Exchange) Expand(
-	ctx context.Context, s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier, reversed bool,
+	ctx context.Context, s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier, block int,
 ) (bool, error) {
 	if len(s.Line) == 0 {
 		return true, nil
 	}
-	kind, columns := x.expanding(reversed)
+	kind, columns := x.expanding(block)
 	traits, full, frames := k.Traits(), true, 0
 	for _, q := range s.Line {
 		frames += x.parts(int(s.Groups[q].Count), traits)
@@ -154,12 +150,9 @@ func (x *Exchange) packPart(
 ) {
 	e, count, presence := to.presence.Encode(f, &to.list, x.force)
 	to.packed.N = count
-	switch {
-	case count > 0 && next:
-		k.PackNext(f, &to.list, &to.packed)
-	case count > 0:
-		k.Pack(f, &to.list, &to.packed)
-	default:
+	if count > 0 {
+		k.Pack(next, f, &to.list, &to.packed)
+	} else {
 		to.packed.Raw, to.packed.Ref = to.packed.Raw[:0], nil
 	}
 	to.frame = transport.Frame{
@@ -201,13 +194,13 @@ func (x *Exchange) FirstPart(s *graph.Side, k kernel.Broadcast) int {
 // senders have all run. Expand of the next superstep sends the remaining parts. If that superstep
 // does not expand, the receivers drop the early parts.
 func (x *Exchange) SendAhead(
-	s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier, reversed bool, ran *Ran,
+	s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier, block int, ran *Ran,
 ) error {
 	traits := k.Traits()
 	if x.distant == nil || !traits.Raw {
 		return nil
 	}
-	kind, columns := x.expanding(reversed)
+	kind, columns := x.expanding(block)
 	superstep := x.superstep + 1
 	for _, q := range s.Line {
 		if !x.distant[q] {

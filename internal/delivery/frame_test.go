@@ -92,12 +92,12 @@ func FuzzFrames(f *testing.F) {
 			got += len(to)
 		}
 		outbox := []kernel.Sends{kernel.NewOutbox[uint32](2, false)}
-		_, err1 := x.Expand(t.Context(), senders, k, frontier, false)
-		err2 := x.FoldOut(receivers, erased, false)
+		_, err1 := x.Expand(t.Context(), senders, k, frontier, 0)
+		err2 := x.FoldOut(receivers, erased, 0)
 		if err2 == nil {
-			err2 = x.FoldIn(t.Context(), receivers, fold, false)
+			err2 = x.FoldIn(t.Context(), receivers, fold, 0)
 		}
-		err3 := x.Uncombined(t.Context(), receivers, layout.Slots.Ghost, nil, sink, false)
+		err3 := x.Uncombined(t.Context(), receivers, layout.Slots.Ghost, nil, sink, 0)
 		err4 := x.Send(t.Context(), outbox, nil, sink)
 		err5 := x.SendInOrder(t.Context(), outbox, sink)
 		if (err1 == nil || err2 == nil) && (err3 == nil || err4 == nil || err5 == nil) {
@@ -172,7 +172,7 @@ func TestPartsOfAColumnComeOnce(t *testing.T) {
 		gate <- struct{}{}
 		x.Connect(&forger{transport.Frame{From: 1, Superstep: 1, Encoding: uint8(Sparse) | part<<4}}, gate)
 		_, err = x.Expand(t.Context(), senders, k, bitmap.NewFrontier(make([]uint64, p.Slots/64)),
-			false)
+			0)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("part %d: %v, want an error of %s", part, err, want)
 		}

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"math"
+	"reflect"
 
 	"github.com/superstep-go/superstep/internal/graph"
 )
@@ -98,27 +99,13 @@ func Slowest(rates []Rates, loads []*Load) Rates {
 			part = float64(l.Arcs) / float64(all.Arcs)
 		}
 		part *= float64(max(all.Threads, 1)) / float64(max(l.Threads, 1))
-		for _, x := range []struct{ most, of *float64 }{
-			{&most.Row, &r.Row},
-			{&most.Probe, &r.Probe},
-			{&most.EdgeFew, &r.EdgeFew},
-			{&most.Edge, &r.Edge},
-			{&most.EdgePresent, &r.EdgePresent},
-			{&most.EdgeAll, &r.EdgeAll},
-			{&most.Push, &r.Push},
-			{&most.Transpose, &r.Transpose},
-			{&most.Value, &r.Value},
-			{&most.Word, &r.Word},
-			{&most.Miss, &r.Miss},
-			{&most.Compute, &r.Compute},
-			{&most.Copy, &r.Copy},
-			{&most.Frame, &r.Frame},
-		} {
-			*x.most = max(*x.most, part**x.of)
+		before, to, from := most, reflect.ValueOf(&most).Elem(), reflect.ValueOf(*r)
+		for k := range to.NumField() {
+			to.Field(k).SetFloat(max(to.Field(k).Float(), part*from.Field(k).Float()))
 		}
-		most.ForkJoin = max(most.ForkJoin, r.ForkJoin)
-		most.Alpha, most.Beta, most.Gap = max(most.Alpha, r.Alpha), max(most.Beta, r.Beta),
-			max(most.Gap, r.Gap)
+		// These are not divided among threads.
+		most.ForkJoin, most.Alpha = max(before.ForkJoin, r.ForkJoin), max(before.Alpha, r.Alpha)
+		most.Beta, most.Gap = max(before.Beta, r.Beta), max(before.Gap, r.Gap)
 	}
 	return most
 }

@@ -23,10 +23,10 @@ type Combiner interface {
 	Combine(keys []uint64, from, to kernel.Column, positions []uint32) []uint32
 }
 
-func (x *Exchange) sendPairs(to *peer, q int, kind transport.Kind) error {
+// sendPairs sends the messages of a buffer, with their receivers.
+func (x *Exchange) sendPairs(to *peer, q int, kind transport.Kind, receivers []byte) error {
 	to.frame = transport.Frame{
-		To: q, Kind: kind, Encoding: uint8(Pairs), Count: len(to.positions),
-		Presence: wire.Bytes(to.positions),
+		To: q, Kind: kind, Encoding: uint8(Pairs), Count: to.messages.Len(), Presence: receivers,
 	}
 	to.values()
 	return x.send(&to.frame)
@@ -83,16 +83,18 @@ func (x *Exchange) Send(
 		}
 	}
 	own := &x.sends[x.place(p.Index)]
+	take := func(in *transport.Frame) error {
+		to, messages, err := x.pairs(in, p.Owned)
+		if err == nil {
+			sink(to, messages)
+		}
+		return err
+	}
 	send := func(q int) error { return x.sendTo(q, transport.Sends, combine) }
 	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), send,
 		func(in *transport.Frame) error {
 			if g.Columns == 1 {
-				to, messages, err := x.pairs(in, p.Owned)
-				if err != nil {
-					return err
-				}
-				sink(to, messages)
-				return nil
+				return take(in)
 			}
 			// another partition of the row may own one vertex more
 			to, messages, err := x.pairs(in, g.Columns*(p.Owned+1))
@@ -117,15 +119,7 @@ func (x *Exchange) Send(
 	}
 	sink(own.positions, own.messages)
 	send = func(q int) error { return x.sendTo(q, transport.SendsOn, combine) }
-	return x.trade(ctx, p.Row, transport.SendsOn, len(p.Row), send,
-		func(in *transport.Frame) error {
-			to, messages, err := x.pairs(in, p.Owned)
-			if err != nil {
-				return err
-			}
-			sink(to, messages)
-			return nil
-		})
+	return x.trade(ctx, p.Row, transport.SendsOn, len(p.Row), send, take)
 }
 
 // sendTo sends the buffered pairs of a partition.
@@ -134,7 +128,7 @@ func (x *Exchange) sendTo(q int, kind transport.Kind, combine Combiner) error {
 	if combine != nil && len(to.positions) > 1 {
 		x.combine(to, combine)
 	}
-	return x.sendPairs(to, q, kind)
+	return x.sendPairs(to, q, kind, wire.Bytes(to.positions))
 }
 
 // combine reduces the messages to each receiver to one.
@@ -234,13 +228,7 @@ func (x *Exchange) SendInOrder(
 		}
 	}
 	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), func(q int) error {
-		to := &x.sends[q]
-		to.frame = transport.Frame{
-			To: q, Kind: transport.Sends, Encoding: uint8(Pairs), Count: len(to.joins),
-			Presence: wire.Bytes(to.joins),
-		}
-		to.values()
-		return x.send(&to.frame)
+		return x.sendPairs(&x.sends[q], q, transport.Sends, wire.Bytes(x.sends[q].joins))
 	}, func(in *transport.Frame) error {
 		joins := wire.Slice[join](in.Presence)
 		messages, err := x.messagesOf(in)

@@ -166,13 +166,13 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 					f.Add(s)
 				}
 				kernel.Swap()
-				_, err := x.Expand(ctx, block(p).Senders, kernel, f, false)
+				_, err := x.Expand(ctx, block(p).Senders, kernel, f, 0)
 				return err
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				n := p.Layout(pregel.Out).Count
 				f := bitmap.NewFrontier(make([]uint64, n/64))
-				_, err := x.Expand(ctx, block(p).Senders, k.kernel(p), f, false)
+				_, err := x.Expand(ctx, block(p).Senders, k.kernel(p), f, 0)
 				group := block(p).Senders.Groups[block(p).Senders.Line[0]]
 				return arrived{ones(f.Words), int(group.Start + group.Count)}, err
 			},
@@ -191,14 +191,14 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				}
 				box := k.box(p, slots)
 				erased := Inbox{&kernel.Vec[M]{Data: box.Msg}, box.Has}
-				return x.FoldOut(pushed(p).Receivers, erased, false)
+				return x.FoldOut(pushed(p).Receivers, erased, 0)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				box, folding := k.box(p, nil), k.kernel(p)
 				err := x.FoldIn(ctx, pushed(p).Receivers,
 					func(to []uint32, messages kernel.Column) {
 						folding.Fold(to, kernel.Elements[M](messages), box)
-					}, false)
+					}, 0)
 				return arrived{ones(box.Has.Words), p.Owned}, err
 			},
 		},
@@ -220,12 +220,12 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 					}
 				}
 				all := []kernel.Pairs{bins}
-				return x.Uncombined(ctx, pushed(p).Receivers, l.Slots.Ghost, all, drop, false)
+				return x.Uncombined(ctx, pushed(p).Receivers, l.Slots.Ghost, all, drop, 0)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				return gather(p, func(sink Sink) error {
 					return x.Uncombined(ctx, pushed(p).Receivers, p.Layout(pregel.Out).Slots.Ghost,
-						nil, sink, false)
+						nil, sink, 0)
 				})
 			},
 		},
@@ -290,12 +290,12 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 					fresh.Add(s)
 				}
 				return x.Finished(ctx, block(p).Receivers, fresh,
-					make([]uint64, p.Layout(pregel.Out).Count/64), false)
+					make([]uint64, p.Layout(pregel.Out).Count/64), 0)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				finished := make([]uint64, p.Layout(pregel.Out).Count/64)
 				err := x.Finished(ctx, block(p).Receivers,
-					bitmap.NewFrontier(make([]uint64, p.Words())), finished, false)
+					bitmap.NewFrontier(make([]uint64, p.Words())), finished, 0)
 				group := block(p).Receivers.Groups[block(p).Receivers.Line[0]]
 				return arrived{ones(finished), int(group.Start + group.Count)}, err
 			},
@@ -311,11 +311,11 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				for _, s := range some(rng, p.Owned-64, 2+rng.IntN(40)) {
 					bitmap.Set(t.Open, s)
 				}
-				return x.SendToken(ctx, 0, &t, false)
+				return x.SendToken(ctx, 0, &t, 0)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				var t Token
-				_, err := x.ReceiveToken(ctx, block(p).Receivers, &t, false)
+				_, err := x.ReceiveToken(ctx, block(p).Receivers, &t, 0)
 				if err != nil {
 					return arrived{}, err
 				}

@@ -13,15 +13,16 @@ import (
 
 // Finished sends the newly finished owned vertices, fresh, to the other partitions of the processor
 // row. It marks the vertices received from them in finished, by slot. s is the receivers' side.
-func (x *Exchange) Finished(ctx context.Context, s *graph.Side, fresh *bitmap.Frontier, finished []uint64, reversed bool) error {
-	kind, peers := transport.Finished, x.buffers(&x.finished[0])
-	if reversed {
-		kind, peers = transport.FinishedReversed, x.buffers(&x.finished[1])
-	}
+func (x *Exchange) Finished(
+	ctx context.Context, s *graph.Side, fresh *bitmap.Frontier, finished []uint64, block int,
+) error {
+	kind, peers := transport.Finished+transport.Kind(block), x.buffers(&x.finished[block])
 	return x.trade(ctx, s.Line, kind, len(s.Line), func(q int) error {
 		to, list := &peers[x.place(q)], s.Peers.Of(q)
 		e, count, presence := to.presence.Encode(fresh, &list, x.force)
-		to.frame = transport.Frame{To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence}
+		to.frame = transport.Frame{
+			To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence,
+		}
 		return x.send(&to.frame)
 	}, func(in *transport.Frame) error {
 		if in.Ref != nil || len(in.Raw) != 0 {
@@ -73,7 +74,7 @@ type tokenBuffer struct {
 }
 
 // SendToken sends a token to partition q. A serial exchange waits until the token is written.
-func (x *Exchange) SendToken(ctx context.Context, q int, t *Token, reversed bool) error {
+func (x *Exchange) SendToken(ctx context.Context, q int, t *Token, block int) error {
 	if x.passing == len(x.tokens) {
 		x.tokens = append(x.tokens, new(tokenBuffer))
 	}
@@ -83,24 +84,22 @@ func (x *Exchange) SendToken(ctx context.Context, q int, t *Token, reversed bool
 	for i, n := range [...]int{t.Owner, t.Part, t.First, len(t.Open)} {
 		binary.LittleEndian.PutUint32(p.raw[4*i:], uint32(n))
 	}
-	p.frame = transport.Frame{To: q, Kind: ringKind(reversed), Encoding: uint8(e), Count: count, Presence: presence, Raw: p.raw[:]}
+	p.frame = transport.Frame{
+		To: q, Kind: transport.Ring + transport.Kind(block), Encoding: uint8(e), Count: count,
+		Presence: presence, Raw: p.raw[:],
+	}
 	if err := x.send(&p.frame); err != nil || !x.serial {
 		return err
 	}
 	return x.flush(ctx)
 }
 
-func ringKind(reversed bool) transport.Kind {
-	if reversed {
-		return transport.RingReversed
-	}
-	return transport.Ring
-}
-
 // ReceiveToken receives the next token for the block whose receivers' side is s, and returns the
 // partition that sent it. The token's words are valid until the exchange receives anything else.
-func (x *Exchange) ReceiveToken(ctx context.Context, s *graph.Side, t *Token, reversed bool) (from int, err error) {
-	in, err := x.receive(ctx, ringKind(reversed), s.Line)
+func (x *Exchange) ReceiveToken(
+	ctx context.Context, s *graph.Side, t *Token, block int,
+) (from int, err error) {
+	in, err := x.receive(ctx, transport.Ring+transport.Kind(block), s.Line)
 	if err != nil {
 		return 0, err
 	}

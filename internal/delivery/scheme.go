@@ -1,6 +1,9 @@
 package delivery
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Scheme is how a superstep delivers messages in its phases expand, traverse, fold and compute
 // (docs/design.md, Schemes). Flat grids use Naive, Mirrored and Pull; 2D grids use Pull, Push and
@@ -57,10 +60,8 @@ func (c Choice) String() string { return choices[c] }
 
 // ParseChoice reads a name of choices.
 func ParseChoice(s string) (Choice, error) {
-	for i, name := range choices {
-		if s == name {
-			return Choice(i), nil
-		}
+	if i := slices.Index(choices, s); i >= 0 {
+		return Choice(i), nil
 	}
 	return 0,
 		fmt.Errorf("found %q, expected auto, push, naive, mirrored, pull, whole, ring or beamer", s)

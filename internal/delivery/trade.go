@@ -76,7 +76,9 @@ func (x *Exchange) flush(ctx context.Context) error {
 }
 
 // receive returns the next frame of an exchange with the partitions of a line.
-func (x *Exchange) receive(ctx context.Context, kind transport.Kind, line []int) (*transport.Frame, error) {
+func (x *Exchange) receive(
+	ctx context.Context, kind transport.Kind, line []int,
+) (*transport.Frame, error) {
 	in, err := x.end.Poll(kind)
 	if in == nil && err == nil {
 		start := time.Now()

@@ -8,6 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // Uncombined sends pushed messages one by one, like the naive delivery in Ueno13. bins has pairs of
@@ -15,9 +16,9 @@ import (
 // directly, while other messages are on the network. s is the receivers' side.
 func (x *Exchange) Uncombined(
 	ctx context.Context, s *graph.Side, ghost uint32, bins []kernel.Pairs, sink Sink,
-	reversed bool,
+	block int,
 ) error {
-	kind, peers := x.folding(reversed)
+	kind, peers := x.folding(block)
 	for i := range peers {
 		x.clear(&peers[i])
 	}
@@ -43,7 +44,8 @@ func (x *Exchange) Uncombined(
 	}
 	last := s.Line[len(s.Line)-1]
 	return x.trade(ctx, s.Line, kind, len(s.Line), func(q int) error {
-		err := x.sendPairs(&peers[x.place(q)], q, kind)
+		to := &peers[x.place(q)]
+		err := x.sendPairs(to, q, kind, wire.Bytes(to.positions))
 		if q == last && err == nil {
 			own()
 		}

@@ -63,7 +63,7 @@ func (e *early) sendAhead() error {
 // sendColumns sends the parts of the next superstep's columns whose senders have all run.
 func (e *early) sendColumns(ran *delivery.Ran) error {
 	for i, ways := range e.layout.Blocks {
-		if err := e.exchange.SendAhead(ways.Pull.Senders, e.kernel, e.write, i > 0,
+		if err := e.exchange.SendAhead(ways.Pull.Senders, e.kernel, e.write, i,
 			ran); err != nil {
 			return fmt.Errorf("expand: %w", err)
 		}

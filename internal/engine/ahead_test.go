@@ -132,7 +132,8 @@ type aheadJobs struct {
 	frames *aheadFrames
 }
 
-func newAheadJobs[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, seed uint64,
+func newAheadJobs[V, M any](
+	t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, seed uint64,
 ) (*aheadJobs, *bsp.Driver) {
 	t.Helper()
 	o.Sizes.PartBytes = 16
@@ -170,7 +171,8 @@ func aheadValues[V any](a *aheadJobs) []V {
 }
 
 // runAhead runs a program once, and returns the values.
-func runAhead[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, seed uint64,
+func runAhead[V, M any](
+	t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, seed uint64,
 ) ([]V, *aheadFrames) {
 	t.Helper()
 	a, d := newAheadJobs(t, g, p, o, seed)

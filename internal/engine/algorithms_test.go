@@ -90,7 +90,10 @@ func TestBFSAgainstTwin(t *testing.T) {
 	}
 }
 
-func checkTree(t *testing.T, shape shape, s setting, order []uint32, out [][]int, level []int64, parents []pregel.VertexID) {
+func checkTree(
+	t *testing.T, shape shape, s setting, order []uint32, out [][]int, level []int64,
+	parents []pregel.VertexID,
+) {
 	t.Helper()
 	for v, p := range parents {
 		if (p == pregel.None) != (level[v] == math.MaxInt64) {

@@ -83,7 +83,8 @@ func allocated[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], w
 // noAllocation fails if supersteps after the second allocate: any of them with one thread, most of
 // them with several. With several, a worker may get more work than ever before and grow its
 // buffers.
-func noAllocation[V, M any](t *testing.T, name string, graphs []*graph.Graph, p pregel.Program[V, M], o engine.Options,
+func noAllocation[V, M any](
+	t *testing.T, name string, graphs []*graph.Graph, p pregel.Program[V, M], o engine.Options,
 ) {
 	t.Helper()
 	for _, g := range graphs {

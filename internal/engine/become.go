@@ -31,6 +31,9 @@ func (r *runner) moveTo(ctx context.Context, to changedState) error {
 	if err := r.place(ctx, changed.Partition); err != nil {
 		return err
 	}
+	if err := r.checkWeights(); err != nil {
+		return err
+	}
 	r.exchange.SetPartition(r.part)
 	r.instance.Values().Copy(0, own, 0, owned)
 	copy(r.active, active)
@@ -51,7 +54,9 @@ func (r *runner) moveTo(ctx context.Context, to changedState) error {
 	}
 	r.recount()
 	l, ways := r.changedLoads()
-	r.report.Changed = &bsp.Changed{IDs: c.ids, Vertices: c.vertices, Edges: c.arcs, Load: l, Ways: ways}
+	r.report.Changed = &bsp.Changed{
+		IDs: c.ids, Vertices: c.vertices, Edges: c.arcs, Load: l, Ways: ways,
+	}
 	return nil
 }
 

@@ -35,7 +35,9 @@ func (r *runner) reset() {
 	clear(r.pull.announced)
 	r.clearProperties()
 	r.failure.Store(nil)
-	r.report = bsp.Report{Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}
+	r.report = bsp.Report{Counts: bsp.Counts{
+		Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges,
+	}}
 	r.report.Partition.Partition = r.part.Index
 	if !r.job.methods.Has("Start") {
 		bitmap.Fill(r.active, r.part.Owned)

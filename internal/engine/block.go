@@ -40,7 +40,7 @@ func (r *puller) pullBlocks(ctx context.Context) error {
 		if !r.crossed(i) {
 			continue
 		}
-		b, reversed := ways.Pull, i > 0
+		b := ways.Pull
 		p, err := r.expandToPull(ctx, i, b)
 		if err != nil {
 			return err
@@ -64,10 +64,10 @@ func (r *puller) pullBlocks(ctx context.Context) error {
 		if r.job.options.Serial {
 			err = pull(b.ByReceiver.OwnChunks())
 			if err == nil {
-				err = r.fold(ctx, b, reversed)
+				err = r.fold(ctx, i, b)
 			}
 		} else {
-			err = r.foldAround(ctx, b, reversed,
+			err = r.foldAround(ctx, i, b,
 				func() error { return pull(b.ByReceiver.OwnChunks()) })
 		}
 		if err != nil {
@@ -77,19 +77,22 @@ func (r *puller) pullBlocks(ctx context.Context) error {
 	return nil
 }
 
-// fold sends partial results to their owners, and folds the received ones into the inbox.
-func (r *partition) fold(ctx context.Context, b *graph.Block, reversed bool) error {
+// fold sends partial results of block i to their owners, and folds the received ones into the
+// inbox.
+func (r *partition) fold(ctx context.Context, i int, b *graph.Block) error {
 	defer r.startTimer(&r.report.Times.Fold).end()
-	if err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, reversed); err != nil {
+	if err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, i); err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
 	return nil
 }
 
 // foldAround is fold that calls meanwhile while the partial results are transferred.
-func (r *partition) foldAround(ctx context.Context, b *graph.Block, reversed bool, meanwhile func() error) error {
+func (r *partition) foldAround(
+	ctx context.Context, i int, b *graph.Block, meanwhile func() error,
+) error {
 	fold := r.startTimer(&r.report.Times.Fold)
-	err := r.exchange.FoldOut(b.Receivers, r.inbox, reversed)
+	err := r.exchange.FoldOut(b.Receivers, r.inbox, i)
 	fold.end()
 	if err != nil {
 		return fmt.Errorf("fold: %w", err)
@@ -98,7 +101,7 @@ func (r *partition) foldAround(ctx context.Context, b *graph.Block, reversed boo
 		return err
 	}
 	defer r.startTimer(&r.report.Times.Fold).end()
-	if err := r.exchange.FoldIn(ctx, b.Receivers, r.folding, reversed); err != nil {
+	if err := r.exchange.FoldIn(ctx, b.Receivers, r.folding, i); err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
 	return nil
@@ -149,7 +152,7 @@ func (r *puller) announceFinished(ctx context.Context) error {
 	}
 	for i, ways := range r.layout.Blocks {
 		if err := r.exchange.Finished(ctx, ways.Pull.Receivers, r.fresh, r.finished,
-			i > 0); err != nil {
+			i); err != nil {
 			return fmt.Errorf("finished vertices: %w", err)
 		}
 	}

@@ -51,7 +51,6 @@ func chaosCases() []chaosCase {
 		number(combiners.Sum[int64](), 0, nil),
 		number(combiners.Sum[float64](), 0, nil),
 		number(combiners.Sum[uint8](), edges.Float64, nil),
-		number(combiners.NarrowSum(), 0, nil),
 		number(combiners.Min[int32](), 0, nil),
 		number(combiners.Max[uint16](), 0, nil),
 		number(combiners.Max[float32](), edges.Float32, nil),

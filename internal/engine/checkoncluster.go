@@ -15,15 +15,13 @@ import (
 // that the options fit the grid, but builds no graph on it: with 4,096 partitions that would take
 // seconds.
 func CheckOnCluster(ctx context.Context, program Program, o Options, grid graph.Grid) error {
-	if plan := program.Plan(); plan != nil {
-		phases, err := plan.Phases()
-		if err != nil {
+	phases, err := program.Plan().Phases()
+	if err != nil {
+		return fmt.Errorf("%s: %w", program.Name(), err)
+	}
+	for _, phase := range phases {
+		if err := CheckOnCluster(ctx, phase, o, grid); err != nil {
 			return fmt.Errorf("%s: %w", program.Name(), err)
-		}
-		for _, phase := range phases {
-			if err := CheckOnCluster(ctx, phase, o, grid); err != nil {
-				return fmt.Errorf("%s: %w", program.Name(), err)
-			}
 		}
 	}
 	if _, err := program.Codec(); err != nil {

@@ -58,7 +58,8 @@ func benchmarkGraph(
 	return g, ids
 }
 
-func choices[V, M any, P pregel.Program[V, M]](b *testing.B, g *graph.Graph, team *parallel.Team, name string, roots []pregel.VertexID,
+func choices[V, M any, P pregel.Program[V, M]](
+	b *testing.B, g *graph.Graph, team *parallel.Team, name string, roots []pregel.VertexID,
 	program func(pregel.VertexID) P,
 ) {
 	b.Run(name, func(b *testing.B) {

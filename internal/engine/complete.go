@@ -38,7 +38,9 @@ func Complete(p Erased, zero []string) (Erased, error) {
 func complete(v reflect.Value, zero []string, all *[]Parameter) (changed bool, err error) {
 	own := Parameters(v.Addr().Interface())
 	*all = append(*all, own...)
-	given := func(p Parameter) bool { return slices.Contains(zero, p.Name) || !isZero(v.Field(p.field)) }
+	given := func(p Parameter) bool {
+		return slices.Contains(zero, p.Name) || !isZero(v.Field(p.field))
+	}
 	var fill []Parameter
 	for _, p := range own {
 		if p.completes() && !given(p) && !slices.ContainsFunc(own,
@@ -66,7 +68,9 @@ func complete(v reflect.Value, zero []string, all *[]Parameter) (changed bool, e
 
 // completes reports whether a zero field means the parameter's default. Parameters of vertices are
 // an exception, because vertex 0 is valid, and so is an empty list of vertices.
-func (p Parameter) completes() bool { return p.Default != "" && !strings.HasSuffix(p.Type, "vertex") }
+func (p Parameter) completes() bool {
+	return p.Default != "" && !strings.HasSuffix(p.Type, "vertex")
+}
 
 // unknownZeros returns an error if zero names an unknown parameter, or one that cannot be zero.
 func unknownZeros(all []Parameter, zero []string) error {

@@ -95,11 +95,13 @@ func (r *partition) clearWritten() {
 	}
 }
 
-// expand sends a column's frontier to the partitions of the block's processor column, and receives
-// theirs. It reports whether all vertices with edges in the block have sent.
-func (r *partition) expand(ctx context.Context, from *column, b *graph.Block, reversed bool) (all bool, err error) {
+// expand sends the frontier of the column that block i delivers to the partitions of the block's
+// processor column, and receives theirs. It reports whether all vertices with edges in the block
+// have sent.
+func (r *partition) expand(ctx context.Context, i int, b *graph.Block) (all bool, err error) {
 	defer r.startTimer(&r.report.Times.Expand).end()
-	full, err := r.exchange.Expand(ctx, b.Senders, from.kernel, from.read, reversed)
+	from := r.columnOf(i)
+	full, err := r.exchange.Expand(ctx, b.Senders, from.kernel, from.read, i)
 	if err != nil {
 		return false, fmt.Errorf("expand: %w", err)
 	}

@@ -136,16 +136,16 @@ func (m *methods) MaxSupersteps(limit int) (int, error) {
 func (m *methods) Properties() []kernel.Property { return m.properties }
 
 func (m *methods) Mutates() bool {
-	if m.traits.Mutates || m.plan == nil {
-		return m.traits.Mutates
-	}
 	phases, _ := m.plan.Phases()
-	return slices.ContainsFunc(phases, Program.Mutates)
+	return m.traits.Mutates || slices.ContainsFunc(phases, Program.Mutates)
 }
 
 func (m *methods) Weights() edges.Weights {
-	if own := m.weights(); own != edges.Unweighted || m.plan == nil {
-		return own
+	switch m.Methods.Weights {
+	case reflect.Float32:
+		return edges.Float32
+	case reflect.Float64:
+		return edges.Float64
 	}
 	phases, _ := m.plan.Phases()
 	for _, p := range phases {
@@ -154,17 +154,6 @@ func (m *methods) Weights() edges.Weights {
 		}
 	}
 	return edges.Unweighted
-}
-
-func (m *methods) weights() edges.Weights {
-	switch m.Methods.Weights {
-	case reflect.Float32:
-		return edges.Float32
-	case reflect.Float64:
-		return edges.Float64
-	default:
-		return edges.Unweighted
-	}
 }
 
 func (m *methods) Bind(ctx context.Context, g *graph.Graph, o Options) (Bound, error) {

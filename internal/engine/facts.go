@@ -66,7 +66,7 @@ func (j *Job) facts() *bsp.Facts {
 			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes,
 			FoldBytes: int(j.methods.program.Message.Size()),
 		},
-		Summary: j.summarizes() || j.measuresPaths(), Standing: j.standing,
+		Summary: j.summarizes(), Standing: j.standing,
 		GroupVertices: j.methods.Group || j.methods.Number && j.methods.traits.InputIDs,
 	}
 	if r.back != nil {

@@ -52,7 +52,8 @@ func (looks) Compute(v *pregel.Vertex[int, int64], _ int64) {
 	v.VoteToHalt()
 }
 
-func refused[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, texts ...string,
+func refused[V, M any](
+	t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, texts ...string,
 ) {
 	t.Helper()
 	_, _, err := tryRun(t, g, p, setting{threads: 2, o: o})

@@ -14,10 +14,13 @@ import (
 // partition's endpoint for frames; it is nil if there is one partition. broken is called when a
 // partition fails or the run is stopped. It must end all waiting at the endpoints. ctx is the run's
 // context, until End, Close, or the next Begin.
-func (j *Job) Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error {
+func (j *Job) Begin(
+	ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func(),
+) error {
 	j.End()
 	if !j.fresh {
-		if err := bsp.Contain(j.name, &bsp.NoSuperstep, func() error { j.Prepare(); return nil }); err != nil {
+		err := bsp.Contain(j.name, &bsp.NoSuperstep, func() error { j.Prepare(); return nil })
+		if err != nil {
 			return err
 		}
 	}

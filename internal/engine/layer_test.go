@@ -31,11 +31,15 @@ func (vertexBFS) Compute(v *pregel.Vertex[id, id], from id) {
 	v.Finish()
 }
 
-func (vertexPageRank) Combiner() pregel.Combiner[float64] { return algorithms.PageRank{}.Combiner() }
+func (vertexPageRank) Combiner() pregel.Combiner[float64] {
+	return algorithms.PageRank{}.Combiner()
+}
 
 func (p vertexPageRank) Traits() pregel.Traits { return algorithms.PageRank(p).Traits() }
 
-func (p vertexPageRank) Coordinate(c *pregel.Coordinator)        { algorithms.PageRank(p).Coordinate(c) }
+func (p vertexPageRank) Coordinate(c *pregel.Coordinator) {
+	algorithms.PageRank(p).Coordinate(c)
+}
 func (p vertexPageRank) Init(v *pregel.Vertex[float64, float64]) { algorithms.PageRank(p).Init(v) }
 func (p vertexPageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 	algorithms.PageRank(p).Compute(v, sum)
@@ -46,8 +50,10 @@ func (vertexWCC) Combiner() pregel.Combiner[id] { return algorithms.WCC{}.Combin
 func (vertexWCC) Traits() pregel.Traits {
 	return pregel.Traits{Direction: pregel.Both, Monotone: true}
 }
-func (vertexWCC) Resend(v *pregel.Vertex[id, id])              { algorithms.WCC{}.Resend(v) }
-func (p vertexWCC) Compute(v *pregel.Vertex[id, id], least id) { algorithms.WCC{}.Compute(v, least) }
+func (vertexWCC) Resend(v *pregel.Vertex[id, id]) { algorithms.WCC{}.Resend(v) }
+func (p vertexWCC) Compute(v *pregel.Vertex[id, id], least id) {
+	algorithms.WCC{}.Compute(v, least)
+}
 
 func (p vertexWCC) Init(v *pregel.Vertex[id, id]) {
 	v.Set(v.ID())

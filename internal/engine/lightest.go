@@ -159,7 +159,9 @@ func (l *lightest) estimate() error {
 	if p.SenderEdges <= l.rows/4 {
 		return nil
 	}
-	p.PullEdges = max(1, min(l.sampled(words, func(w int) int { return l.bounded.CountPull(l.pull, w, ^l.finished[w]) }), p.UnfinishedEdges))
+	pulled := l.sampled(words,
+		func(w int) int { return l.bounded.CountPull(l.pull, w, ^l.finished[w]) })
+	p.PullEdges = max(1, min(pulled, p.UnfinishedEdges))
 	if l.thin == nil && l.part.Of == 1 && p.PullEdges < l.inEdges/cmp.Or(sizes.FewArcs, fewArcs) &&
 		p.SenderEdges > p.PullEdges {
 		if l.few++; l.few >= cmp.Or(sizes.ThinFrom, thinFrom) &&

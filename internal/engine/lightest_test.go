@@ -24,7 +24,9 @@ import (
 type waves[W combiners.Weight] struct{ late int }
 
 func (waves[W]) Combiner() pregel.Combiner[W] { return combiners.MinPlus[W]() }
-func (waves[W]) Traits() pregel.Traits        { return pregel.Traits{Monotone: true, NonNegative: true} }
+func (waves[W]) Traits() pregel.Traits {
+	return pregel.Traits{Monotone: true, NonNegative: true}
+}
 
 func (p waves[W]) Compute(v *pregel.Vertex[W, W], d W) {
 	late := v.ID()%97 == 5

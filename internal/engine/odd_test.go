@@ -224,12 +224,6 @@ func oddNumbers[T float32 | float64](t *testing.T, first int, weights edges.Weig
 func TestOddFloats(t *testing.T) {
 	oddNumbers[float64](t, 0, edges.Float64)
 	oddNumbers[float32](t, 3, edges.Float32)
-	number := func(m float64) float64 { return m }
-	oddRule[float64]{
-		combiner: combiners.NarrowSum(), combine: func(a, b float64) float64 { return a + b },
-		cross:   func(x, _ float64) float64 { return x },
-		message: func(_ pregel.VertexID, x float64) float64 { return x }, value: number,
-	}.check(t, 8)
 }
 
 // TestNaNIsNoMessage: 0, 1 and 2 send 9, NaN and 2 to 3. A vertex that only got NaN is not woken.

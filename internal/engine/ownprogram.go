@@ -13,15 +13,7 @@ import (
 type ownProgram struct {
 	given   any
 	copy    any
-	watcher CoordinateWatcher // or nil
-}
-
-// CoordinateWatcher is a Watcher that observes how Coordinate changes a program without
-// MarshalBinary.
-type CoordinateWatcher interface {
-	// Coordinate gets the coordinator's copy of the program, and a function that calls its
-	// Coordinate. An error makes the job fail.
-	Coordinate(program any, call func()) error
+	watcher Watcher // or nil
 }
 
 // Begin makes the copy for a run: of the original program, or with the state from a checkpoint.
@@ -62,9 +54,7 @@ func (o *ownProgram) Coordinate(c *pregel.Coordinator) {
 
 // watchCoordinate sets the watcher of the job's coordinator, if ctx has one.
 func (j *Job) watchCoordinate(ctx context.Context) {
-	o := j.methods.own
-	if o == nil || j.methods.HasState() {
-		return
+	if o := j.methods.own; o != nil && !j.methods.HasState() {
+		o.watcher, _ = ctx.Value(watching{}).(Watcher)
 	}
-	o.watcher, _ = ctx.Value(watching{}).(CoordinateWatcher)
 }

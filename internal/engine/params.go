@@ -48,8 +48,11 @@ func Parameters(program any) []Parameter {
 
 // parameter returns the parameter that a field declares.
 func parameter(f reflect.StructField, i int) Parameter {
-	p := Parameter{Name: f.Tag.Get("param"), Default: f.Tag.Get("default"), Help: f.Tag.Get("help"), Type: f.Type.String(), field: i}
-	p.NotZero, p.Unless = f.Tag.Get("zero") == "refused", f.Tag.Get("unless")
+	p := Parameter{
+		Name: f.Tag.Get("param"), Default: f.Tag.Get("default"), Help: f.Tag.Get("help"),
+		NotZero: f.Tag.Get("zero") == "refused", Unless: f.Tag.Get("unless"),
+		Type: f.Type.String(), field: i,
+	}
 	t := f.Type
 	if p.List = t.Kind() == reflect.Slice; p.List {
 		t = t.Elem()

@@ -37,7 +37,9 @@ func (p tuned) Validate(*pregel.GraphInfo) error {
 	return nil
 }
 
-func times10(label uint64) (pregel.VertexID, bool) { return pregel.VertexID(label * 10), label < 10 }
+func times10(label uint64) (pregel.VertexID, bool) {
+	return pregel.VertexID(label * 10), label < 10
+}
 
 func TestParameters(t *testing.T) {
 	var names, types []string

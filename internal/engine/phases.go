@@ -66,7 +66,9 @@ func (j *Job) phaseOptions() Options {
 func (j *Job) before(ctx context.Context) (bsp.Outcome, []float64, error) {
 	from, o := j.options.From, j.phaseOptions()
 	j.options.From = nil // the next run starts from the beginning
-	w := Walk{Program: j.name, Phases: j.phases.programs, Deterministic: o.Deterministic, Ended: o.Plan}
+	w := Walk{
+		Program: j.name, Phases: j.phases.programs, Deterministic: o.Deterministic, Ended: o.Plan,
+	}
 	if from == nil {
 		j.shareColumns() // otherwise they are in the checkpoint
 	} else if from.Plan == nil || from.Plan.Program != j.name {
@@ -160,15 +162,23 @@ func (j *Job) rebase() (moved bool, err error) {
 			return true, err
 		}
 	}
-	return true, j.fitsBase()
+	if err := j.fitsBase(); err != nil {
+		return true, fmt.Errorf("%s: %w", j.name, err)
+	}
+	return true, nil
 }
 
-// fitsBase returns an error if the program does not accept the graph after earlier phases.
+// fitsBase returns an error if the program does not accept the weights of the graph with which a
+// run begins. Fits has checked the loaded graph for negative ones.
 func (j *Job) fitsBase() error {
 	for _, r := range j.runners {
-		if p := j.options.Shared.base(r.loaded.Index); p != nil && j.methods.traits.NonNegative &&
-			p.changed.Partition.LeastWeight() < 0 {
-			return fmt.Errorf("%s: an earlier phase has added an edge of weight %g: no weight may be negative", j.name, p.changed.Partition.LeastWeight())
+		if least := r.part.LeastWeight(); r.part != r.loaded && j.methods.traits.NonNegative &&
+			least < 0 {
+			return fmt.Errorf(
+				"an earlier phase has added an edge of weight %g: no weight may be negative", least)
+		}
+		if err := r.checkWeights(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -43,8 +43,11 @@ func planOf(step plans.Step) Plan {
 	return p
 }
 
-// Phases returns the phases in the plan's order, and the defects of all phases.
+// Phases returns the phases in the plan's order, and the defects of all phases. p may be nil.
 func (p *Plan) Phases() (all []Program, err error) {
+	if p == nil {
+		return nil, nil
+	}
 	errs := []error{p.Err}
 	if p.Kind == plans.Phase && p.Err == nil {
 		all = append(all, p.phase)

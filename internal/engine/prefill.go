@@ -33,22 +33,22 @@ func (m *methods) Column(name string) (kernel.Property, error) {
 		}
 		names = append(names, c.Name)
 	}
-	program, others := m.Name(), strings.Join(names, ", ")
-	switch {
-	case found != nil:
+	if found != nil {
 		return *found, nil
-	case private && others == "":
-		return kernel.Property{},
-			fmt.Errorf("%s: column %.150q is private to the program, and no other column can be filled", program, name)
-	case private:
-		return kernel.Property{},
-			fmt.Errorf("%s: column %.150q is private to the program: the columns that can be filled are %s", program, name, others)
-	case others == "":
-		return kernel.Property{}, fmt.Errorf("%s: its Traits lists no column %.150q", program, name)
-	default:
-		return kernel.Property{}, fmt.Errorf("%s: its Traits lists no column %.150q, only %s",
-			program, name, others)
 	}
+	why, others := fmt.Sprintf("its Traits lists no column %.150q", name), strings.Join(names, ", ")
+	if private {
+		why = fmt.Sprintf("column %.150q is private to the program", name)
+	}
+	switch {
+	case private && others == "":
+		why += ", and no other column can be filled"
+	case private:
+		why += ": the columns that can be filled are " + others
+	case others != "":
+		why += ", only " + others
+	}
+	return kernel.Property{}, fmt.Errorf("%s: %s", m.Name(), why)
 }
 
 // Prefill returns storage for the initial values of a property, which are zero at first. In a 2D

@@ -260,19 +260,14 @@ func (m *methods) Fits(g *graph.Graph) error {
 
 // validateGraph calls Validate of the program, and of the phases of its plan.
 func (m *methods) validateGraph(name string, about pregel.GraphInfo) error {
-	if m.plan != nil {
-		phases, err := m.plan.Phases()
-		for _, p := range phases {
-			err = errors.Join(err, p.ValidateGraph(name, about))
-		}
-		if err != nil {
-			return err
-		}
+	phases, err := m.plan.Phases()
+	for _, p := range phases {
+		err = errors.Join(err, p.ValidateGraph(name, about))
 	}
-	if m.validating == nil {
-		return nil
+	if err != nil || m.validating == nil {
+		return err
 	}
-	err := bsp.Contain(m.Name(), &bsp.NoSuperstep,
+	err = bsp.Contain(m.Name(), &bsp.NoSuperstep,
 		func() error { return m.validating.Validate(&about) })
 	if err != nil && !errors.As(err, new(*bsp.ProgramError)) {
 		return fmt.Errorf("%s: %w", name, err)

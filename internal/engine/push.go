@@ -71,33 +71,35 @@ func (r *pusher) pushBlocks(ctx context.Context) error {
 		if r.command.Scheme == delivery.Mirrored {
 			b = ways.Pull
 		}
-		if err := r.pushBlock(ctx, r.columnOf(i), b, i > 0); err != nil {
+		if err := r.pushBlock(ctx, i, b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pushBlock expands the frontier, pushes it through a block, and folds the partial results for
-// ghosts to their owners.
-func (r *pusher) pushBlock(ctx context.Context, from *column, b *graph.Block, reversed bool) error {
-	if _, err := r.expand(ctx, from, b, reversed); err != nil {
+// pushBlock expands the frontier, pushes it through block i of the layout, and folds the partial
+// results for ghosts to their owners.
+func (r *pusher) pushBlock(ctx context.Context, i int, b *graph.Block) error {
+	if _, err := r.expand(ctx, i, b); err != nil {
 		return err
 	}
 	a, err := r.part.SendersView(ctx, b)
 	if err != nil {
 		return fmt.Errorf("making lists by sender: %w", err)
 	}
+	from := r.columnOf(i)
 	edges := from.delivering.edges
 	if t := r.light.thinned(); t != nil {
-		a, b = t,
-			&graph.Block{Senders: b.Senders, Receivers: b.Receivers, ByReceiver: b.ByReceiver, BySender: t}
+		thin := *b
+		thin.BySender, a, b = t, t, &thin
 		edges = r.light.pushEdges
 	}
 	if len(b.Senders.Line) > 0 {
 		edges = r.command.SenderEdges / r.part.Of
 	}
-	r.pushing, r.sending, r.through = kernel.Push{Lists: &a.Lists, Present: from.read.Words, Skip: r.finished}, from, b
+	r.pushing = kernel.Push{Lists: &a.Lists, Present: from.read.Words, Skip: r.finished}
+	r.sending, r.through = from, b
 	phase := r.startTimer(&r.report.Times.Traverse)
 	if r.uncombined() {
 		err = r.emit(a, edges)
@@ -110,11 +112,11 @@ func (r *pusher) pushBlock(ctx context.Context, from *column, b *graph.Block, re
 		return err
 	}
 	if !r.uncombined() {
-		return r.fold(ctx, b, reversed)
+		return r.fold(ctx, i, b)
 	}
 	defer r.startTimer(&r.report.Times.Fold).end()
 	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.allBins(), r.sinking,
-		reversed)
+		i)
 	for _, b := range r.emitted {
 		b.Reset()
 	}

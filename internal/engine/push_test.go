@@ -140,7 +140,8 @@ func TestHubsOfAPush(t *testing.T) {
 	}
 }
 
-func pushesHubs[V, M any](t *testing.T, g *graph.Graph, threads int, p pregel.Program[V, M], number func(V) float64,
+func pushesHubs[V, M any](
+	t *testing.T, g *graph.Graph, threads int, p pregel.Program[V, M], number func(V) float64,
 ) {
 	t.Helper()
 	var want []float64

@@ -81,13 +81,16 @@ func (r *Registered) Or(other Registered, parameter, help string, words ...strin
 		}
 		return first(values, find)
 	}
-	r.samples = append(r.samples,
-		sample{other.samples[0].program, other.samples[0].message, map[string]string{parameter: words[1]}})
+	second := other.samples[0]
+	second.choose = map[string]string{parameter: words[1]}
+	r.samples = append(r.samples, second)
 }
 
 // Given returns the parameters from which New makes a program, and whether the program has a
 // registered type.
-func (r Registered) Given(program any, zero []string, label LabelOf) (values map[string]string, ok bool, err error) {
+func (r Registered) Given(
+	program any, zero []string, label LabelOf,
+) (values map[string]string, ok bool, err error) {
 	for _, s := range r.samples {
 		if indirect(s.program) != indirect(program) {
 			continue

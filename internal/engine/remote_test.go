@@ -24,7 +24,8 @@ type processes []engine.Bound
 
 // apart binds a program to a graph in several jobs, which see only their own partitions, and makes
 // their driver.
-func apart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, owners [][]int,
+func apart[V, M any](
+	t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, owners [][]int,
 ) (processes, *bsp.Driver) {
 	t.Helper()
 	program, err := engine.NewProgram(pregel.Erase(p))
@@ -113,7 +114,8 @@ func (all processes) values(g *graph.Graph) []string {
 }
 
 // runApart runs a program as several processes would, and returns the lines of its vertices.
-func runApart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, owners [][]int,
+func runApart[V, M any](
+	t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, owners [][]int,
 ) (values []string, outcome *bsp.Outcome) {
 	t.Helper()
 	all, d := apart(t, g, p, o, owners)

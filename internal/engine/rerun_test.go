@@ -144,7 +144,10 @@ func rerunWays(grid bool) []setting {
 }
 
 // rerun compares runs after stopped ones with the first run of a job.
-func rerun[V comparable, M any](t *testing.T, s setting, seed uint64, kind edges.Weights, make func(*fault) pregel.Program[V, M]) {
+func rerun[V comparable, M any](
+	t *testing.T, s setting, seed uint64, kind edges.Weights,
+	make func(*fault) pregel.Program[V, M],
+) {
 	t.Helper()
 	shareWork(&s.o, 1)
 	s.o = teamed(t, s)

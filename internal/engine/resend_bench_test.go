@@ -52,7 +52,10 @@ func BenchmarkCheckpoint(b *testing.B) {
 	}
 }
 
-func benchmarkCheckpoint[V, M any](b *testing.B, name string, g *graph.Graph, team *parallel.Team, every int, full, again pregel.Program[V, M]) {
+func benchmarkCheckpoint[V, M any](
+	b *testing.B, name string, g *graph.Graph, team *parallel.Team, every int, full,
+	again pregel.Program[V, M],
+) {
 	b.Run(name, func(b *testing.B) {
 		var all [2]costs
 		for b.Loop() {
@@ -71,7 +74,8 @@ func benchmarkCheckpoint[V, M any](b *testing.B, name string, g *graph.Graph, te
 
 // addCosts runs a program with checkpoints, one each time after the given number of supersteps. It
 // continues from the first checkpoint. Only that one counts.
-func addCosts[V, M any](b *testing.B, c *costs, g *graph.Graph, p pregel.Program[V, M], o engine.Options, every int,
+func addCosts[V, M any](
+	b *testing.B, c *costs, g *graph.Graph, p pregel.Program[V, M], o engine.Options, every int,
 ) {
 	b.Helper()
 	place := &memory{objects: map[string][]byte{}, running: true}

@@ -30,8 +30,10 @@ type (
 func (p chaosAgain[M]) Resend(v *pregel.Vertex[uint64, M])     { p.again(v) }
 func (p chaosAgainList[M]) Resend(v *pregel.Vertex[uint64, M]) { p.p.again(v) }
 
-func (p chaosAgainInit[M]) Init(v *pregel.Vertex[uint64, M])      { p.act(v, 17) }
-func (p chaosAgainSources[M]) Start() (uint64, []pregel.VertexID) { return 99, []pregel.VertexID{0, 0} }
+func (p chaosAgainInit[M]) Init(v *pregel.Vertex[uint64, M]) { p.act(v, 17) }
+func (p chaosAgainSources[M]) Start() (uint64, []pregel.VertexID) {
+	return 99, []pregel.VertexID{0, 0}
+}
 
 // again is the part of act that sends to all neighbours.
 func (p chaos[M]) again(v *pregel.Vertex[uint64, M]) {
@@ -255,6 +257,7 @@ func (p lying) Resend(v *pregel.Vertex[int64, int64]) { p.does(v) }
 // messages.
 type watchNothing struct{}
 
+func (watchNothing) Coordinate(_ any, call func()) error                { call(); return nil }
 func (watchNothing) Sent(int, pregel.VertexID, any)                     {}
 func (watchNothing) Began(any)                                          {}
 func (watchNothing) Ended(int, any, func(pregel.VertexID) uint64) error { return nil }

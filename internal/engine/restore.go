@@ -73,7 +73,9 @@ func (j *Job) Restore(ctx context.Context, from *checkpoint.Reader) error {
 
 // readGraph restores the graph, if the run may change it, and returns the parts. Otherwise it
 // returns nil.
-func (j *Job) readGraph(ctx context.Context, from *checkpoint.Reader) (held []*checkpoint.Part, err error) {
+func (j *Job) readGraph(
+	ctx context.Context, from *checkpoint.Reader,
+) (held []*checkpoint.Part, err error) {
 	if !j.changes() {
 		return nil, nil
 	}
@@ -158,7 +160,9 @@ func (r *partition) owner() state.Owner { return state.Owner{Index: r.part.Index
 
 // column returns a column of the program or, in a plan, of any phase. edges is its length if it is
 // an edge column.
-func (r *restoring) column(name string, ofEdges bool, d pregel.Direction, edges int) (kernel.Column, error) {
+func (r *restoring) column(
+	name string, ofEdges bool, d pregel.Direction, edges int,
+) (kernel.Column, error) {
 	for _, c := range r.job.methods.properties {
 		if c.Name == name && c.OfEdges == ofEdges && (!ofEdges || d == r.job.direction) {
 			return r.properties[c.Number], nil
@@ -218,10 +222,5 @@ func (r *restoring) stands(s *bsp.Standing) {
 		requests = len(q.List)
 	}
 	s.Vertices = r.changing.vertices
-	s.Add(&bsp.Standing{
-		Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges,
-		Senders: p.Senders, SenderEdges: p.SenderEdges,
-		BackSenders: p.BackSenders, BackEdges: p.BackEdges, Sends: p.Sends, Requests: requests,
-		Print: r.saving.print(),
-	})
+	s.Add(&bsp.Standing{Counts: p.Counts, Requests: requests, Print: r.saving.print()})
 }

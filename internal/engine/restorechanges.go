@@ -139,7 +139,9 @@ func (r *runner) graphIn(to *graphRestoring, parts []*checkpoint.Part) error {
 }
 
 // arcsOf returns the arcs of a section that lead out of the partition's vertices.
-func (r *runner) arcsOf(p *checkpoint.Part, section string, ids uint64) (arcs []graph.Arc, err error) {
+func (r *runner) arcsOf(
+	p *checkpoint.Part, section string, ids uint64,
+) (arcs []graph.Arc, err error) {
 	data, _ := p.Section(section)
 	var weights []float64
 	if weighted := r.job.graph.Weights != edges.Unweighted; weighted && section == sectionAdded {

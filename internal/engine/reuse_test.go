@@ -190,7 +190,9 @@ func (nonzero) Combiner() pregel.Combiner[uint64] { return combiners.Min[uint64]
 
 func (nonzero) Traits() pregel.Traits { return pregel.Traits{Monotone: true} }
 
-func (nonzero) Start() (uint64, []pregel.VertexID)                 { return 7, []pregel.VertexID{1} }
+func (nonzero) Start() (uint64, []pregel.VertexID) {
+	return 7, []pregel.VertexID{1}
+}
 func (nonzero) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) { v.VoteToHalt() }
 
 // skipping is a program that adds vertices one by one, and skips an id before each.

@@ -50,17 +50,17 @@ func (g *ringPull) ringBlocks(ctx context.Context) error {
 		if !g.crossed(i) {
 			continue
 		}
-		b, reversed := ways.Pull, i > 0
+		b := ways.Pull
 		p, err := g.expandToPull(ctx, i, b)
 		if err != nil {
 			return err
 		}
 		p.All = false
 		g.pulling = append(g.pulling[:0], p)
-		if err := g.passParts(ctx, b, reversed); err != nil {
+		if err := g.passParts(ctx, i, b); err != nil {
 			return fmt.Errorf("ring: %w", err)
 		}
-		if err := g.fold(ctx, b, reversed); err != nil {
+		if err := g.fold(ctx, i, b); err != nil {
 			return err
 		}
 	}
@@ -105,8 +105,8 @@ func (g *ringPull) makeParts() {
 	g.borders = append(g.borders, words)
 }
 
-// passParts searches all parts of the processor row in this block, and passes them on.
-func (g *ringPull) passParts(ctx context.Context, b *graph.Block, reversed bool) error {
+// passParts searches all parts of the processor row in block i, and passes them on.
+func (g *ringPull) passParts(ctx context.Context, i int, b *graph.Block) error {
 	column := g.part.Grid.Column(g.part.Index)
 	t, parts := delivery.Token{Owner: g.part.Index}, g.job.options.subSteps()
 	for k := range parts {
@@ -114,13 +114,13 @@ func (g *ringPull) passParts(ctx context.Context, b *graph.Block, reversed bool)
 		if err := g.searchOwn(&t); err != nil {
 			return err
 		}
-		if err := g.exchange.SendToken(ctx, g.along(column, k), &t, reversed); err != nil {
+		if err := g.exchange.SendToken(ctx, g.along(column, k), &t, i); err != nil {
 			return err
 		}
 	}
 	for range parts * len(b.Receivers.Line) {
 		fold := g.startTimer(&g.report.Times.Fold)
-		from, err := g.exchange.ReceiveToken(ctx, b.Receivers, &t, reversed)
+		from, err := g.exchange.ReceiveToken(ctx, b.Receivers, &t, i)
 		fold.end()
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (g *ringPull) passParts(ctx context.Context, b *graph.Block, reversed bool)
 			return err
 		}
 		if next := g.along(column, t.Part); next != t.Owner {
-			if err := g.exchange.SendToken(ctx, next, &t, reversed); err != nil {
+			if err := g.exchange.SendToken(ctx, next, &t, i); err != nil {
 				return err
 			}
 		}

@@ -45,7 +45,8 @@ func (r *runner) assemble() {
 	s.partition, s.starting, s.inboxes, s.lists = p, s.startTask, s.inboxTask, s.listsTask
 	r.tiles.add = r.tiles.addTilesTask
 	r.light.leastTask, r.light.thinTask = r.light.findLeast, r.light.thinLists
-	r.push = pusher{partition: p, light: &r.light, round: cmp.Or(p.job.options.Sizes.RoundEdges, roundEdges)}
+	round := cmp.Or(p.job.options.Sizes.RoundEdges, roundEdges)
+	r.push = pusher{partition: p, light: &r.light, round: round}
 	u := &r.push
 	u.ranging, u.claiming, u.emitting, u.foldingBins = u.rangedTask, u.claimTask, u.emitTask,
 		u.foldTask
@@ -76,7 +77,9 @@ type counts struct {
 	walked              int
 }
 
-func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.Team) (*runner, error) {
+func newRunner(
+	ctx context.Context, j *Job, p *graph.Partition, team *parallel.Team,
+) (*runner, error) {
 	r := &runner{partition: &partition{
 		job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore(),
 		shared:      new(sharedPart),

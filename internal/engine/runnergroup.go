@@ -23,7 +23,9 @@ type runnerGroup struct {
 
 // start prepares the job's partitions. If there are several, they exchange frames at their
 // endpoints. broken is called when one fails; it must end all waiting at the endpoints.
-func (j *Job) start(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) *runnerGroup {
+func (j *Job) start(
+	ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func(),
+) *runnerGroup {
 	threads := 1
 	if j.options.Team != nil {
 		threads = j.options.Team.Size()

@@ -45,7 +45,9 @@ func keeping[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s s
 }
 
 // goOn continues a run from a checkpoint.
-func goOn[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s setting, place store.Store, m *checkpoint.Manifest,
+func goOn[V, M any](
+	t *testing.T, g *graph.Graph, p pregel.Program[V, M], s setting, place store.Store,
+	m *checkpoint.Manifest,
 ) ([]V, *bsp.Outcome) {
 	t.Helper()
 	s.o.From = &checkpoint.Reader{Store: place, Manifest: m}
@@ -54,7 +56,10 @@ func goOn[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s sett
 
 // resumed takes checkpoints of a run in one setting, and compares runs that continue from them in
 // this and in other settings.
-func resumed[V, M any](t *testing.T, s setting, seed uint64, kind edges.Weights, others []setting, program func() pregel.Program[V, M]) {
+func resumed[V, M any](
+	t *testing.T, s setting, seed uint64, kind edges.Weights, others []setting,
+	program func() pregel.Program[V, M],
+) {
 	t.Helper()
 	all := shapes(seed)
 	shape := all[len(all)-2-int(seed)%2*len(all)/2] // of 300 vertices, directed or not

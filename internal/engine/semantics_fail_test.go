@@ -275,7 +275,9 @@ func (wrongBlock) ComputeBlock(*pregel.Block[string, float64]) {}
 func (*pointerInit) Init(talker)                               {}
 func (noCombiner) Compute(*pregel.Vertex[int, bool], bool)     {}
 func (nilCombiner) Combiner() pregel.Combiner[int64]           { return nil }
-func (halfMutates) Traits() pregel.Traits                      { return pregel.Traits{CreateOnMessage: true} }
+func (halfMutates) Traits() pregel.Traits {
+	return pregel.Traits{CreateOnMessage: true}
+}
 
 func (twoGroups) Report() pregel.Report[string] {
 	return pregel.Report[string]{
@@ -283,7 +285,9 @@ func (twoGroups) Report() pregel.Report[string] {
 	}
 }
 
-func (asynchronous) Traits() pregel.Traits                   { return pregel.Traits{Asynchronous: true} }
+func (asynchronous) Traits() pregel.Traits {
+	return pregel.Traits{Asynchronous: true}
+}
 func (listCombiner) Combiner() pregel.Combiner[int64]        { return combiners.Sum[int64]() }
 func (listBlock) ComputeBlock(*pregel.Block[string, int64])  {}
 func (onlyInitBlock) InitBlock(*pregel.Block[string, int64]) {}
@@ -293,7 +297,9 @@ func (wrongList) Traits() string                             { return "out" }
 func (misspelled) Reprot() (r pregel.Report[string]) { return r }
 func (leftOut) Cordinate(*pregel.Coordinator)        {}
 func (added) Startt() (string, []pregel.VertexID)    { return "", nil }
-func (swapped) Trait() pregel.Traits                 { return pregel.Traits{Direction: pregel.Both} }
+func (swapped) Trait() pregel.Traits {
+	return pregel.Traits{Direction: pregel.Both}
+}
 
 // Methods whose names differ more from those of optional ones, are short, or have another signature
 // are ignored.

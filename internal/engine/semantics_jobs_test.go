@@ -165,7 +165,9 @@ func (p listVotes) Compute(v *pregel.Vertex[float64, float64], list []float64) {
 // noted is listVotes without a combiner.
 type noted struct{ p listVotes }
 
-func (noted) Traits() pregel.Traits                                        { return pregel.Traits{Direction: pregel.Both} }
+func (noted) Traits() pregel.Traits {
+	return pregel.Traits{Direction: pregel.Both}
+}
 func (n noted) Compute(v *pregel.Vertex[float64, float64], list []float64) { n.p.Compute(v, list) }
 
 func TestFloatSumsOfMessagesAreBitIdenticalInDeterministicRuns(t *testing.T) {

@@ -67,7 +67,8 @@ func (w *world) expect(t *testing.T, p pregel.Program[string, int64], want ...st
 	return w.expectWith(t, p, nil, want...)
 }
 
-func (w *world) expectWith(t *testing.T, p pregel.Program[string, int64], tune func(*setting), want ...string,
+func (w *world) expectWith(
+	t *testing.T, p pregel.Program[string, int64], tune func(*setting), want ...string,
 ) *bsp.Outcome {
 	t.Helper()
 	var first *bsp.Outcome

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
@@ -20,35 +19,20 @@ func (j *Job) summarizes() bool {
 }
 
 // summarizer makes the summary of the values at the end of a run.
-type summarizer struct {
-	*partition
-	weighed  *graph.Partition // the partition whose greatest weight is greatest
-	greatest float64
-}
+type summarizer struct{ *partition }
 
-// summarize checks the lengths of paths, and summarizes the values of the partition's vertices,
-// after the program has ended. A group of equal values is counted by the partition that owns the
-// group's key.
+// summarize summarizes the values of the partition's vertices, after the program has ended. A group
+// of equal values is counted by the partition that owns the group's key.
 func (r *summarizer) summarize(ctx context.Context) (err error) {
 	r.report.Begin()
 	r.report.Cells = r.threads[0].State().Cells // nothing adds to them
 	r.exchange.Begin(r.command.Superstep)
-	var overflows bool
-	var overflow error
-	if !r.command.Cut && r.job.measuresPaths() {
-		if overflows, overflow, err = r.checkOverflow(ctx); err != nil {
-			return fmt.Errorf("checking lengths of paths: %w", err)
-		}
-	}
-	if r.report.Summary = new(trace.Summary); !overflows && r.job.summarizes() {
-		if err := r.summarizeValues(ctx, r.report.Summary); err != nil {
-			return err
-		}
-	}
-	if r.report.Account, err = r.exchange.End(ctx); err != nil {
+	r.report.Summary = new(trace.Summary)
+	if err := r.summarizeValues(ctx, r.report.Summary); err != nil {
 		return err
 	}
-	return overflow
+	r.report.Account, err = r.exchange.End(ctx)
+	return err
 }
 
 // summarizeValues calls the functions of the program's Report for all values, and adds up the

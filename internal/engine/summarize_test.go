@@ -20,8 +20,11 @@ import (
 // told is a program whose values are the vertices' input ids times 7, with all functions of Report.
 type told struct{}
 
-func (told) Combiner() pregel.Combiner[bool]             { return combiners.Or() }
-func (told) Compute(v *pregel.Vertex[int, bool], _ bool) { v.Set(int(v.Label()) * 7); v.VoteToHalt() }
+func (told) Combiner() pregel.Combiner[bool] { return combiners.Or() }
+func (told) Compute(v *pregel.Vertex[int, bool], _ bool) {
+	v.Set(int(v.Label()) * 7)
+	v.VoteToHalt()
+}
 
 func (told) Report() pregel.Report[int] {
 	return pregel.Report[int]{

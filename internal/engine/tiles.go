@@ -24,7 +24,9 @@ const (
 
 // tileSize is the size of tiles: 0.5 MB of float64 messages, and 64 KB of sums. BenchmarkTiles
 // compares it with other sizes.
-var tileSize = graph.TileSize{Senders: 1 << 16, Receivers: 1 << 13, Arcs: 1 << 18, Least: 64, Spread: 4}
+var tileSize = graph.TileSize{
+	Senders: 1 << 16, Receivers: 1 << 13, Arcs: 1 << 18, Least: 64, Spread: 4,
+}
 
 // tiling is the state of pulls by tiles.
 type tiling struct {
@@ -81,7 +83,7 @@ func (s *tiling) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error
 		}
 	}()
 	tiles, err := a.Tiles(ctx, size, s.team, arena, func(bytes int64) bool {
-		return !s.job.budget().Tight(bytes + s.instance.ApartBytes())
+		return !s.job.budget().Tight(bytes)
 	})
 	if err != nil {
 		s.forgetTiles() // another run may make them
@@ -90,7 +92,6 @@ func (s *tiling) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error
 	if tiles == nil {
 		return false, nil
 	}
-	s.instance.MakeSums(arena)
 	s.tiles = tiles
 	s.arena.Adopt(arena)
 	s.probe(delivery.MadeTiles, 1)
@@ -98,10 +99,7 @@ func (s *tiling) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error
 }
 
 // forgetTiles drops the tiles, before their arena is closed.
-func (s *tiling) forgetTiles() {
-	s.of, s.tiles, s.on = nil, nil, false
-	s.instance.MakeSums(nil)
-}
+func (s *tiling) forgetTiles() { s.of, s.tiles, s.on = nil, nil, false }
 
 // manyPulls reports whether tiledPulls more full pulls can be expected: the program's remaining
 // supersteps or, if their number is unknown, as many as so far.

@@ -16,6 +16,9 @@ type Watcher interface {
 	// An error of Ended makes the job fail.
 	Began(program any)
 	Ended(superstep int, program any, label func(pregel.VertexID) uint64) error
+	// Coordinate gets the coordinator's copy of a program without MarshalBinary, and a function
+	// that calls its Coordinate. An error makes the job fail.
+	Coordinate(program any, call func()) error
 }
 
 type watching struct{}
@@ -35,7 +38,9 @@ func (r *runner) watchMessages(ctx context.Context) {
 	r.watcher = w
 	var sent func(from pregel.VertexID, message any)
 	if !mem.PointerFreeType(r.job.methods.program.Message) {
-		sent = func(from pregel.VertexID, message any) { w.Sent(r.command.Superstep, from, message) }
+		sent = func(from pregel.VertexID, message any) {
+			w.Sent(r.command.Superstep, from, message)
+		}
 	}
 	r.threads[0].Watch(sent)
 }

@@ -36,21 +36,18 @@ func (c *MessageColumn[S]) Swap() { c.Read, c.Write = c.Write, c.Read }
 // Bytes returns the size of a message.
 func (c *MessageColumn[S]) Bytes() int { return int(unsafe.Sizeof(*new(S))) }
 
-// Pack packs the messages of the present vertices of a list.
-func (c *MessageColumn[S]) Pack(present *bitmap.Frontier, list *bitmap.List, to *Packed) {
-	c.pack(c.Read, present, list, to)
-}
-
-// PackNext is Pack for the array being written.
-func (c *MessageColumn[S]) PackNext(present *bitmap.Frontier, list *bitmap.List, to *Packed) {
-	c.pack(c.Write, present, list, to)
-}
-
 // Next returns the array being written.
 func (c *MessageColumn[S]) Next() Column { return &Vec[S]{Data: c.Write} }
 
-func (c *MessageColumn[S]) pack(column []S, present *bitmap.Frontier, list *bitmap.List, to *Packed) {
+// Pack packs the messages of the present vertices of a list.
+func (c *MessageColumn[S]) Pack(
+	next bool, present *bitmap.Frontier, list *bitmap.List, to *Packed,
+) {
 	var out []S
+	column := c.Read
+	if next {
+		column = c.Write
+	}
 	if c.Raw {
 		out = wire.Slice[S](to.Raw[:0])
 	} else if ref, ok := to.Ref.([]S); ok {

@@ -4,7 +4,6 @@ import (
 	"reflect"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
-	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // Erased is a program with erased types V and M, because the engine has no type parameters
@@ -118,12 +117,9 @@ type Instance[ID ~uint64] interface {
 	// SetPulls sets what Lane.PullOne and Lane.Pull read: the lists, with the column that is
 	// delivered through each, and possibly the inbox, or the sums of tiles.
 	SetPulls(pulls []ColumnPull, inbox bool, tiled []uint64)
-	// Tiles reports whether full pulls can use tiles. ApartBytes returns the bytes of their sums.
-	// MakeSums makes the sums in an arena, or forgets them if it is nil. ClearSums zeroes the sums
-	// of words [lo, hi).
+	// Tiles reports whether full pulls can use tiles. ClearSums zeroes the sums of words [lo, hi),
+	// which are in the column being written.
 	Tiles() bool
-	ApartBytes() int64
-	MakeSums(a *mem.Arena)
 	ClearSums(lo, hi int)
 	// FoldBins folds bin k of these lanes into the inbox, and empties it.
 	FoldBins(lanes []Lane[ID], k int)

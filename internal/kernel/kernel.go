@@ -94,9 +94,8 @@ type Broadcast interface {
 	// concurrently.
 	Swap()
 	// Pack packs the messages of the vertices that are present and in the list, in ascending order.
-	Pack(present *bitmap.Frontier, list *bitmap.List, c *Packed)
-	// PackNext is Pack for the array being written.
-	PackNext(present *bitmap.Frontier, list *bitmap.List, c *Packed)
+	// next selects the array being written, otherwise it is the one being read.
+	Pack(next bool, present *bitmap.Frontier, list *bitmap.List, c *Packed)
 	// Next returns the array being written, by slot; nil if only presence matters. The caller may
 	// write to it.
 	Next() Column
@@ -150,8 +149,6 @@ type Bounded interface {
 	// Thin adds arcs to vertices of need in word w: the arcs over which a message that is not less
 	// than the bound could improve the receiver.
 	Thin(p *Pull, w int, need uint64, arcs *ArcBins)
-	// Length returns the length of a path in a message of the kernel's type.
-	Length(m any) float64
 	// Share makes the messages just sent by vertices of word w visible to running pulls. Vertices
 	// in before already have messages that are being read; better messages replace these. Messages
 	// of the other vertices are read after the caller has marked them as present by an atomic

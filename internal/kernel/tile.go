@@ -21,9 +21,8 @@ type Tile struct {
 
 // Adder is a kernel that adds messages up. If all in-neighbours sent, its pulls may go tile by
 // tile.
-type Adder[M any] interface {
+type Adder interface {
 	// AddTile adds the messages that cross the tile's arcs to the sums of the tile's receivers,
-	// which begin at word w. The sums are in sums, by receiver, or in the column being written if
-	// sums is nil.
-	AddTile(t *Tile, w int, sums []M)
+	// which begin at word w of the column being written.
+	AddTile(t *Tile, w int)
 }

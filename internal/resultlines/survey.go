@@ -63,9 +63,21 @@ type Bin struct {
 	Count int     `json:"count"`
 }
 
+// readLines reads a result, and calls a function for each part of it.
+type readLines func(each func(data []byte) error) error
+
+// each calls f for each line.
+func (r readLines) each(f func(line []byte) error) error {
+	var cutter Cutter
+	return r(func(data []byte) error {
+		_, err := cutter.Each(data, f)
+		return err
+	})
+}
+
 // NewSurvey summarizes the result that read reads. It calls read twice, because the range of values
 // is known only after the first time.
-func NewSurvey(form Form, read func(each func(data []byte) error) error) (*Survey, error) {
+func NewSurvey(form Form, read readLines) (*Survey, error) {
 	s := &Survey{}
 	for _, f := range form.Fields[:min(len(form.Fields), maxFields)] {
 		s.Fields = append(s.Fields, FieldSurvey{
@@ -95,21 +107,15 @@ var errFields = errors.New(
 	"a line of the result has another number of fields than its program's values")
 
 // eachValue calls f with each line and its fields.
-func eachValue(form Form, read func(each func(data []byte) error) error, f func(line []byte,
-	values []string),
-) error {
-	var cutter Cutter
-	return read(func(data []byte) error {
-		_, err := cutter.Each(data, func(line []byte) error {
-			_, value := form.Cut(line)
-			values, ok := form.Columns(value)
-			if !ok {
-				return errFields
-			}
-			f(line, values)
-			return nil
-		})
-		return err
+func eachValue(form Form, read readLines, f func(line []byte, values []string)) error {
+	return read.each(func(line []byte) error {
+		_, value := form.Cut(line)
+		values, ok := form.Columns(value)
+		if !ok {
+			return errFields
+		}
+		f(line, values)
+		return nil
 	})
 }
 
@@ -159,22 +165,22 @@ func (f *FieldSurvey) divide() {
 	case math.IsInf(width, 0):
 		return // no interval is that wide
 	default:
-		for i := range bins {
-			f.Bins = append(f.Bins,
-				Bin{From: f.Least + width*(float64(i)/bins), To: f.Least + width*(float64(i+
-					1)/bins)})
-		}
+		f.Bins = evenBins(func(part float64) float64 { return f.Least + width*part })
 		f.Bins[bins-1].To = f.Greatest
 	}
 	if f.Greatest/f.positive >= 100 && !math.IsInf(f.Greatest/f.positive, 0) {
 		low, ratio := math.Log(f.positive), math.Log(f.Greatest)-math.Log(f.positive)
-		for i := range bins {
-			f.LogBins = append(f.LogBins,
-				Bin{From: math.Exp(low + ratio*float64(i)/bins), To: math.Exp(low +
-					ratio*float64(i+1)/bins)})
-		}
+		f.LogBins = evenBins(func(part float64) float64 { return math.Exp(low + ratio*part) })
 		f.LogBins[0].From, f.LogBins[bins-1].To = f.positive, f.Greatest
 	}
+}
+
+// evenBins returns bins with the borders at(0), at(1/bins), and so on to at(1).
+func evenBins(at func(part float64) float64) (all []Bin) {
+	for i := range bins {
+		all = append(all, Bin{From: at(float64(i) / bins), To: at(float64(i+1) / bins)})
+	}
+	return all
 }
 
 // count counts a value in its bins.
@@ -236,19 +242,15 @@ var errFound = errors.New("the vertex is found")
 
 // Find returns the row of a vertex, given by its id or name. found is false if there is none. It
 // stops reading after the row.
-func Find(form Form, vertex string, read func(each func(data []byte) error) error) (row Row, found bool, err error) {
-	var cutter Cutter
-	err = read(func(data []byte) error {
-		_, err := cutter.Each(data, func(line []byte) error {
-			name, _ := form.Cut(line)
-			if string(name) != vertex &&
-				(len(name) == 0 || name[0] != '"' || Unquoted(string(name)) != vertex) {
-				return nil
-			}
-			row, found = form.row(line), true
-			return errFound
-		})
-		return err
+func Find(form Form, vertex string, read readLines) (row Row, found bool, err error) {
+	err = read.each(func(line []byte) error {
+		name, _ := form.Cut(line)
+		if string(name) != vertex &&
+			(len(name) == 0 || name[0] != '"' || Unquoted(string(name)) != vertex) {
+			return nil
+		}
+		row, found = form.row(line), true
+		return errFound
 	})
 	if found {
 		err = nil

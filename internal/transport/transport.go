@@ -12,6 +12,7 @@ import (
 // Kind is the exchange of a superstep that a frame belongs to.
 type Kind uint8
 
+// A kind for reversed arcs follows the kind for other arcs.
 const (
 	Expand         Kind = iota // senders' messages to the blocks that need them
 	ExpandReversed             // the same along the other direction of a directed graph

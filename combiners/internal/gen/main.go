@@ -27,9 +27,8 @@ type operator struct {
 	Cross      string // changes x along an edge of weight weights[j]; "" if weights do not matter
 	// condition, in a monotone program: x improves on best[d], the receiver's best message so far
 	Better  string
-	Any     bool   // one message is enough: the others are skipped; Pull is in first.go
-	Load    string // converts a value of the column to a message; "" if both are the same
-	Bounded bool   // pulls may end at arcs that are too heavy
+	Any     bool // one message is enough: the others are skipped; Pull is in first.go
+	Bounded bool // pulls may end at arcs that are too heavy
 	// the first message x, as if it was folded into the initial value of pulls; "" for x
 	First string
 	Sum   bool // pullAll is in sums.go
@@ -38,7 +37,6 @@ type operator struct {
 
 var operators = []operator{
 	{Name: "sumKernel", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "acc += x", First: "x + 0", Sum: true},
-	{Name: "narrowSumKernel", Message: "float64", Load: "float64(%s)", Step: "acc += x", First: "x + 0", Sum: true},
 	{Name: "minKernel", Better: "x < best[d]", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "if x < acc { acc = x; STOP }", Stop: "acc == k.terminal", StopInStep: true},
 	{Name: "maxKernel", Better: "x > best[d]", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "if x > acc { acc = x; STOP }", Stop: "acc == k.terminal", StopInStep: true},
 	{Name: "orKernel", Message: "bool", Step: "acc = acc || x", Stop: "acc"},
@@ -71,12 +69,6 @@ func main() {
 		}
 		return fmt.Sprintf("%s\nif %s { %s }", op.Step, op.Stop, stop)
 	}}
-	funcs["load"] = func(op operator, value string) string {
-		if op.Load == "" {
-			return value
-		}
-		return fmt.Sprintf(op.Load, value)
-	}
 	var out bytes.Buffer
 	tmpl := template.Must(template.New("kernels").Funcs(funcs).Parse(text))
 	if err := tmpl.Execute(&out, operators); err != nil {

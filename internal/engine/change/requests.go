@@ -63,7 +63,9 @@ var ErrRequests = errors.New("invalid requests")
 
 // Decode decodes requests from b and appends them to list, and their values to values. owns must
 // accept the vertex of each request. Decode returns the list and the ids that the sender needs.
-func (c Codec) Decode(b []byte, list []kernel.Request, values kernel.Column, owns func(id uint64) bool) ([]kernel.Request, uint64, error) {
+func (c Codec) Decode(
+	b []byte, list []kernel.Request, values kernel.Column, owns func(id uint64) bool,
+) ([]kernel.Request, uint64, error) {
 	if len(b) < 16 {
 		return nil, 0, fmt.Errorf("%w: %d bytes", ErrRequests, len(b))
 	}
@@ -77,7 +79,10 @@ func (c Codec) Decode(b []byte, list []kernel.Request, values kernel.Column, own
 		for i := range x {
 			x[i] = binary.LittleEndian.Uint64(b[1+8*i:])
 		}
-		r := kernel.Request{Kind: kernel.RequestKind(b[0]), Of: x[0], To: x[1], By: x[2], Weight: math.Float64frombits(x[3])}
+		r := kernel.Request{
+			Kind: kernel.RequestKind(b[0]), Of: x[0], To: x[1], By: x[2],
+			Weight: math.Float64frombits(x[3]),
+		}
 		if r.Kind > kernel.RemoveVertex || !owns(r.Of) {
 			return nil, 0, fmt.Errorf("%w: of kind %d about vertex %d", ErrRequests, r.Kind, r.Of)
 		}
@@ -107,5 +112,7 @@ func (c Codec) Decode(b []byte, list []kernel.Request, values kernel.Column, own
 // InOrder sorts requests by their vertex, and those with the same vertex by the requesting vertex.
 // Requests of one vertex keep the order of its calls.
 func InOrder(list []kernel.Request) {
-	slices.SortStableFunc(list, func(a, b kernel.Request) int { return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.By, b.By)) })
+	slices.SortStableFunc(list, func(a, b kernel.Request) int {
+		return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.By, b.By))
+	})
 }

@@ -126,7 +126,9 @@ func (s *Resolver) vertex(list []kernel.Request) {
 }
 
 // decide returns the new state of a vertex that requests remove, add, or both.
-func (s *Resolver) decide(id pregel.VertexID, exists, remove bool, value int, add []int) (decided int, exist bool) {
+func (s *Resolver) decide(
+	id pregel.VertexID, exists, remove bool, value int, add []int,
+) (decided int, exist bool) {
 	if s.Resolve != nil {
 		exist = s.Resolve(id, exists, remove, value, add, s.Values)
 		return s.Values.Len() - 1, exist
