@@ -56,8 +56,8 @@ func (a *app) worker() *cobra.Command {
 		Short: "Take part in a cluster as a worker",
 		Long: `Work for the cluster of a master. If the master does not answer, the worker
 tries for --hold and keeps its partitions of graphs. It ends with status 1 if the master refuses
-it. An interrupt drains the worker: running jobs may end. A child process reports to the master how
-the worker died.
+it. An interrupt drains the worker: running jobs may end. A child process reports to the master if
+the worker dies.
 
 Workers send each other messages by TCP. Each listens at --data-listen. --listen serves /metrics
 for Prometheus, and /healthz and /readyz for process supervisors. By default both are free ports of
