@@ -64,8 +64,7 @@ Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 G
 }
 
 func (g *graph500Command) execute(ctx context.Context) error {
-	err := g.run.place(g.run.cluster.wanted(g.run.flags), "runs", []string{"json", "trace"},
-		"run: not with --%s; superstep watch shows what comes later")
+	err := g.run.place(g.run.cluster.wanted(g.run.flags), "json", "trace")
 	if err != nil {
 		return err
 	}
@@ -96,7 +95,9 @@ func (g *graph500Command) spec() (*job.Spec, error) {
 }
 
 // benchmarkReported prints the report of a Graph500 run, if there is one, with summary lines.
-func (a *app) benchmarkReported(ctx context.Context, report *graph500.Report, json string, lines []string) error {
+func (a *app) benchmarkReported(
+	ctx context.Context, report *graph500.Report, json string, lines []string,
+) error {
 	if report == nil {
 		return nil
 	}

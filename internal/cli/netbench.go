@@ -30,8 +30,8 @@ type netbenchFlags struct {
 	Workers int    `flag:"workers" group:"run" default:"4" range:"2..64" help:"measure between {N} workers; on a cluster: wait until N workers are registered"`
 	Lengths string `flag:"sizes" group:"run" default:"1B..4MiB" help:"the {LIST} of message sizes, such as 1KiB,64KiB,1MiB; 1KiB..1MiB goes by factors of 4"`
 	Some    string `flag:"collectives" group:"run" help:"measure only collectives in {NAMES}, of "`
-	JSON    string `flag:"json" group:"output" help:"write the report as JSON to {FILE}, - for standard output"`
-	SVG     string `flag:"svg" group:"output" help:"write a chart of time and bandwidth by size to {FILE}"`
+	JSON    string `flag:"json" group:"output" help:"write JSON to {FILE}, - for standard output"`
+	SVG     string `flag:"svg" group:"output" help:"draw time and bandwidth by size in {FILE}"`
 }
 
 func (a *app) netbench() *cobra.Command {
@@ -132,8 +132,7 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = n.run.place(n.run.cluster.wanted(n.run.flags), "measurements", []string{"json", "svg"},
-		"report: not with --%s; superstep watch shows it later, superstep result as JSON")
+	err = n.run.place(n.run.cluster.wanted(n.run.flags), "json", "svg")
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// progress shows how far long work is, in the last line of a terminal; elsewhere it writes lines now
-// and then if asked, or shows nothing.
+// progress shows how far long work is, in the last line of a terminal. Elsewhere it writes lines
+// now and then if asked, or shows nothing.
 //
 // Its methods may be called by several goroutines. Invariant: nothing of bars is called with mu
 // held. The display takes mu to draw, and its methods wait for it.

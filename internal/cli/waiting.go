@@ -47,7 +47,7 @@ var (
 	errDetached = errors.New("detached")
 	errEnd      = errors.New("interrupted")
 	errGaveUp   = errors.New("interrupted again")
-	errLeft     = errors.New("the job is not waited for")
+	errLeft     = errors.New("nobody waits for the job")
 )
 
 // wait connects to the master and calls run, which waits for a job.
@@ -108,7 +108,9 @@ func (w *waiting) isDone() error {
 
 // job submits a job and follows it to its end. With detach it only prints the job's id and returns
 // errLeft.
-func (w *waiting) job(ctx context.Context, spec *job.Spec, f *followed, detach bool) (*control.Job, error) {
+func (w *waiting) job(
+	ctx context.Context, spec *job.Spec, f *followed, detach bool,
+) (*control.Job, error) {
 	w.mu.Lock()
 	w.submits = !w.stopping
 	w.mu.Unlock()
