@@ -53,7 +53,7 @@ var rooms = []room{
 	}},
 	{"algorithms", 5498, []string{"algorithms", "internal/builtin"}},
 	{"graph500", 2764, []string{"internal/graph500", "internal/graphalytics"}},
-	{"cluster", 8080, []string{
+	{"cluster", 8057, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace",
 		"internal/web",
 		"drivers/otlp", "internal/control", "internal/client", "internal/membership",
@@ -61,7 +61,7 @@ var rooms = []room{
 		"internal/job/resolve",
 	}},
 	{"daemons", 12181, []string{"master", "worker", "internal/daemon"}},
-	{"users", 12301, []string{
+	{"users", 11967, []string{
 		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
 		"internal/reference",
 		"pregel/pregeltest",
