@@ -20,17 +20,18 @@ func (c *CheckpointOptions) policy() checkpoint.Policy {
 func (c *CheckpointOptions) validate() error {
 	switch {
 	case c.Every < 0 || c.Every > math.MaxUint32 || c.Interval < 0 || c.MTBF < 0:
-		return fmt.Errorf("superstep: Options.Checkpoints: found Every %d, Interval %v, MTBF %v, expected 0, for the default, or more, and of Every at most %d",
+		return fmt.Errorf("superstep: Options.Checkpoints: found Every %d, Interval %v, MTBF %v, expected 0 or more, and Every at most %d",
 			c.Every, c.Interval, c.MTBF, uint32(math.MaxUint32))
 	case c.Every > 0 && c.Interval > 0:
-		return errors.New("superstep: Options.Checkpoints: Every and Interval are both given: one of them says when a checkpoint is taken")
+		return errors.New("superstep: Options.Checkpoints: found Every and Interval, expected one")
 	}
 	return nil
 }
 
 // keepCheckpoints opens the place. It sets the run's options so that it stores checkpoints there,
 // or resumes from one.
-func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, p engine.Erased, vertices int) (_ *keeping.Keeping, err error) {
+func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, vertices int,
+) (*keeping.Keeping, error) {
 	of := &o.Checkpoints
 	switch {
 	case of.Place != "":
@@ -39,13 +40,6 @@ func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, p eng
 			"superstep: Options.Checkpoints.Place is missing: a directory, or s3://BUCKET/PREFIX")
 	default:
 		return nil, nil
-	}
-	program, err := engine.NewProgram(p)
-	if err == nil {
-		err = program.Checkpointable()
-	}
-	if err != nil {
-		return nil, err
 	}
 	k, err := keeping.Open(of.Place, of.Keep)
 	if err != nil {

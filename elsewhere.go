@@ -8,7 +8,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/backend"
 	"github.com/superstep-go/superstep/internal/checkpoint"
-	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/job"
@@ -20,36 +19,33 @@ func init() {
 	backend.New = func(g *graph.Graph, elsewhere backend.Graph, free func(), account,
 		skipped []string,
 	) any {
-		return &Graph{g: g, elsewhere: elsewhere, refs: mem.NewRefs(free), Account: account, Skipped: skipped}
+		return &Graph{
+			g: g, elsewhere: elsewhere, refs: mem.NewRefs(free), Account: account, Skipped: skipped,
+		}
 	}
 }
 
 // jobOf returns the program as a job for the backend, without what depends on the type of its
 // values.
-func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recorder) (*backend.Job, error) {
+func (o *Options) jobOf(
+	g *Graph, given any, program engine.Program, sink *recorder,
+) (*backend.Job, error) {
 	switch {
 	case o.Threads != 0:
-		return nil, errors.New(
-			"superstep: Options.Threads are of a run in this process: each worker has its own")
+		return nil, errors.New("superstep: Options.Threads are only for runs in this process")
 	case o.Checkpoints.Place != "" || o.Checkpoints.Keep || o.Checkpoints.Resume ||
 		o.Checkpoints.Fork:
-		return nil, errors.New("superstep: Place, Keep and Resume of Options.Checkpoints are of a run in this process: on a cluster the master says where jobs keep theirs")
-	case o.MaxSupersteps < 0 || o.MaxSupersteps > math.MaxUint32:
-		return nil, fmt.Errorf("superstep: a limit of %d supersteps: expected 0, for none, to %d",
-			o.MaxSupersteps, uint32(math.MaxUint32))
-	case o.SuperstepTimeout < 0:
-		return nil,
-			fmt.Errorf("superstep: a limit of %v for a superstep: expected 0, for none, or more",
-				o.SuperstepTimeout)
-	case !delivery.Choice(o.Delivery).Valid():
-		return nil, fmt.Errorf("superstep: there is no delivery %d", o.Delivery)
+		return nil, errors.New("superstep: Options.Checkpoints: Place, Keep and Resume are only for runs in this process")
+	}
+	if err := o.engine().Validate(); err != nil {
+		return nil, fmt.Errorf("superstep: %w", err)
 	}
 	to := &backend.Job{
 		Given: given, Zero: o.Zero, Program: program, File: o.Trace, Record: sink,
 		Complete: o.Trace != nil || o.KeepTrace, Log: o.Log,
 		Options: job.Options{
 			Delivery: o.Delivery.String(), Deterministic: o.Deterministic,
-			MaxSupersteps: uint32(o.MaxSupersteps), Seed: o.Seed,
+			MaxSupersteps: uint32(min(o.MaxSupersteps, math.MaxUint32)), Seed: o.Seed,
 			SuperstepTimeout: job.Duration(o.SuperstepTimeout), Trace: o.Trace != nil,
 		},
 	}
@@ -71,7 +67,9 @@ func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recor
 }
 
 // elsewhere returns an input for the backend. It sends nothing yet.
-func (in *Input) elsewhere(g *Graph, program engine.Program, given map[string]bool) (to backend.Input, err error) {
+func (in *Input) elsewhere(
+	g *Graph, program engine.Program, given map[string]bool,
+) (to backend.Input, err error) {
 	if err := in.valid(given); err != nil {
 		return to, err
 	}
@@ -82,11 +80,12 @@ func (in *Input) elsewhere(g *Graph, program engine.Program, given map[string]bo
 		return to, in.another()
 	case in.result && in.changed:
 		return to,
-			fmt.Errorf("superstep: column %s: the result is of a program that has changed the graph on the cluster, where the graph of this run has other vertices: "+
-				"give superstep.From a function that reads it by Result.At", in.column.Name)
+			fmt.Errorf("superstep: column %s: the result is of a program that has changed the "+
+				"graph on the cluster, where the graph of this run has other vertices: give "+
+				"superstep.From a function that reads it by Result.At", in.column.Name)
 	case in.result && (in.job == "" || in.cluster != g.elsewhere.Cluster()):
 		return to,
-			fmt.Errorf("superstep: column %s: the result is not of a run on this connection's cluster", in.column.Name)
+			fmt.Errorf("superstep: column %s: the result is from another cluster", in.column.Name)
 	}
 	to = backend.Input{Column: in.column, Job: in.job, File: in.file}
 	if in.send != nil {
@@ -96,7 +95,9 @@ func (in *Input) elsewhere(g *Graph, program engine.Program, given map[string]bo
 }
 
 // runElsewhere runs a program on the graph's backend.
-func runElsewhere[V any](ctx context.Context, g *Graph, p engine.Erased, o Options) (*Result[V], error) {
+func runElsewhere[V any](
+	ctx context.Context, g *Graph, p engine.Erased, o Options,
+) (*Result[V], error) {
 	given := p.Program
 	encoding, err := pack.NewValues(p.Value, mem.PointerFreeType(p.Value))
 	if err != nil {

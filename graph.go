@@ -96,7 +96,9 @@ func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, e
 	}
 	team := newTeam(o.Threads)
 	defer team.Close()
-	request := load.Request{Name: name, Directed: o.directed(), SkipBad: o.SkipBad, Team: team, Progress: o.Progress}
+	request := load.Request{
+		Name: name, Directed: o.directed(), SkipBad: o.SkipBad, Team: team, Progress: o.Progress,
+	}
 	if o.Format != "" {
 		if request.Format, err = graphio.ParseFormat(o.Format); err != nil {
 			return nil, err
@@ -133,7 +135,9 @@ func FromEdges(ctx context.Context, list []Edge, options ...LoadOptions) (_ *Gra
 	return store(ctx, in, o, team)
 }
 
-func store(ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.Team) (*Graph, error) {
+func store(
+	ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.Team,
+) (*Graph, error) {
 	options := o.stored(team)
 	if _, ifAny := o.weights(); ifAny && !in.Edges.Weighted() && !o.UnitWeights {
 		options.Weights = edges.Unweighted
@@ -167,7 +171,7 @@ func one[T interface{ Validate() error }](options []T) (o T, err error) {
 
 func validThreads(of string, threads int) error {
 	if threads < 0 {
-		return fmt.Errorf("superstep: %s.Threads: found %d, expected 0, for one each processor, or more", of, threads)
+		return fmt.Errorf("superstep: %s.Threads: found %d, expected 0 or more", of, threads)
 	}
 	return nil
 }
@@ -181,7 +185,7 @@ func newTeam(threads int) *parallel.Team {
 
 var (
 	errClosed   = errors.New("superstep: the graph is closed")
-	errVertices = errors.New("superstep: LoadOptions.Vertices are for FromEdges: other graphs name their vertices themselves")
+	errVertices = errors.New("superstep: LoadOptions.Vertices are only for FromEdges")
 )
 
 // Vertex returns the VertexID of the vertex with an input id, and whether it exists.
@@ -298,10 +302,10 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 		return nil, err
 	}
 	if g.elsewhere != nil {
-		return nil, errors.New("superstep: a graph on a cluster stays as it was loaded: load it anew with other options")
+		return nil, errors.New("superstep: Repartition is only for graphs in this process")
 	}
 	if o.Directed || o.Undirected {
-		return nil, errors.New("superstep: a graph keeps its direction when it is partitioned anew")
+		return nil, errors.New("superstep: Repartition cannot change the direction of a graph")
 	}
 	if o.Weights == IfAny && g.g.Weights == edges.Float32 {
 		o.Weights = Float32
@@ -332,7 +336,7 @@ func (g *Graph) Apply(ctx context.Context, d pregel.Delta) (_ *Graph, err error)
 		}
 	}()
 	if g.elsewhere != nil {
-		return nil, errors.New("superstep: Graph.Apply: a graph on a cluster stays as it was loaded: apply the delta to its input, and load that")
+		return nil, errors.New("superstep: Graph.Apply is only for graphs in this process")
 	}
 	team := newTeam(0)
 	defer team.Close()

@@ -54,20 +54,26 @@ func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T]
 	switch source := any(source).(type) {
 	case *Result[T]:
 		if source == nil || source.graph == nil {
-			in.wrong = fmt.Errorf("superstep: column %s: found a Result that is nil or empty, expected one that superstep.Run has returned", in.column.Name)
+			in.wrong = fmt.Errorf("superstep: column %s: found an empty Result, expected one from superstep.Run", in.column.Name)
 			break
 		}
 		in.result, in.job, in.changed = true, source.job, source.changed
 		if source.graph.elsewhere != nil {
 			in.cluster = source.graph.elsewhere.Cluster()
 		}
-		in.fill = func(_ context.Context, g *Graph, p *engine.Prefilled) error { return prefill(g, p, source) }
+		in.fill = func(_ context.Context, g *Graph, p *engine.Prefilled) error {
+			return prefill(g, p, source)
+		}
 	case func(id uint64) T:
 		if source == nil {
 			in.wrong = fmt.Errorf("superstep: column %s: the function is nil", in.column.Name)
 		}
-		in.fill = func(ctx context.Context, g *Graph, p *engine.Prefilled) error { return prefillBy(ctx, g, p, source) }
-		in.send = func(g *Graph, program string, to *backend.Input) error { return sendBy(g, program, to, source) }
+		in.fill = func(ctx context.Context, g *Graph, p *engine.Prefilled) error {
+			return prefillBy(ctx, g, p, source)
+		}
+		in.send = func(g *Graph, program string, to *backend.Input) error {
+			return sendBy(g, program, to, source)
+		}
 	}
 	return in
 }
@@ -106,7 +112,9 @@ func FromFile(column pregel.Column, path string) Input {
 }
 
 // prefillBy sets the initial values of a column to the results of value.
-func prefillBy[T any](ctx context.Context, g *Graph, p *engine.Prefilled, value func(id uint64) T) error {
+func prefillBy[T any](
+	ctx context.Context, g *Graph, p *engine.Prefilled, value func(id uint64) T,
+) error {
 	for partition, storage := range p.Storage {
 		values := kernel.Elements[T](storage)
 		if err := callFor(ctx, g, p.Program, p.Name, partition, 0, values, value); err != nil {
@@ -153,7 +161,10 @@ func sendBy[T any](g *Graph, program string, to *backend.Input, value func(id ui
 }
 
 // callFor sets values to the function's results for a partition's vertices from first on.
-func callFor[T any](ctx context.Context, g *Graph, program, column string, partition, first int, values []T, value func(id uint64) T) error {
+func callFor[T any](
+	ctx context.Context, g *Graph, program, column string, partition, first int, values []T,
+	value func(id uint64) T,
+) error {
 	var label uint64 // the argument of the current call
 	err := bsp.Contain(program, &bsp.NoSuperstep, func() error {
 		for i := range values {
@@ -209,13 +220,8 @@ func sameVertices(a, b *Graph) bool {
 	return true
 }
 
-// prefilling is implemented by every *engine.Job.
-type prefilling interface {
-	Prefill(name string) (*engine.Prefilled, error)
-}
-
 // prefillAll sets the initial values of a job's columns, in this process.
-func prefillAll(ctx context.Context, g *Graph, job prefilling, inputs []Input) error {
+func prefillAll(ctx context.Context, g *Graph, job *engine.Job, inputs []Input) error {
 	given := map[string]bool{}
 	for _, in := range inputs {
 		if err := in.valid(given); err != nil {
@@ -242,7 +248,7 @@ func (in *Input) valid(given map[string]bool) error {
 	case in.wrong != nil:
 		return in.wrong
 	case in.fill == nil:
-		return errors.New("superstep: Options.Columns: found an Input that neither superstep.From nor superstep.FromFile has made")
+		return errors.New("superstep: Options.Columns: From or FromFile did not make an Input")
 	case given[in.column.Name]:
 		return fmt.Errorf("superstep: Options.Columns: column %s is given twice", in.column.Name)
 	}
@@ -251,6 +257,6 @@ func (in *Input) valid(given map[string]bool) error {
 }
 
 func (in *Input) another() error {
-	return fmt.Errorf("superstep: column %s: the program lists another of that name",
+	return fmt.Errorf("superstep: column %s: the program lists another column of that name",
 		in.column.Name)
 }

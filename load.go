@@ -76,7 +76,8 @@ func (o LoadOptions) weights() (kind edges.Weights, ifAny bool) {
 // Validate returns an error if the options are invalid. Load and FromEdges do the same check.
 func (o LoadOptions) Validate() error {
 	if o.Partitions < 0 {
-		return fmt.Errorf("superstep: LoadOptions.Partitions: found %d, expected 0, for one, or more", o.Partitions)
+		return fmt.Errorf(
+			"superstep: LoadOptions.Partitions: found %d, expected 0 or more", o.Partitions)
 	}
 	if o.SkipBad < 0 || o.SkipBad > math.MaxInt32 {
 		return fmt.Errorf("superstep: LoadOptions.SkipBad: found %d, expected 0 or more", o.SkipBad)

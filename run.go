@@ -191,6 +191,14 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	return r, nil
 }
 
+// engine returns the options that the engine checks.
+func (o *Options) engine() engine.Options {
+	return engine.Options{
+		Delivery: delivery.Choice(o.Delivery), Deterministic: o.Deterministic, Seed: o.Seed,
+		MaxSupersteps: o.MaxSupersteps, SuperstepTimeout: o.SuperstepTimeout, Log: o.Log,
+	}
+}
+
 // run runs a program in this process, and calls done with its results.
 func (o *Options) run(
 	ctx context.Context, g *Graph, p engine.Erased,
@@ -199,11 +207,8 @@ func (o *Options) run(
 	team := newTeam(o.Threads)
 	defer team.Close()
 	sink := &recorder{keep: o.KeepTrace}
-	eo := engine.Options{
-		Team: team, Delivery: delivery.Choice(o.Delivery), Deterministic: o.Deterministic,
-		Seed:          o.Seed,
-		MaxSupersteps: o.MaxSupersteps, SuperstepTimeout: o.SuperstepTimeout, Log: o.Log,
-	}
+	eo := o.engine()
+	eo.Team = team
 	if o.Progress != nil {
 		eo.Progress = func(p bsp.Progress) {
 			o.Progress(Progress{p.Superstep, p.Active, p.Senders, p.Scheme.String(), p.Seconds})
@@ -215,7 +220,7 @@ func (o *Options) run(
 	case o.KeepTrace:
 		eo.Trace = sink
 	}
-	kept, err := o.keepCheckpoints(ctx, &eo, p, g.NumVertices())
+	kept, err := o.keepCheckpoints(ctx, &eo, g.NumVertices())
 	if err != nil {
 		return err
 	}
@@ -254,7 +259,9 @@ func newResult[V any](
 	}
 }
 
-func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []record.Superstep) *Result[V] {
+func result[V any](
+	g *Graph, job *engine.Job, o *bsp.Outcome, records []record.Superstep,
+) *Result[V] {
 	r := newResult[V](g, o, slices.Clone(job.Times()), records, job.Aggregates(), job.Totals())
 	of := len(job.Graph().Parts)
 	owned := func(part int) []V { return kernel.Elements[V](job.Values(part))[:job.Owned(part)] }

@@ -29,10 +29,9 @@ import (
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -63,7 +62,6 @@ type Options struct {
 type Connection struct {
 	client   *client.Client
 	programs engine.Registry
-	log      func(line string)
 	refs     *mem.Refs // counts the calls that use the connection
 	idle     chan struct{}
 	closed   context.Context
@@ -105,11 +103,9 @@ func Connect(ctx context.Context, address string, options ...Options) (*Connecti
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("cluster: Options.Programs: %w", err)
 	}
-	log := o.Log
-	if log == nil {
-		log = func(string) {}
-	}
-	c, err := client.New(client.Options{Address: address, Credentials: control.Credentials{Token: token, TLS: files}, Patience: o.RetryFor, Log: log})
+	who := control.Credentials{Token: token, TLS: files}
+	c, err := client.New(
+		client.Options{Address: address, Credentials: who, Patience: o.RetryFor, Log: o.Log})
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
@@ -117,7 +113,10 @@ func Connect(ctx context.Context, address string, options ...Options) (*Connecti
 		c.Close()
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	conn := &Connection{client: c, programs: programs, log: log, idle: make(chan struct{}), graphs: map[*remote]*superstep.Graph{}}
+	conn := &Connection{
+		client: c, programs: programs, idle: make(chan struct{}),
+		graphs: map[*remote]*superstep.Graph{},
+	}
 	conn.refs = mem.NewRefs(func() { close(conn.idle) })
 	conn.closed, conn.end = context.WithCancelCause(context.Background())
 	return conn, nil
@@ -136,7 +135,7 @@ func (c *Connection) Close() {
 	select {
 	case <-c.idle:
 	case <-time.After(closeWait):
-		c.log(fmt.Sprintf("closing the connection: what runs on it has not returned in %v",
+		c.client.Log(fmt.Sprintf("closing the connection: its calls have not returned within %v",
 			closeWait))
 	}
 	c.mu.Lock()
@@ -166,7 +165,9 @@ func (c *Connection) use(ctx context.Context) (_ context.Context, release func()
 // Load loads a graph onto the cluster, distributed over its workers, until the graph is closed. The
 // workers read the file, so they must have it under the same name. With neither Partitions nor Grid
 // each worker has one partition.
-func (c *Connection) Load(ctx context.Context, name string, options ...superstep.LoadOptions) (*superstep.Graph, error) {
+func (c *Connection) Load(
+	ctx context.Context, name string, options ...superstep.LoadOptions,
+) (*superstep.Graph, error) {
 	if len(options) > 1 {
 		return nil, errOptions
 	}
@@ -197,7 +198,7 @@ func (c *Connection) Load(ctx context.Context, name string, options ...superstep
 // drop drops a graph from the cluster, if it exists.
 func (c *Connection) drop(name string) {
 	if err := c.client.DropGraph(context.Background(), name); err != nil {
-		c.log(fmt.Sprintf("graph %s could not be dropped: %v", name, err))
+		c.client.Log(fmt.Sprintf("graph %s could not be dropped: %v", name, err))
 	}
 }
 
@@ -217,7 +218,9 @@ func (c *Connection) Graph(ctx context.Context, name string) (*superstep.Graph, 
 }
 
 // graph makes a Graph for a graph of the cluster. This process keeps the input ids of its vertices.
-func (c *Connection) graph(ctx context.Context, about *control.Graph, o superstep.LoadOptions, own bool) (*superstep.Graph, error) {
+func (c *Connection) graph(
+	ctx context.Context, about *control.Graph, o superstep.LoadOptions, own bool,
+) (*superstep.Graph, error) {
 	if about.State != control.GraphState_GRAPH_STATE_READY {
 		return nil, fmt.Errorf("cluster: graph %s is not there: it is %s: %s", about.Name,
 			about.State.Word(), about.Reason)
@@ -248,9 +251,9 @@ func (c *Connection) graph(ctx context.Context, about *control.Graph, o superste
 func requestOf(o superstep.LoadOptions, name string) (*control.LoadGraphRequest, error) {
 	switch {
 	case o.Vertices != nil:
-		return nil, errors.New("cluster: LoadOptions.Vertices are for superstep.FromEdges: other graphs name their vertices themselves")
+		return nil, errors.New("cluster: LoadOptions.Vertices are only for superstep.FromEdges")
 	case o.Threads != 0:
-		return nil, errors.New("cluster: LoadOptions.Threads are of a graph in this process: each worker has its own")
+		return nil, errors.New("cluster: LoadOptions.Threads are only for graphs in this process")
 	}
 	var directed *bool
 	if o.Directed || o.Undirected {
@@ -260,16 +263,14 @@ func requestOf(o superstep.LoadOptions, name string) (*control.LoadGraphRequest,
 		Input: name, Format: o.Format, Directed: directed, Duplicates: o.Duplicates.String(),
 		UnitWeights: o.UnitWeights,
 		SkipBad:     uint32(o.SkipBad),
-		Weights:     [...]string{superstep.IfAny: "", superstep.NoWeights: "none", superstep.Float64: "float64", superstep.Float32: "float32"}[o.Weights],
+		// by superstep.Weights
+		Weights: [...]string{"", "none", "float64", "float32"}[o.Weights],
 	}
 	if o.SelfLoops == superstep.DropSelfLoops {
 		source.SelfLoops = "drop"
 	}
-	if !generate.IsGenerator(name) {
-		var err error
-		if source.Input, err = graphio.Absolute(name); err != nil {
-			return nil, fmt.Errorf("cluster: %w", err)
-		}
+	if err := resolve.Absolute(source); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	grid := graph.Grid(o.Grid)
 	if grid == (graph.Grid{}) && o.Partitions > 0 {

@@ -76,7 +76,7 @@ func (r *remote) names(names []string, labels []uint64) []*control.Name {
 	defer release()
 	found, err := r.conn.client.Names(ctx, r.g.Name, names, labels)
 	if err != nil {
-		r.conn.log(fmt.Sprintf("graph %s: the names of vertices: %v", r.g.Name, err))
+		r.conn.client.Log(fmt.Sprintf("graph %s: the names of vertices: %v", r.g.Name, err))
 	}
 	return found
 }
@@ -111,7 +111,7 @@ func (r *remote) Run(ctx context.Context, to *backend.Job) (*backend.Outcome, er
 		return nil, jobError(job)
 	}
 	if lost := int(job.Supersteps) - len(w.times); lost > 0 && to.Complete {
-		return nil, fmt.Errorf("cluster: the trace of job %s lacks %d of its %d supersteps: this client was slower than the master remembers", job.Id, lost, job.Supersteps)
+		return nil, fmt.Errorf("cluster: the trace of job %s lacks %d of its %d supersteps: this client was too slow", job.Id, lost, job.Supersteps)
 	}
 	out := &backend.Outcome{
 		Job: job.Id, Outcome: resolve.OutcomeOfJob(job),
@@ -187,8 +187,9 @@ func (r *remote) spec(to *backend.Job) (*job.Spec, error) {
 	if refused != nil {
 		return nil, refused
 	}
-	return nil, fmt.Errorf("cluster: program %s is none of the cluster's: give Options.Programs what pregel.Register returns for it, "+
-		"with the name under which the cluster's binary registers it", engine.Name(to.Given))
+	return nil, fmt.Errorf("cluster: program %s is none of the cluster's: give Options.Programs "+
+		"what pregel.Register returns for it, with the name under which the cluster's binary "+
+		"registers it", engine.Name(to.Given))
 }
 
 // addInputs adds the inputs of the program's columns to a job's spec: the results of earlier jobs,
@@ -216,7 +217,8 @@ func (r *remote) addInputs(ctx context.Context, spec *job.Spec, all []backend.In
 				return nil
 			}
 		}
-		if err = r.conn.client.SendColumn(ctx, data, func(w io.Writer) error { return write(ctx, w) }); err != nil {
+		err = r.conn.client.SendColumn(ctx, data, func(w io.Writer) error { return write(ctx, w) })
+		if err != nil {
 			return err
 		}
 		spec.ColumnData[in.Column.Name] = data

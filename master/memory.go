@@ -50,7 +50,7 @@ func (c *cluster) shortOf(
 		if w == nil || w.budget == nil {
 			continue
 		}
-		b, need := w.budget, d.Bytes(count(placements, name), len(placements))
+		b, need := w.budget, d(count(placements, name), len(placements))
 		lack := fmt.Sprintf("worker %s needs %s for its share of %s at least", name, mem.Text(need),
 			what)
 		switch most := int64(b.Room + b.Arrays + b.Spilled); {
@@ -87,12 +87,12 @@ func count(placements []*control.Placement, worker string) (n int) {
 func (c *cluster) coming(name string) (bytes int64) {
 	for _, j := range c.jobs {
 		if j.state == control.JobState_JOB_STATE_LOADING && j.spec.Graph == "" {
-			bytes += j.demand(j.site).Bytes(count(j.placements, name), len(j.placements))
+			bytes += j.demand(j.site)(count(j.placements, name), len(j.placements))
 		}
 	}
 	for _, g := range c.graphs {
 		if g.state == control.GraphState_GRAPH_STATE_LOADING {
-			bytes += g.demand(g.source).Bytes(count(g.placements, name), len(g.placements))
+			bytes += g.demand(g.source)(count(g.placements, name), len(g.placements))
 		}
 	}
 	return bytes
@@ -132,7 +132,7 @@ func (c *cluster) catalogOn(name string) (names []string) {
 // demand estimates the memory of the graph that the job loads at a site.
 func (j *job) demand(at site) resolve.Demand {
 	if kindOf(j.spec) != &programKind {
-		return resolve.Demand{}
+		return resolve.Unknown
 	}
 	return at.demand(j.spec.Source)
 }

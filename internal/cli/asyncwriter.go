@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
 const (
-	maxUnwritten = 1 << 20     // bytes of unwritten log
+	maxUnwritten = 4096        // lines of the log
 	flushTime    = time.Second // how long an ending process waits for the last lines to be written
 )
 
@@ -17,55 +17,45 @@ const (
 // it. Write never blocks; lines beyond maxUnwritten are dropped and counted.
 type asyncWriter struct {
 	to      io.Writer
-	dropped func(lines int) // logs the number of missing lines
+	waiting chan unwritten
+	lost    atomic.Int64
+}
 
-	mu      sync.Mutex
-	waiting []byte
-	lost    int
-	written chan struct{} // closed when everything is written; nil before the first line
-	writing bool
+// unwritten is a line, or else a request to close done when all lines before it are written.
+type unwritten struct {
+	line []byte
+	done chan struct{}
 }
 
 // writeAsync makes standard error an asyncWriter, for a command that runs a server. main flushes
 // it.
 func (a *app) writeAsync() {
-	to := a.notices()
-	a.err = &asyncWriter{to: a.err, dropped: func(lines int) {
-		to.say(slog.LevelWarn,
-			fmt.Sprintf("%d lines of the log were dropped: nobody read them in time", lines))
-	}}
+	w := &asyncWriter{to: a.err, waiting: make(chan unwritten, maxUnwritten)}
+	go w.write(a.notices())
+	a.err = w
 }
 
 func (w *asyncWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.waiting)+len(p) > maxUnwritten {
-		w.lost++
-		return len(p), nil
-	}
-	w.waiting = append(w.waiting, p...)
-	if !w.writing {
-		w.writing, w.written = true, make(chan struct{})
-		go w.write()
+	select {
+	case w.waiting <- unwritten{line: append([]byte(nil), p...)}:
+	default:
+		w.lost.Add(1)
 	}
 	return len(p), nil
 }
 
-func (w *asyncWriter) write() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for len(w.waiting) > 0 || w.lost > 0 {
-		text, lost := w.waiting, w.lost
-		w.waiting, w.lost = nil, 0
-		w.mu.Unlock()
-		_, _ = w.to.Write(text) // an error cannot be reported anywhere
-		if lost > 0 {
-			w.dropped(lost)
+func (w *asyncWriter) write(to *notices) {
+	for u := range w.waiting {
+		if u.done != nil {
+			close(u.done)
+			continue
 		}
-		w.mu.Lock()
+		_, _ = w.to.Write(u.line) // an error cannot be reported anywhere
+		if lost := w.lost.Swap(0); lost > 0 {
+			to.say(slog.LevelWarn,
+				fmt.Sprintf("%d lines of the log were dropped: nobody read them in time", lost))
+		}
 	}
-	w.writing = false
-	close(w.written)
 }
 
 // flush waits until everything is written, but at most flushTime.
@@ -74,14 +64,14 @@ func (a *app) flush() {
 	if !ok {
 		return
 	}
-	w.mu.Lock()
-	written := w.written
-	w.mu.Unlock()
-	if written == nil {
+	done, end := make(chan struct{}), time.After(flushTime)
+	select {
+	case w.waiting <- unwritten{done: done}:
+	case <-end:
 		return
 	}
 	select {
-	case <-written:
-	case <-time.After(flushTime):
+	case <-done:
+	case <-end:
 	}
 }

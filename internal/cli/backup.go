@@ -3,22 +3,23 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"sync"
 
+	"connectrpc.com/connect"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/backup"
 	"github.com/superstep-go/superstep/internal/buildinfo"
+	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -53,7 +54,7 @@ restore and tar read it. A name that ends in .zst or .gz compresses it.`,
 				return usagef("--output is missing: the file to write, such as master.tar.zst")
 			case c.Data != "" && cmd.Flags().Changed("master"):
 				return usagef(
-					"--data is the directory of a master that does not run: give it, or --master")
+					"found --data, for a stopped master, and --master, expected one of them")
 			}
 			return c.execute(cmd.Context())
 		},
@@ -67,7 +68,9 @@ func (c *backupCommand) execute(ctx context.Context) error {
 	var h *backup.Header
 	err := c.app.save(ctx, c.Output, 0o600, 1, func(ctx context.Context, w io.Writer) (err error) {
 		if c.Data != "" {
-			h, err = master.Config{Options: master.Options{Data: c.Data}, Master: daemon.Master{Process: daemon.Process{Version: buildinfo.Version()}}}.Backup(w)
+			m := master.Config{Options: master.Options{Data: c.Data}}
+			m.Version = buildinfo.Version()
+			h, err = m.Backup(w)
 		} else {
 			h, err = c.fetch(ctx, w)
 		}
@@ -110,32 +113,42 @@ func (c *backupCommand) fetch(ctx context.Context, w io.Writer) (*backup.Header,
 		return nil, from.Explain(ctx, err)
 	}
 	defer stream.Close()
-	in, out := io.Pipe()
-	var h *backup.Header
-	var damage error
-	var verified sync.WaitGroup
-	verified.Go(func() {
-		h, damage = backup.Verify(in)
-		_, _ = io.Copy(io.Discard, in) // skip padding behind the archive's end
-	})
-	all := int64(0)
-	for err == nil && stream.Receive() {
-		data := stream.Msg().Data
-		all += int64(len(data))
-		progress.stage("fetching", all, 0)
-		_, err = io.MultiWriter(w, out).Write(data)
+	in := io.TeeReader(&received{stream: stream, tell: progress.stage}, w)
+	h, err := backup.Verify(in)
+	if err == nil {
+		_, err = io.Copy(io.Discard, in) // padding behind the archive's end
 	}
-	_ = out.Close() // it returns no error
-	verified.Wait()
 	switch {
-	case err != nil:
-		return nil, err
 	case stream.Err() != nil:
 		return nil, from.Explain(ctx, stream.Err())
-	case damage != nil:
-		return nil, fmt.Errorf("what the master sent: %w", damage)
+	case errors.As(err, new(*os.PathError)): // of writing
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("the backup that the master sent: %w", err)
 	}
 	return h, nil
+}
+
+// received reads a backup that a master sends.
+type received struct {
+	stream *connect.ServerStreamForClient[control.BackupChunk]
+	tell   client.Progress
+	rest   []byte
+	all    int64
+}
+
+func (r *received) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if !r.stream.Receive() {
+			return 0, cmp.Or(r.stream.Err(), io.EOF)
+		}
+		r.rest = r.stream.Msg().Data
+		r.all += int64(len(r.rest))
+		r.tell("fetching", r.all, 0)
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
 }
 
 func (a *app) restore() *cobra.Command {
@@ -153,7 +166,7 @@ again from their sources, unless they still hold them.`,
 		Args:    exactly(1, "a file of superstep backup"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.Data == "" {
-				return usagef("--data is missing: the directory of the master to be")
+				return usagef("--data is missing: the directory of the new master")
 			}
 			h, err := master.Config{Options: master.Options{Data: f.Data}}.Restore(
 				func() (io.ReadCloser, error) { return openBackup(args[0]) })

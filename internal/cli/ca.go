@@ -27,7 +27,7 @@ superstep:role:ROLE. Store ca-key.pem where only the people who issue certificat
 
 func (a *app) initCA() *cobra.Command {
 	var f struct {
-		Days int `flag:"days" default:"3650" range:"1..36500" help:"the certificate is valid for {N} days"`
+		Days int `flag:"days" default:"3650" range:"1..36500" help:"valid for {N} days"`
 	}
 	return flagsOf(&cobra.Command{
 		Use:   "init DIR",
@@ -47,8 +47,8 @@ func (a *app) issue() *cobra.Command {
 	var roles, hosts []string
 	var f struct {
 		CA   string `flag:"ca" help:"the {DIR} that superstep ca init made"`
-		Name string `flag:"name" help:"the {NAME} of the holder and of the files (default: the first role)"`
-		Days int    `flag:"days" default:"365" range:"1..36500" help:"the certificate is valid for {N} days"`
+		Name string `flag:"name" help:"the {NAME} of the holder (default: the first role)"`
+		Days int    `flag:"days" default:"365" range:"1..36500" help:"valid for {N} days"`
 		Out  string `flag:"out" help:"write the files into {DIR} (default: that of the CA)"`
 	}
 	cmd := &cobra.Command{

@@ -17,16 +17,12 @@ var certificates = map[string]certificate{
 	"betweenness": {check: with(func(c *claim, p *algorithms.Betweenness) error {
 		return verify.Betweenness(c.Graph, c.origins(p.Sources, p.Samples), numbers(c))
 	})},
-	"bfs": {check: func(c *claim) error {
-		source, err := c.vertex(c.values["source"])
-		if err != nil {
-			return err
-		}
+	"bfs": {check: with(func(c *claim, p *algorithms.BFS) error {
 		if c.values["output"] == "level" {
-			return verify.Levels(c.Graph, int(source), integers(c))
+			return verify.Levels(c.Graph, int(p.Source), integers(c))
 		}
-		return verify.BFS(c.Graph, int(source), verticesOrNone(c))
-	}},
+		return verify.BFS(c.Graph, int(p.Source), verticesOrNone(c))
+	})},
 	"cdlp": {check: with(func(c *claim, p *algorithms.CDLP) error {
 		labels := vertices(c)
 		for v, l := range labels {
@@ -87,7 +83,9 @@ var certificates = map[string]certificate{
 		return verify.Louvain(c.Graph, p.Tolerance, modularity, vertices(c))
 	})},
 	"matching": {check: func(c *claim) error { return verify.Matching(c.Graph, verticesOrNone(c)) }},
-	"mis":      {check: func(c *claim) error { return verify.MIS(c.Graph, column(c, "true or false", strconv.ParseBool)) }},
+	"mis": {check: func(c *claim) error {
+		return verify.MIS(c.Graph, column(c, "true or false", strconv.ParseBool))
+	}},
 	"msf": {check: func(c *claim) error {
 		trees, branches := forest(c)
 		return verify.MSF(c.Graph, trees, branches)
@@ -97,13 +95,9 @@ var certificates = map[string]certificate{
 			numbers(c), c.places(p.Sources)...)
 	})},
 	"scc": {check: func(c *claim) error { return verify.SCC(c.Graph, vertices(c)) }},
-	"sssp": {check: func(c *claim) error {
-		source, err := c.vertex(c.values["source"])
-		if err != nil {
-			return err
-		}
-		return verify.SSSP(c.Graph, int(source), numbers(c))
-	}},
+	"sssp": {check: with(func(c *claim, p *algorithms.SSSP[float64]) error {
+		return verify.SSSP(c.Graph, int(p.Source), numbers(c))
+	})},
 	"triangles": {check: func(c *claim) error { return verify.Triangles(c.Graph, integers(c)) }},
 	"walks": {check: with(func(c *claim, p *algorithms.Walks) error {
 		return verify.Walks(c.Graph, p.Walks, p.Length, p.P, p.Q, walks(c))
@@ -119,20 +113,16 @@ func (c *claim) most(limit, done int) int {
 	return max(min(limit, done), 0)
 }
 
-// parameters sets the fields of the struct program from the parameters, with defaults. It converts
-// input ids to vertices.
-func (c *claim) parameters(program any) error {
-	return engine.Fill(program, c.values, func(label uint64) (pregel.VertexID, bool) {
-		v, ok := c.Labels.Find(label, c.Vertices)
-		return pregel.VertexID(v), ok
-	})
-}
-
-// with makes a check that receives the program's parameters.
+// with makes a check that receives the program's parameters, with defaults. Its vertices are input
+// vertices.
 func with[P any](check func(c *claim, p *P) error) func(c *claim) error {
 	return func(c *claim) error {
 		p := new(P)
-		if err := c.parameters(p); err != nil {
+		err := engine.Fill(p, c.values, func(label uint64) (pregel.VertexID, bool) {
+			v, ok := c.Labels.Find(label, c.Vertices)
+			return pregel.VertexID(v), ok
+		})
+		if err != nil {
 			return err
 		}
 		return check(c, p)

@@ -23,7 +23,7 @@ import (
 type checkpointFlags struct {
 	Place string `flag:"checkpoint" group:"limits" help:"store checkpoints at {PLACE}, a directory or s3://BUCKET/PREFIX; superstep resume continues from them"`
 	whenFlags
-	Stay bool `flag:"keep-checkpoints" group:"limits,more" help:"do not remove the last checkpoints when the run is done"`
+	Stay bool `flag:"keep-checkpoints" group:"limits,more" help:"keep the last checkpoints"`
 
 	from *checkpoint.Reader // checkpoint to resume from, or nil
 }
@@ -100,7 +100,9 @@ type kept struct {
 
 // keep enables checkpoints for a run with these options, if requested. about is the size of the
 // run's state in bytes.
-func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, spec *job.Spec, about int64, warn func(string)) (_ *kept, err error) {
+func (f *checkpointFlags) keep(
+	ctx context.Context, a *app, o *engine.Options, spec *job.Spec, about int64, warn func(string),
+) (_ *kept, err error) {
 	if f.Place == "" {
 		return nil, nil
 	}
@@ -117,7 +119,7 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	if f.from != nil && f.from.Store.String() == k.Store.String() {
 		from = f.from.Manifest
 		if o.Fork {
-			return nil, usagef("--checkpoint %s: it has the checkpoints of the run before: name another place for those of one that is forked", f.Place)
+			return nil, usagef("--checkpoint %s: the earlier run stores its checkpoints there: a forked run needs another place", f.Place)
 		}
 	}
 	if o.Spec, err = resolve.Later(spec, true); err != nil {
@@ -133,7 +135,8 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 		return nil, fmt.Errorf("--checkpoint %s: %w: %s goes on from that; or name another place",
 			f.Place, err, resumption(f.Place))
 	case errors.As(err, &taken):
-		return nil, fmt.Errorf("--checkpoint %s: %w, or remove what there is by superstep checkpoints remove %[1]s", f.Place, err)
+		return nil, fmt.Errorf(
+			"--checkpoint %s: %w, or run superstep checkpoints remove %[1]s", f.Place, err)
 	case err != nil:
 		return nil, fmt.Errorf("--checkpoint: %w", err)
 	}

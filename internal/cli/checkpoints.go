@@ -71,23 +71,6 @@ type checkpointsListed struct {
 	Checkpoints []checkpointListed `json:"checkpoints"`
 }
 
-// listed describes the checkpoints of a place.
-func listed(place string, all []checkpoint.Listed) checkpointsListed {
-	report := checkpointsListed{Place: place}
-	for _, c := range all {
-		r := checkpointListed{Checkpoint: c.Name}
-		if c.Err != nil {
-			r.Error = c.Err.Error()
-		}
-		if m := c.Manifest; m != nil {
-			r.Program, r.Superstep, r.Parts, r.Bytes, r.Taken = m.Name(), m.Superstep, len(m.Parts),
-				m.Bytes(), m.Created
-		}
-		report.Checkpoints = append(report.Checkpoints, r)
-	}
-	return report
-}
-
 // checkpointsAt opens a place and lists its checkpoints, or only the one named in place.
 func checkpointsAt(ctx context.Context, place string) (store.Store, []checkpoint.Listed, error) {
 	s, name, err := openPlace(place)
@@ -118,41 +101,37 @@ func (a *app) listCheckpoints(ctx context.Context, place string, asJSON, verify 
 		return err
 	}
 	defer store.Close(s)
-	text, broken := a.out, 0
+	report, broken, text := checkpointsListed{Place: s.String()}, 0, a.out
 	if asJSON {
 		text = io.Discard
 	}
 	t := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
-	if !verify {
-		fmt.Fprintln(t, "CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN")
-	}
-	for i := range all {
-		l := &all[i]
+	fmt.Fprintln(t, "CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN")
+	for _, l := range all {
 		if l.Err == nil && verify {
 			l.Err = (&checkpoint.Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		r := checkpointListed{Checkpoint: l.Name}
+		if m := l.Manifest; m != nil {
+			r.Program, r.Superstep, r.Parts, r.Bytes, r.Taken = m.Name(), m.Superstep, len(m.Parts),
+				m.Bytes(), m.Created
+		}
 		if l.Err != nil {
 			broken++
+			r.Error = l.Err.Error()
+			escape.Printf(t, "%s\tbroken: %s\n", r.Checkpoint, r.Error)
+		} else {
+			escape.Printf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", r.Checkpoint, r.Program, r.Superstep,
+				r.Parts, mem.Text(r.Bytes), r.Taken.Format(time.DateTime))
 		}
-		switch m := l.Manifest; {
-		case l.Err != nil && verify:
-			escape.Printf(text, "%s: broken: %s\n", l.Name, l.Err.Error())
-		case l.Err != nil:
-			escape.Printf(t, "%s\tbroken: %s\n", l.Name, l.Err.Error())
-		case verify:
-			escape.Printf(text, "%s: before %s: %s, as written\n", l.Name, m.Where(),
-				things(len(m.Parts), "part", "parts"))
-		default:
-			escape.Printf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, m.Name(), m.Superstep,
-				len(m.Parts), mem.Text(m.Bytes()), m.Created.Format(time.DateTime))
-		}
+		report.Checkpoints = append(report.Checkpoints, r)
 	}
 	err = t.Flush()
 	if asJSON {
-		err = printValue(a.out, listed(s.String(), all))
+		err = printValue(a.out, report)
 	}
 	if err == nil && broken > 0 {
 		err = fmt.Errorf("%s: %s broken", s, things(broken, "checkpoint is", "checkpoints are"))

@@ -57,7 +57,7 @@ type app struct {
 // allFlags are the flags of all commands.
 type allFlags struct {
 	Quiet     bool   `flag:"quiet" short:"q" help:"show neither progress nor the report of a run"`
-	LogFormat string `flag:"log-format" words:"text,json" help:"the format of logs, warnings and errors"`
+	LogFormat string `flag:"log-format" words:"text,json" help:"the format of logs and errors"`
 }
 
 // Run runs the command line of a binary with the built-in programs and its own, and returns the
@@ -122,15 +122,10 @@ func (a *app) main(args []string) int {
 	switch {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		a.notices().say(slog.LevelError, "interrupted")
-	case errors.As(err, &usage):
-		a.notices().say(slog.LevelError, oneLine(usage))
-		return exitUsage
-	case errors.As(err, &text):
+	case errors.As(err, &usage), errors.As(err, &text):
 		a.notices().say(slog.LevelError, oneLine(err))
 		return exitUsage
-	case errors.Is(err, pregel.ErrGrid): // the program needs another grid, which is not a bug
-		a.notices().say(slog.LevelError, oneLine(err))
-	case errors.As(err, &program) && program.Stack != "":
+	case errors.As(err, &program) && program.Stack != "" && !errors.Is(err, pregel.ErrGrid):
 		a.notices().crash(err.Error(), program.Stack)
 	case errors.As(err, &job) && job.job.Stack != "":
 		a.notices().crash(oneLine(err), job.job.Stack)

@@ -3,12 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,13 +42,15 @@ type masterFlag struct {
 // accessFlags are the flags for tokens and certificates.
 type accessFlags struct {
 	TokenFile string `flag:"token-file" group:"cluster,more" help:"the {FILE} with the cluster's token (default, without TLS: that of this user's master at ADDR)"`
-	Cert      string `flag:"tls-cert" group:"cluster,more" help:"the {FILE} with the certificate of this process, for TLS"`
+	Cert      string `flag:"tls-cert" group:"cluster,more" help:"the {FILE} of the certificate"`
 	Key       string `flag:"tls-key" group:"cluster,more" help:"the {FILE} with the key for TLS"`
 	CA        string `flag:"tls-ca" group:"cluster,more" help:"the {FILE} with the CA that issued the certificates of the others"`
 }
 
 // credentials reads the files. log receives later changes of the TLS files, and may be nil.
-func (f *accessFlags) credentials(warn func(line string), log *slog.Logger) (who control.Credentials, err error) {
+func (f *accessFlags) credentials(
+	warn func(line string), log *slog.Logger,
+) (who control.Credentials, err error) {
 	if who.Token, err = readToken("--token-file", f.TokenFile, warn); err != nil {
 		return who, err
 	}
@@ -122,7 +122,7 @@ const inProcess = "off"
 
 // errNoCluster rejects --master off for commands that need a cluster.
 var errNoCluster = errors.New(
-	"--master off has a job run in this process: here a cluster is needed, at HOST:PORT")
+	"--master off runs jobs in this process: this command needs a cluster, at HOST:PORT")
 
 // wanted reports whether the flags or the environment select a cluster.
 func (f *jobFlags) wanted(flags *pflag.FlagSet) bool {
@@ -151,15 +151,7 @@ func (f *clientFlags) connect(ctx context.Context, warn func(line string)) (*cli
 	}
 	err = c.Reach(ctx)
 	if err == nil && f.await > 0 {
-		err = c.AwaitWorkers(ctx, f.await, f.lost, func(found int) {
-			warn(fmt.Sprintf("waiting for %s: %d registered", things(f.await, "worker", "workers"),
-				found))
-		})
-		if few := (*client.FewWorkersError)(nil); f.lost && errors.As(err, &few) && few.Enough() {
-			warn(fmt.Sprintf("%v, and lost %s: the job begins without it", err,
-				strings.Join(few.Lost, ", ")))
-			err = nil
-		}
+		err = c.AwaitWorkers(ctx, f.await, f.lost)
 	}
 	if err != nil {
 		c.Close()
@@ -169,7 +161,9 @@ func (f *clientFlags) connect(ctx context.Context, warn func(line string)) (*cli
 }
 
 // with connects to the master and calls do, which shows progress.
-func (f *clientFlags) with(ctx context.Context, a *app, do func(c *client.Client, d *progress) error) error {
+func (f *clientFlags) with(
+	ctx context.Context, a *app, do func(c *client.Client, d *progress) error,
+) error {
 	d := a.progress()
 	defer d.done()
 	c, err := f.connect(ctx, d.warn)

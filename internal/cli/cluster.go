@@ -107,7 +107,7 @@ func (f *daemonFlags) begin(a *app) (who control.Credentials, metrics control.To
 	a.writeAsync()
 	if _, _, err := net.SplitHostPort(f.GossipListen); err != nil && f.GossipListen != "off" {
 		return who, metrics,
-			usagef("--gossip-listen: found the address %q, expected HOST:PORT, such as 127.0.0.1:7701, or off", f.GossipListen)
+			usagef("--gossip-listen: found %q, expected HOST:PORT or off", f.GossipListen)
 	}
 	if who, err = f.credentials(a.warn, a.logger()); err != nil {
 		return who, metrics, err
@@ -118,7 +118,9 @@ func (f *daemonFlags) begin(a *app) (who control.Credentials, metrics control.To
 }
 
 // gossip starts gossip, or returns nil if it is off.
-func (f *daemonFlags) gossip(self membership.Member, token control.Token, master string) (membership.Group, error) {
+func (f *daemonFlags) gossip(
+	self membership.Member, token control.Token, master string,
+) (membership.Group, error) {
 	if f.GossipListen == "off" {
 		return nil, nil
 	}

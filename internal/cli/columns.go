@@ -35,9 +35,9 @@ func splitColumns(flags []string) ([]columnFile, error) {
 		}
 		switch {
 		case !ok || name == "" || c.path == "":
-			return nil, usagef("--column %s: expected NAME=FILE, or NAME=FILE:N for column N of it, NAME=FILE:COLUMN of a table", f)
+			return nil, usagef("--column %s: expected NAME=FILE[:N] or NAME=FILE:COLUMN", f)
 		case c.path == "-":
-			return nil, usagef("--column %s: it reads files; for standard input use %s=/dev/stdin",
+			return nil, usagef("--column %s: expected a file; %s=/dev/stdin reads standard input",
 				f, name)
 		case seen[name]:
 			return nil, usagef("--column %s: the column is given twice", f)
@@ -122,7 +122,9 @@ func warnEmpty(warn func(line string), f columnFile, ofEdges bool, values int) {
 }
 
 // fillColumns sets the initial values of columns from files.
-func fillColumns(ctx context.Context, job engine.Bound, g *graph.Graph, files []columnFile, warn func(line string)) error {
+func fillColumns(
+	ctx context.Context, job engine.Bound, g *graph.Graph, files []columnFile, warn func(string),
+) error {
 	for _, c := range files {
 		p, err := job.Prefill(c.name)
 		if err != nil {

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
-	"github.com/superstep-go/superstep/internal/graph"
 )
 
 var shells = []string{"bash", "zsh", "fish", "powershell"}
@@ -57,7 +54,8 @@ bash-completion.`,
 
 // first completes only the first argument.
 func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, start string,
+	) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -79,24 +77,28 @@ func starting(list []string, start string) []string {
 		func(s string) bool { return !strings.HasPrefix(s, start) })
 }
 
-// completeGraph completes the name of a graph: a file, or a generator with its parameters.
-func completeGraph(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	const directive = cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-	if generate.IsGenerator(word) && strings.Contains(word, ":") {
-		return starting(generatorParameters(word), word), directive
+// completeGraph completes the name of a graph: a generator with its parameters, else a file.
+func completeGraph(cmd *cobra.Command, args []string, start string,
+) ([]string, cobra.ShellCompDirective) {
+	all, directive := completeGenerator(cmd, args, start)
+	if start == "" || len(all) == 0 {
+		return nil, cobra.ShellCompDirectiveDefault // files
 	}
-	var all []string
-	for _, d := range generate.Known() {
-		all = append(all, d.Name+":\t"+d.Help)
-	}
-	return append(starting(all, word), filesStarting(word)...), directive
+	return all, directive
 }
 
-// completeGenerator is completeGraph for generators only.
-func completeGenerator(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-	all, directive := completeGraph(cmd, args, start)
-	return slices.DeleteFunc(all, func(s string) bool { return !generate.IsGenerator(s) }),
-		directive
+// completeGenerator completes a generator with its parameters.
+func completeGenerator(_ *cobra.Command, _ []string, start string,
+) (all []string, _ cobra.ShellCompDirective) {
+	if generate.IsGenerator(start) && strings.Contains(start, ":") {
+		all = generatorParameters(start)
+	} else {
+		for _, d := range generate.Known() {
+			all = append(all, d.Name+":\t"+d.Help)
+		}
+	}
+	return starting(all, start),
+		cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
 // generatorParameters returns the continuations of a generator's text: the parameters that it does
@@ -122,26 +124,6 @@ func generatorParameters(text string) []string {
 	return all
 }
 
-func filesStarting(start string) []string {
-	dir, name := filepath.Split(start)
-	entries, err := os.ReadDir(filepath.Clean(dir + "."))
-	if err != nil {
-		return nil
-	}
-	var all []string
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), name) || name == "" && strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		path := dir + e.Name()
-		if e.IsDir() {
-			path += string(filepath.Separator)
-		}
-		all = append(all, path)
-	}
-	return all
-}
-
 // completeAlgorithm returns the names of the programs.
 func (a *app) completeAlgorithm(*cobra.Command) (names []string) {
 	for _, e := range a.programs {
@@ -151,7 +133,9 @@ func (a *app) completeAlgorithm(*cobra.Command) (names []string) {
 }
 
 // completeParameter completes -p with parameters of the algorithm given before.
-func (a *app) completeParameter(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeParameter(
+	cmd *cobra.Command, args []string, start string,
+) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -182,22 +166,14 @@ func (a *app) completeParameter(cmd *cobra.Command, args []string, start string)
 		cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeGrid completes --grid with common grids.
-func completeGrid(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var all []string
-	for n := 1; n <= 16; n *= 2 {
-		for c := 1; c <= n; c *= 2 {
-			all = append(all, graph.Grid{Rows: n / c, Columns: c}.String())
-		}
-	}
-	return all, cobra.ShellCompDirectiveNoFileComp
-}
-
 // completionTime is how long completion waits for the master's answer.
 const completionTime = 300 * time.Millisecond
 
+// lister lists items of a cluster.
+type lister = func(ctx context.Context, c control.ClusterClient) []string
+
 // list returns what a call to the cluster answers, or nothing if it does not soon, or fails.
-func (f *clientFlags) list(cmd *cobra.Command, of func(ctx context.Context, c control.ClusterClient) []string) []string {
+func (f *clientFlags) list(cmd *cobra.Command, of lister) []string {
 	c, err := f.open(func(string) {})
 	if err != nil {
 		return nil
@@ -246,11 +222,15 @@ func (f *clientFlags) graphs(cmd *cobra.Command) []string {
 }
 
 // completeAnyGraph completes --graph: a generator, a file, or a graph of the cluster.
-func (f *clientFlags) completeAnyGraph(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+func (f *clientFlags) completeAnyGraph(
+	cmd *cobra.Command, args []string, start string,
+) ([]string, cobra.ShellCompDirective) {
 	if !strings.HasPrefix(start, control.CatalogPrefix) {
-		all, directive := completeGraph(cmd, args, start)
-		return append(all, starting([]string{control.CatalogPrefix + "\ta graph of the cluster"},
-			start)...), directive
+		catalog := starting([]string{control.CatalogPrefix + "\ta graph of the cluster"}, start)
+		if start != "" && len(catalog) > 0 {
+			return catalog, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+		}
+		return completeGraph(cmd, args, start)
 	}
 	var all []string
 	for _, name := range f.graphs(cmd) {

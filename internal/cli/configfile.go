@@ -123,7 +123,8 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 		return nil, fmt.Errorf("%s: found %d bytes, expected %d at most", file, len(data),
 			maxConfig)
 	}
-	if i := bytes.IndexFunc(data, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' }); i >= 0 {
+	control := func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' }
+	if i := bytes.IndexFunc(data, control); i >= 0 {
 		return nil, fmt.Errorf("%s:%d: found byte %#02x, expected text", file,
 			1+bytes.Count(data[:i], []byte("\n")), data[i])
 	}
@@ -147,13 +148,14 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 		key := fmt.Sprint(pair.Key)
 		s := setting{flag: flags.Lookup(key), at: file}
 		lines := strings.Split(string(data), "\n")
-		if i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(strings.Trim(l, "\"' "), key) }); i >= 0 {
+		begins := func(l string) bool { return strings.HasPrefix(strings.Trim(l, "\"' "), key) }
+		if i := slices.IndexFunc(lines, begins); i >= 0 {
 			s.at = fmt.Sprintf("%s:%d", file, i+1)
 		}
-		if s.flag == nil || !Configurable(s.flag) {
+		if s.flag == nil || !configurable(s.flag) {
 			var names []string
 			flags.VisitAll(func(f *pflag.Flag) {
-				if Configurable(f) {
+				if configurable(f) {
 					names = append(names, f.Name)
 				}
 			})
@@ -185,8 +187,8 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 // bare matches the types of flags whose values need no quotes.
 var bare = regexp.MustCompile(`^(u?int|bool|duration)`)
 
-// Configurable reports whether a configuration file may contain a flag.
-func Configurable(f *pflag.Flag) bool {
+// configurable reports whether a configuration file may contain a flag.
+func configurable(f *pflag.Flag) bool {
 	return !f.Hidden && !slices.Contains([]string{configName, "help", "version", helpAll}, f.Name)
 }
 

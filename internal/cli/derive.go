@@ -95,7 +95,7 @@ func ordinal(v reflect.Value) int64 {
 
 // completed are the value names of flags with their own completion: files, and values that commands
 // complete.
-var completed = []string{"FILE", "DIR", "PLACE", "NAME=FILE", "GRAPH", "FORMAT", "KEY=VALUE", "RxC", "NAMES"}
+var completed = []string{"FILE", "DIR", "PLACE", "NAME=FILE", "GRAPH", "FORMAT", "KEY=VALUE", "NAMES"}
 
 // flagsOf defines a flag for each field of a struct that has help, except those in without and
 // those that the command has already.

@@ -93,26 +93,25 @@ func (c *onTerminal) ends(code int, text string) {
 	}
 }
 
-const question = "job f00d-1: d and Enter detaches from it, c and Enter cancels it, Enter alone goes on waiting [d/c] "
+const (
+	ctrlC = "\x03"
+	quit  = "\x1c" // Ctrl-\
+)
 
-const ctrlC = "\x03"
-
-func asked(t *testing.T, args ...string) (*fakeMaster, *onTerminal) {
+// running starts a command whose job runs on a master.
+func running(t *testing.T, args ...string) (*fakeMaster, *onTerminal) {
 	t.Helper()
 	m := newFakeMaster(t)
 	c := terminalFor(t, "superstep",
 		append([]string{"run", "wcc", "-g", "path:vertices=3", "--master", m.address}, args...)...)
 	c.says("running wcc", 1) // the progress display
-	c.types(ctrlC)
-	c.says(question, 1)
 	return m, c
 }
 
-func TestInterruptAsksAndDetaches(t *testing.T) {
-	m, c := asked(t, "-o", "out")
-	c.types("what?\n")
-	c.says(question, 2)
-	c.types("d\n")
+// TestQuitDetaches: Ctrl-\ ends the command. The job continues.
+func TestQuitDetaches(t *testing.T) {
+	m, c := running(t, "-o", "out")
+	c.types(quit)
 	c.ends(0,
 		"superstep: job f00d-1 goes on: superstep watch f00d-1 shows it, superstep result f00d-1 has what it computes\n")
 	select {
@@ -125,42 +124,13 @@ func TestInterruptAsksAndDetaches(t *testing.T) {
 	}
 }
 
-func TestInterruptAsksAndCancels(t *testing.T) {
-	m, c := asked(t)
-	c.types("c\n")
-	m.await(t, "cancel")
-	c.ends(1, "superstep: interrupted: job f00d-1 is cancelled\n")
-}
-
-func TestSecondInterruptCancels(t *testing.T) {
-	m, c := asked(t)
+// TestInterruptCancels: Ctrl-C cancels the job. So does SIGTERM.
+func TestInterruptCancels(t *testing.T) {
+	m, c := running(t)
 	c.types(ctrlC)
 	m.await(t, "cancel")
 	c.ends(1, "superstep: interrupted: job f00d-1 is cancelled\n")
-}
-
-// TestInterruptAsksAndGoesOn answers that waiting continues, and is asked again. Meanwhile the job
-// ends.
-func TestInterruptAsksAndGoesOn(t *testing.T) {
-	m, c := asked(t, "-o", "out")
-	shown := strings.Count(c.said.String(), "running wcc")
-	c.types("\n")
-	c.says("running wcc", shown+1)
-	c.types(ctrlC)
-	c.says(question, 2)
-	close(m.finish)
-	c.ends(0, " threads\n")
-	if text, err := os.ReadFile(filepath.Join(c.Dir, "out")); err != nil ||
-		string(text) != "0 1\n1 1\n2 1\n" {
-		t.Errorf("found %q, %v", text, err)
-	}
-}
-
-// TestTerminateDoesNotAsk: SIGTERM cancels the job and asks nothing, even if there is a terminal.
-func TestTerminateDoesNotAsk(t *testing.T) {
-	m := newFakeMaster(t)
-	c := terminalFor(t, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address)
-	c.says("running wcc", 1)
+	m, c = running(t)
 	must(t, c.Process.Signal(syscall.SIGTERM))
 	m.await(t, "cancel")
 	c.ends(1, "superstep: interrupted: job f00d-1 is cancelled\n")

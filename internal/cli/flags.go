@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,8 +40,8 @@ func (f threadsFlag) team() *parallel.Team {
 // sourceFlags are the flags for reading and storing a graph.
 type sourceFlags struct {
 	job.Source
-	AsDirected   bool   `flag:"directed" group:"input" help:"read edges as directed, even if the input says undirected"`
-	AsUndirected bool   `flag:"undirected" group:"input" help:"read edges as undirected, even if the input says directed"`
+	AsDirected   bool   `flag:"directed" group:"input" help:"read edges as directed"`
+	AsUndirected bool   `flag:"undirected" group:"input" help:"read edges as undirected"`
 	BadFile      string `flag:"bad-file" group:"output,more" help:"write the place and the error of each skipped line to {FILE}"`
 }
 
@@ -75,11 +74,11 @@ func (f *sourceFlags) source(name string) (*job.Source, error) {
 	case s.CheckFiles && s.TrustFiles:
 		return nil, usagef("--check-files and --trust-files contradict each other")
 	case s.VertexColumn != "" && s.Vertices == "":
-		return nil, usagef("--vertex-column is of the file that --vertices names")
+		return nil, usagef("--vertex-column needs --vertices FILE")
 	case f.BadFile != "" && s.SkipBad == 0:
-		return nil, usagef("--bad-file is of lines that --skip-bad N leaves out")
+		return nil, usagef("--bad-file needs --skip-bad N")
 	case s.Format != "" && generate.IsGenerator(name):
-		return nil, usagef("--format %s is of files: %s is a generator", s.Format, name)
+		return nil, usagef("--format %s is for files, but %s is a generator", s.Format, name)
 	}
 	if f.AsDirected || f.AsUndirected {
 		s.Directed = &f.AsDirected
@@ -115,23 +114,15 @@ func (f *sourceFlags) toLoad(name string, onCluster bool) (*job.Source, error) {
 	}
 	switch {
 	case !onCluster && (s.CheckFiles || s.TrustFiles):
-		return nil,
-			usagef("--check-files and --trust-files are of the workers of a cluster: --master ADDR")
+		return nil, usagef("--check-files and --trust-files need a cluster (--master)")
 	case !onCluster:
 		return s, nil
 	case s.SkipBad > mostSkippedThere:
 		return nil, usagef("--skip-bad: found %d, expected at most %d on a cluster", s.SkipBad,
 			mostSkippedThere)
 	}
-	if !generate.IsGenerator(name) {
-		if s.Input, err = graphio.Absolute(name); err != nil {
-			return nil, fmt.Errorf("--graph %s: %w", name, err)
-		}
-	}
-	if s.Vertices != "" {
-		if s.Vertices, err = graphio.Absolute(s.Vertices); err != nil {
-			return nil, fmt.Errorf("--vertices %s: %w", s.Vertices, err)
-		}
+	if err := resolve.Absolute(s); err != nil {
+		return nil, fmt.Errorf("--graph %s: %w", name, err)
 	}
 	return s, nil
 }
@@ -164,8 +155,8 @@ func parseBytes(s string) (int64, error) {
 
 // gridFlags are the flags for the partitions of a graph.
 type gridFlags struct {
-	Partitions int    `flag:"partitions" group:"run" default:"1" range:"1.." help:"divide the graph into {N} partitions"`
-	Grid       string `flag:"grid" group:"run,more" help:"divide the edges by row and column into a grid of {RxC} partitions"`
+	Partitions int    `flag:"partitions" group:"run" default:"1" range:"1.." help:"use {N} partitions"`
+	Grid       string `flag:"grid" group:"run,more" help:"use a grid of {RxC} partitions"`
 	Workers    int    `flag:"workers" group:"cluster,more" default:"1" range:"1.." help:"on a cluster: wait until {N} workers are registered"`
 
 	cluster   jobFlags
@@ -178,7 +169,7 @@ type runFlags struct {
 	threadsFlag
 	gridFlags
 	job.Options
-	JSON    string `flag:"json" group:"output" help:"write the report as JSON to {FILE}, - for standard output"`
+	JSON    string `flag:"json" group:"output" help:"write JSON to {FILE}, - for standard output"`
 	columns []columnFile
 	keep    checkpointFlags
 	seeFlags
@@ -202,7 +193,6 @@ func (f *gridFlags) defined(cmd *cobra.Command, shape string) {
 	f.flags = cmd.Flags()
 	f.flags.Lookup("partitions").Usage = "divide the graph into `N` partitions, " + shape +
 		"; on a cluster the default is one per worker"
-	_ = cmd.RegisterFlagCompletionFunc("grid", completeGrid)
 }
 
 // await makes the client wait for workers, if requested.
@@ -224,7 +214,7 @@ func (f *gridFlags) partitions(of func(n int) graph.Grid) (rows, columns uint32,
 	var grid graph.Grid
 	switch {
 	case f.Grid != "" && asked:
-		return 0, 0, usagef("--%s and --grid say the same: give one of them", name)
+		return 0, 0, usagef("found --%s and --grid, expected one of them", name)
 	case f.Grid != "":
 		name = "grid"
 		if grid, err = graph.ParseGrid(f.Grid); err != nil {
@@ -259,7 +249,7 @@ func (a *app) program(name string) (engine.Registered, error) {
 }
 
 // splitParameters parses the flags -p key=value of a program.
-func (a *app) splitParameters(program string, flags []string) (map[string]string, error) {
+func splitParameters(flags []string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, f := range flags {
 		name, text, ok := strings.Cut(f, "=")
@@ -267,12 +257,7 @@ func (a *app) splitParameters(program string, flags []string) (map[string]string
 			return nil, usagef("-p %s: expected key=value", f)
 		}
 		if _, twice := values[name]; twice {
-			p, err := a.programs.Find(program) // an error is reported when the program is run
-			if err == nil && slices.ContainsFunc(p.Parameters,
-				func(x engine.Parameter) bool { return x.Name == name && x.List }) {
-				return nil, usagef("-p %s: given twice: the values of a list are separated with commas, %[1]s=1,5", name)
-			}
-			return nil, usagef("-p %s: given twice", name)
+			return nil, usagef("-p %s: given twice: expected it once; a list has commas", name)
 		}
 		values[name] = text
 	}

@@ -35,9 +35,9 @@ Kernels 2 and 3 are vertex programs on the general engine. The output has the of
 their order. An invalid search ends the run with status 1, and the error names the rule.
 
 With --master the benchmark is a job of a cluster. Each worker generates, builds, searches and
-validates its share; num_mpi_processes is the number of workers. Ctrl-C asks whether to detach from
-the job or to cancel it; outside a terminal it cancels the job. --detach submits the job and prints
-its name. superstep watch prints the report.
+validates its share; num_mpi_processes is the number of workers. Ctrl-C cancels the job, Ctrl-\
+(SIGQUIT) detaches from it. --detach submits the job and prints its name. superstep watch prints the
+report.
 
 Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 GB, SCALE 25 9 GB.`,
 		Example: `  superstep graph500 --scale 20
@@ -64,8 +64,7 @@ Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 G
 }
 
 func (g *graph500Command) execute(ctx context.Context) error {
-	err := g.run.place(g.run.cluster.wanted(g.run.flags), "runs", []string{"json", "trace"},
-		"run: not with --%s; superstep watch shows what comes later")
+	err := g.run.place(g.run.cluster.wanted(g.run.flags), "json", "trace")
 	if err != nil {
 		return err
 	}
@@ -96,7 +95,9 @@ func (g *graph500Command) spec() (*job.Spec, error) {
 }
 
 // benchmarkReported prints the report of a Graph500 run, if there is one, with summary lines.
-func (a *app) benchmarkReported(ctx context.Context, report *graph500.Report, json string, lines []string) error {
+func (a *app) benchmarkReported(
+	ctx context.Context, report *graph500.Report, json string, lines []string,
+) error {
 	if report == nil {
 		return nil
 	}

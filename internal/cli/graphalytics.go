@@ -54,7 +54,9 @@ divided by processing time, EVPS edges and vertices divided by processing time.`
   superstep graphalytics graphs --algorithms bfs,wcc --partitions 4 --json report.json
   superstep graphalytics examples -p pr.num-iterations=2 -p cdlp.max-iterations=2`,
 		Args: exactly(1, "the folder of the graphs"),
-		RunE: func(cmd *cobra.Command, args []string) error { return g.execute(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.execute(cmd.Context(), args[0])
+		},
 	}
 	cmd.Flags().StringSliceVar(&g.algorithms, "algorithms", nil,
 		"run only the algorithms in `LIST`, of "+strings.Join(graphalytics.Algorithms, ", "))
@@ -192,7 +194,8 @@ func (g *graphalyticsCommand) trials(dir string, grid *job.Spec) ([]trial, error
 				!slices.Contains(g.algorithms, a) {
 				continue
 			}
-			t := trial{graph: in, report: graphalyticsRun{Graph: in.Name, Algorithm: a}, failed: in.Err}
+			run := graphalyticsRun{Graph: in.Name, Algorithm: a}
+			t := trial{graph: in, report: run, failed: in.Err}
 			if t.failed == nil {
 				t.Run, t.failed = in.Run(a)
 			}
@@ -217,7 +220,7 @@ func (g *graphalyticsCommand) trials(dir string, grid *job.Spec) ([]trial, error
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s: none of its graphs is for the algorithms %s", dir,
+		return nil, fmt.Errorf("%s: found no graph for the algorithms %s", dir,
 			strings.Join(g.algorithms, ", "))
 	}
 	return all, nil

@@ -15,14 +15,13 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/load"
-	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 func (a *app) generate() *cobra.Command {
 	f := struct {
-		Output   string `flag:"output" short:"o" help:"the {FILE} to write; its name chooses the format"`
+		Output   string `flag:"output" short:"o" help:"{FILE} to write; its name sets the format"`
 		Format   string `flag:"format" help:"the {FORMAT} to write (default: by the name)"`
 		Weighted bool   `flag:"weighted" help:"also write weights"`
 		threadsFlag
@@ -48,8 +47,8 @@ func (a *app) generate() *cobra.Command {
 					weights = edges.Float32
 				}
 			}
-			request := load.Request{Name: args[0], Weights: weights}
-			return a.copyGraph(cmd.Context(), request, f.Output, f.Format, f.team(), "")
+			request := load.Request{Name: args[0], Weights: weights, Team: f.team()}
+			return a.copyGraph(cmd.Context(), request, f.Output, f.Format, "")
 		},
 	}
 	flagsOf(cmd, &f)
@@ -99,7 +98,8 @@ If the new format cannot hold a part of the graph, that is an error or a warning
 			if err != nil {
 				return err
 			}
-			return a.copyGraph(cmd.Context(), request, args[1], f.To, f.team(), f.BadFile)
+			request.Team = f.team()
+			return a.copyGraph(cmd.Context(), request, args[1], f.To, f.BadFile)
 		},
 	}
 	f.define(cmd, append(ofStoring, ofWorkers...)...)
@@ -109,8 +109,8 @@ If the new format cannot hold a part of the graph, that is an error or a warning
 }
 
 // copyGraph reads or generates a graph and writes it.
-func (a *app) copyGraph(ctx context.Context, r load.Request, output, format string, team *parallel.Team, badFile string) error {
-	defer team.Close()
+func (a *app) copyGraph(ctx context.Context, r load.Request, output, format, badFile string) error {
+	defer r.Team.Close()
 	if output == "" {
 		return usagef("--output is missing: the file to write, such as graph.el.gz")
 	}
@@ -127,7 +127,7 @@ func (a *app) copyGraph(ctx context.Context, r load.Request, output, format stri
 	}
 	progress := a.progress()
 	defer progress.done()
-	r.Team, r.Progress = team, progress.stage
+	r.Progress = progress.stage
 	in, err := load.Open(ctx, r)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (a *app) copyGraph(ctx context.Context, r load.Request, output, format stri
 	if err := a.leftOut(ctx, badFile, in.Skipped); err != nil {
 		return err
 	}
-	o.Team = team
+	o.Team = r.Team
 	o.Progress = func(done, total int64) { progress.stage("writing "+output, done, total) }
 	var warnings []string
 	o.Warn = func(line string) { warnings = append(warnings, line) }

@@ -57,7 +57,9 @@ func (f *loadFlags) define(cmd *cobra.Command, without ...string) {
 }
 
 // source describes the graph to build, and its grid.
-func (f *loadFlags) source(ctx context.Context, onCluster bool) (s *job.Source, rows, columns uint32, err error) {
+func (f *loadFlags) source(
+	ctx context.Context, onCluster bool,
+) (s *job.Source, rows, columns uint32, err error) {
 	if s, err = f.input.toLoad(string(f.Graph), onCluster); err != nil {
 		return nil, 0, 0, err
 	}
@@ -86,7 +88,9 @@ ends the loading.`,
   superstep graphs load roads --graph /data/roads.mtx --grid 4x1 --json
   superstep graphs open k22 --graph s3://graphs/k22/`,
 		Args: exactly(1, "a name for the graph"),
-		RunE: func(cmd *cobra.Command, args []string) error { return l.execute(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return l.execute(cmd.Context(), args[0])
+		},
 	}
 	l.define(cmd)
 	return cmd
@@ -101,7 +105,9 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 		return err
 	}
 	l.grid.await()
-	request := &control.LoadGraphRequest{Name: name, SourceJson: job.Text(source), Rows: rows, Columns: columns}
+	request := &control.LoadGraphRequest{
+		Name: name, SourceJson: job.Text(source), Rows: rows, Columns: columns,
+	}
 	d := l.app.progress()
 	defer d.done()
 	c, err := l.grid.cluster.connect(ctx, d.warn)
@@ -153,7 +159,7 @@ the exit status is 1.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				if name, ok := changed(cmd.Flags(), append(ofClients, "master", "after")...); ok {
-					return usagef("--%s is of the graphs of a cluster: give it, or a place of stored graphs", name)
+					return usagef("--%s is for graphs of a cluster, not for stored graphs", name)
 				}
 				return a.listSnapshots(cmd.Context(), args[0], f.JSON)
 			}

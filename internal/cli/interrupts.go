@@ -76,10 +76,10 @@ func (i *interrupts) send() {
 	}
 }
 
-// take passes the signals to a command until it calls the returned function.
+// take passes the signals, and SIGQUIT, to a command until it calls the returned function.
 func (i *interrupts) take() (<-chan os.Signal, func()) {
 	taken := make(chan os.Signal, 4)
-	signal.Notify(taken, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(taken, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	signal.Stop(i.heard)
 	return taken, func() {
 		signal.Notify(i.heard, os.Interrupt, syscall.SIGTERM)

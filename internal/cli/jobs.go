@@ -42,16 +42,15 @@ type result interface {
 	close()
 }
 
-// place sets where a command runs, and rejects flags that make no sense there. jobs names what it
-// runs on a cluster. waiting are flags that need the end of the job; detached is the error for such
-// a flag with --detach.
-func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached string) error {
+// place sets where a command runs, and rejects flags that make no sense there. waiting are flags
+// that need the end of the job.
+func (f *runFlags) place(onCluster bool, waiting ...string) error {
 	if f.onCluster = onCluster; !onCluster {
 		if name, ok := changed(f.flags, ofClients...); ok {
-			return usagef("--%s is of %s on a cluster: give --master too", name, jobs)
+			return usagef("--%s is for jobs on a cluster: --master is missing", name)
 		}
 		if name, ok := changed(f.flags, ofKeeping...); ok && f.keep.Place == "" {
-			return usagef("--%s is of checkpoints: --checkpoint says where they are kept", name)
+			return usagef("--%s needs --checkpoint PLACE", name)
 		}
 		return nil
 	}
@@ -60,15 +59,15 @@ func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached
 		flags []string
 	}{
 		{"the master serves a cluster's page", []string{"http", "http-linger", "http-token-file"}},
-		{"on a cluster superstep master --checkpoints says where they are kept; a job says by --checkpoint-every when they are taken", []string{"checkpoint", "keep-checkpoints"}},
-		{"on a cluster each worker has its own, superstep worker --%[1]s", []string{"memory", "spill", "threads"}},
+		{"on a cluster superstep master --checkpoints sets the place", []string{"checkpoint", "keep-checkpoints"}},
+		{"on a cluster superstep worker --%[1]s sets it", []string{"memory", "spill", "threads"}},
 	} {
 		if name, ok := changed(f.flags, of.flags...); ok {
-			return usagef("--%[1]s is of a run in this process: "+of.why, name)
+			return usagef("--%[1]s is for a run in this process: "+of.why, name)
 		}
 	}
 	if name, ok := changed(f.flags, waiting...); ok && f.cluster.Detach {
-		return usagef("--detach does not wait for the "+detached, name)
+		return usagef("--detach does not wait for the job, but --%s needs its end", name)
 	}
 	return nil
 }
@@ -110,7 +109,9 @@ func (f *runFlags) perform(
 	}
 	defer seen.close()
 	if f.onCluster {
-		err = f.cluster.wait(ctx, a, seen.progress, func(ctx context.Context, w *waiting) error { return do(ctx, &remote{w, f, seen}, seen) })
+		err = f.cluster.wait(ctx, a, seen.progress, func(ctx context.Context, w *waiting) error {
+			return do(ctx, &remote{w, f, seen}, seen)
+		})
 	} else {
 		err = do(ctx, &local{a, f, seen}, seen)
 	}
@@ -124,7 +125,9 @@ func (f *runFlags) perform(
 }
 
 // gridOf returns the grid of a job, specGrid the requested one.
-func gridOf(j *control.Job) graph.Grid { return graph.Grid{Rows: int(j.Rows), Columns: int(j.Columns)} }
+func gridOf(j *control.Job) graph.Grid {
+	return graph.Grid{Rows: int(j.Rows), Columns: int(j.Columns)}
+}
 
 func specGrid(s *job.Spec) graph.Grid {
 	return graph.Grid{Rows: int(s.Rows), Columns: int(s.Columns)}

@@ -51,8 +51,11 @@ func (l *local) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report,
 	defer team.Close()
 	s := spec.Graph500
 	c := graph500.LocalConfig{
-		Config: graph500.Config{Roots: int(s.Roots), SSSP: s.SSSP, Validate: !s.NoValidate, Grid: specGrid(spec), Team: team, Progress: l.seen.stage},
-		BFS:    l.app.programs.New("bfs"),
+		Config: graph500.Config{
+			Roots: int(s.Roots), SSSP: s.SSSP, Validate: !s.NoValidate, Grid: specGrid(spec),
+			Team: team, Progress: l.seen.stage,
+		},
+		BFS: l.app.programs.New("bfs"),
 	}
 	var err error
 	if c.Generator, err = resolve.Generator(s); err != nil {
@@ -201,7 +204,9 @@ func (l *local) program(ctx context.Context, spec *job.Spec, verify bool) (_ res
 
 func (r *localResult) verify(ctx context.Context) error {
 	defer r.in.Close() // no longer needed
-	text := func(dst []byte, v int) []byte { return r.bound.Append(dst, pregel.VertexID(r.graph.IDs[v])) }
+	text := func(dst []byte, v int) []byte {
+		return r.bound.Append(dst, pregel.VertexID(r.graph.IDs[v]))
+	}
 	return r.certify(ctx, text, false, r.outcome.Supersteps, r.outcome.Ended, r.bound.Final())
 }
 
@@ -227,7 +232,9 @@ func (r *localResult) offer() {
 // lines writes the lines of all vertices, with a team or, if it is nil, without. It reports
 // progress every writeEvery vertices. Several goroutines may call it with different teams until
 // close.
-func (r *localResult) lines(ctx context.Context, w io.Writer, team *parallel.Team, tell func(more int64)) error {
+func (r *localResult) lines(
+	ctx context.Context, w io.Writer, team *parallel.Team, tell func(more int64),
+) error {
 	g := r.graph
 	return graphio.WriteValues(ctx, &meteredWriter{ctx, w, 0, func(int64) {}}, int(r.bound.IDs()),
 		team, func(dst []byte, i int) []byte {
@@ -291,7 +298,9 @@ type loaded struct {
 }
 
 // load opens and builds the graph for a job's program.
-func (f *runFlags) load(ctx context.Context, p *observer, spec *job.Spec, source *job.Source, grid graph.Grid) (_ *loaded, err error) {
+func (f *runFlags) load(
+	ctx context.Context, p *observer, spec *job.Spec, source *job.Source, grid graph.Grid,
+) (_ *loaded, err error) {
 	l := &loaded{progress: p.progress, name: source.Input, spec: spec, columns: f.columns}
 	defer func() {
 		if err != nil {
@@ -320,7 +329,9 @@ func (f *runFlags) load(ctx context.Context, p *observer, spec *job.Spec, source
 }
 
 // buildGraph opens and builds a graph in this process.
-func buildGraph(ctx context.Context, p *progress, source *job.Source, grid graph.Grid, team *parallel.Team) (*graph.Graph, *edges.Input, error) {
+func buildGraph(
+	ctx context.Context, p *progress, source *job.Source, grid graph.Grid, team *parallel.Team,
+) (*graph.Graph, *edges.Input, error) {
 	request, o, err := resolve.Source(source)
 	if err != nil {
 		return nil, nil, err

@@ -128,7 +128,10 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	if m.EndWithInput {
 		options.Listen = address // keeps the token for the next master; superstep up removes it
 	}
-	o := master.Config{Options: options, Master: daemon.Master{Process: daemon.Process{Token: who.Token, TLS: who.TLS, Registry: m.app.programs}, MetricsToken: metricsToken, Listener: l}}
+	o := master.Config{Options: options, Master: daemon.Master{
+		Process:      daemon.Process{Token: who.Token, TLS: who.TLS, Registry: m.app.programs},
+		MetricsToken: metricsToken, Listener: l,
+	}}
 	self := membership.Member{Name: address, Role: membership.Master, Control: address}
 	if l.Addr().(*net.TCPAddr).IP.IsUnspecified() {
 		self.Control = "" // not an address that others can connect to

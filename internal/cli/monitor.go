@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -10,9 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -23,15 +19,13 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// monitor is a child process of a worker that reports to the master how the worker died: a stack
-// overflow, a concurrent map write, a kill from outside. It reads a pipe, which ends with the
-// worker. The worker writes lines to it, and Go's runtime the text of a crash. A worker that ends
-// normally announces it first.
+// monitor is a child process of a worker. If the worker dies, the monitor reports that to the
+// master at once, and whether memory was full. It reads a pipe, which ends with the worker. A
+// worker that ends normally announces it first. The cause of a crash is in the worker's log.
 //
-//	worker                                    monitor
-//	\0{"Master":...,"Incarnation":...}\n  ->
-//	goroutine 8 [running]: ...            ->
-//	end of the pipe                       ->  ReportExit to the master
+//	worker                                monitor
+//	{"Master":...,"Incarnation":...}  ->
+//	end of the pipe                   ->  ReportExit to the master
 type monitor struct {
 	name   string
 	who    control.Credentials
@@ -71,35 +65,24 @@ func startMonitor(name string, who control.Credentials) (*monitor, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(err, pipe.Close())
 	}
-	m := &monitor{name: name, who: who, pipe: pipe, exited: make(chan struct{}), kill: cmd.Process.Kill}
+	m := &monitor{name, who, pipe, make(chan struct{}), cmd.Process.Kill}
 	go func() {
 		defer close(m.exited)
 		_ = cmd.Wait() // in whatever way it ended
 	}()
-	if err := debug.SetCrashOutput(pipe, debug.CrashOptions{}); err != nil {
-		m.end()
-		return nil, err
-	}
 	return m, nil
 }
 
 // tell writes a line. It ignores errors, because the worker does not need its monitor.
-func (m *monitor) tell(line any) {
-	text, _ := json.Marshal(line) // strings and numbers cannot fail
-	_, _ = m.pipe.Write(append(append([]byte{0}, text...), '\n'))
-}
+func (m *monitor) tell(line any) { _ = json.NewEncoder(m.pipe).Encode(line) }
 
 func (m *monitor) registered(master string, incarnation uint64) {
 	if m != nil {
-		l := monitorLine{Master: master, Token: m.who.Token.Secret(), Name: m.name, Incarnation: incarnation}
+		l := monitorLine{
+			Master: master, Token: m.who.Token.Secret(), Name: m.name, Incarnation: incarnation,
+		}
 		if m.who.TLS != nil {
 			l.TLS = m.who.TLS.Names
-			// the monitor may have another working directory
-			for _, file := range []*string{&l.TLS.Cert, &l.TLS.Key, &l.TLS.CA} {
-				if full, err := filepath.Abs(*file); err == nil && *file != "" {
-					*file = full
-				}
-			}
 		}
 		m.tell(l)
 	}
@@ -108,11 +91,8 @@ func (m *monitor) registered(master string, incarnation uint64) {
 // starved announces that the worker ends now because it ran out of memory. It does not tell the
 // master.
 func (m *monitor) starved(err error) {
-	if m != nil {
-		m.tell(struct { // the monitor keeps the other fields
-			Reason  string
-			Starved bool
-		}{oneLine(err), true})
+	if m != nil { // the monitor keeps the other fields
+		m.tell(map[string]any{"Reason": oneLine(err), "Starved": true})
 	}
 }
 
@@ -121,7 +101,6 @@ func (m *monitor) end() {
 	if m == nil {
 		return
 	}
-	_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // it holds the pipe too
 	go func() {
 		m.tell(monitorLine{Over: true})
 		_ = m.pipe.Close()
@@ -135,79 +114,65 @@ func (m *monitor) end() {
 
 // workerMonitor makes the command that runs a monitor, which users do not call.
 func (a *app) workerMonitor() *cobra.Command {
-	return &cobra.Command{Use: monitorName, Hidden: true, Args: exactly(0,
-		"no arguments"), RunE: func(*cobra.Command, []string) error {
-		// It ends soon after the worker.
-		signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-		return watchOver(a.in, control.ReportExit)
-	}}
+	return &cobra.Command{
+		Use: monitorName, Hidden: true, Args: exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			// It ends soon after the worker.
+			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			return watchOver(a.in, control.ReportExit)
+		},
+	}
 }
 
-const (
-	maxCrash = 16 << 10 // bytes of a crash text that are kept; the rest is dropped
-	// How often to read the kernel's count of processes killed for lack of memory.
-	sampleEvery = 5 * time.Second
-)
+// sampleEvery is how often to read the kernel's count of processes killed for lack of memory.
+const sampleEvery = 5 * time.Second
 
 // watchOver reads the pipe until the worker has ended, and reports the reason.
 func watchOver(in io.Reader, report func(string, control.Credentials, control.Dialer,
 	*control.ReportExitRequest) error,
 ) error {
 	var last monitorLine
-	var text []byte
-	done := make(chan error, 1)
+	done := make(chan struct{})
 	go func() {
-		lines := bufio.NewReaderSize(in, 64<<10)
-		for {
-			line, err := lines.ReadSlice('\n')
-			if len(line) > 0 && line[0] == 0 {
-				if err := json.Unmarshal(line[1:], &last); err != nil {
-					done <- err
-					return
-				}
-			} else {
-				text = append(text, line[:min(len(line), maxCrash-len(text))]...)
-			}
-			if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-				done <- nil
-				return
-			}
+		defer close(done)
+		lines := json.NewDecoder(in)
+		for lines.Decode(&last) == nil { // until the end, or a line that was cut short
+			continue
 		}
 	}()
 	ticks := time.NewTicker(sampleEvery)
 	defer ticks.Stop()
 	older := oomKills()
 	newer := older
-	for {
+	for running := true; running; {
 		select {
 		case <-ticks.C:
 			older, newer = newer, oomKills()
-		case err := <-done:
-			if err != nil || last.Over || last.Incarnation == 0 {
-				return err
-			}
-			reason, starved := cmp.Or(last.Reason, crashReason(string(text))), last.Starved
-			if reason == "" {
-				reason = "its process was killed, or called os.Exit"
-				if oomKills() > older {
-					reason, starved = "its process was killed; the kernel killed one for want of memory", true
-				}
-			}
-			// From Go's runtime or the kernel.
-			starved = starved || strings.Contains(reason, "out of memory")
-			var who control.Credentials
-			if who.TLS, err = control.LoadTLS(nil, last.TLS, nil); err != nil {
-				return err
-			}
-			if last.Token != "" {
-				if who.Token, err = control.NewToken(last.Token, "the worker"); err != nil {
-					return err
-				}
-			}
-			return report(last.Master, who, nil,
-				&control.ReportExitRequest{Name: last.Name, Incarnation: last.Incarnation, Reason: reason, Starved: starved})
+		case <-done:
+			running = false
 		}
 	}
+	if last.Over || last.Incarnation == 0 {
+		return nil
+	}
+	last.Reason = cmp.Or(last.Reason, "its process crashed or was killed: its log may say why")
+	if !last.Starved && oomKills() > older {
+		last.Starved = true
+		last.Reason = "its process was killed; the kernel killed one because memory was full"
+	}
+	var who control.Credentials
+	var err error
+	if who.TLS, err = control.LoadTLS(nil, last.TLS, nil); err != nil {
+		return err
+	}
+	if last.Token != "" {
+		if who.Token, err = control.NewToken(last.Token, "the worker"); err != nil {
+			return err
+		}
+	}
+	return report(last.Master, who, nil, &control.ReportExitRequest{
+		Name: last.Name, Incarnation: last.Incarnation, Reason: last.Reason, Starved: last.Starved,
+	})
 }
 
 // oomKills returns how many processes the kernel has killed for lack of memory; 0 if unknown.
@@ -217,52 +182,4 @@ func oomKills() int {
 	n := 0
 	_, _ = fmt.Sscan(rest, &n) // no number leaves 0
 	return n
-}
-
-// signs map stack frames to fatal errors. For a fatal error the runtime writes only the stack to
-// the pipe, and the error itself to standard error.
-var signs = []struct{ frame, what string }{
-	{"runtime.newstack(", "fatal error: stack overflow"},
-	{"internal/runtime/maps.fatal(", "fatal error: concurrent access to a map"},
-	{"runtime.(*mheap).", "fatal error: out of memory"},
-}
-
-// crashReason summarizes the text of a crash in a line: the error, and the first function outside
-// the runtime in the stack of the running goroutine. It returns "" if there is no text.
-//
-//	goroutine 8 [running]:
-//	internal/runtime/maps.fatal({0x4d, 0x2})
-//		/go/src/runtime/panic.go:1181 +0x18
-//	main.Race.Compute(...)
-//		/home/me/race.go:12 +0x45
-func crashReason(text string) string {
-	if text == "" {
-		return ""
-	}
-	what, where, running := "", "", false
-	lines := strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")
-	for i, line := range lines {
-		for _, s := range signs {
-			if what == "" && strings.HasPrefix(line, s.frame) {
-				what = s.what
-			}
-		}
-		switch {
-		case what == "" && hasPrefix(line, "fatal error: ", "panic: ", "SIG", "[signal "):
-			what = strings.Trim(line, "[]")
-		case strings.HasPrefix(line, "goroutine "):
-			running = strings.Contains(line, "running")
-		case running && where == "" && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "\t") &&
-			!hasPrefix(line, "runtime.", "internal/runtime/", "internal/sync.", "sync.", "panic(",
-				"created by "):
-			name := line[:max(strings.LastIndexByte(line, '('), 0)]
-			at, _, _ := strings.Cut(filepath.Base(strings.TrimSpace(lines[i+1])), " ")
-			where = fmt.Sprintf(", in %s (%s)", name, at)
-		}
-	}
-	return cmp.Or(what, "fatal error of Go's runtime") + where
-}
-
-func hasPrefix(line string, prefixes ...string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(line, p) })
 }

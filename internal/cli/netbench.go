@@ -30,8 +30,8 @@ type netbenchFlags struct {
 	Workers int    `flag:"workers" group:"run" default:"4" range:"2..64" help:"measure between {N} workers; on a cluster: wait until N workers are registered"`
 	Lengths string `flag:"sizes" group:"run" default:"1B..4MiB" help:"the {LIST} of message sizes, such as 1KiB,64KiB,1MiB; 1KiB..1MiB goes by factors of 4"`
 	Some    string `flag:"collectives" group:"run" help:"measure only collectives in {NAMES}, of "`
-	JSON    string `flag:"json" group:"output" help:"write the report as JSON to {FILE}, - for standard output"`
-	SVG     string `flag:"svg" group:"output" help:"write a chart of time and bandwidth by size to {FILE}"`
+	JSON    string `flag:"json" group:"output" help:"write JSON to {FILE}, - for standard output"`
+	SVG     string `flag:"svg" group:"output" help:"draw time and bandwidth by size in {FILE}"`
 }
 
 func (a *app) netbench() *cobra.Command {
@@ -45,9 +45,8 @@ workers are parts of this process, connected as workers on one machine are.
 
 With --master it is a job of a cluster and measures between all its workers. The algorithm "sites"
 first combines the workers of one site (superstep worker --site), then the sites. The last worker
-must let the first connect to a free port for raw TCP. Ctrl-C asks whether to detach from the job
-or to cancel it; outside a terminal it cancels the job. superstep watch prints the report of a job
-that was submitted with --detach.
+must let the first connect to a free port for raw TCP. Ctrl-C cancels the job, Ctrl-\ (SIGQUIT)
+detaches from it. superstep watch prints the report of a job that was submitted with --detach.
 
 First each pair of workers fits T = alpha n + beta, the time of a message of n bytes. Then each
 collective is measured and compared with the prediction from the pairs. Messages from the first
@@ -133,8 +132,7 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = n.run.place(n.run.cluster.wanted(n.run.flags), "measurements", []string{"json", "svg"},
-		"report: not with --%s; superstep watch shows it later, superstep result as JSON")
+	err = n.run.place(n.run.cluster.wanted(n.run.flags), "json", "svg")
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,9 @@ import (
 // spans returns an exporter of traces to a collector, or nil if the environment names none. The
 // caller must close it.
 func (a *app) spans(ctx context.Context, service, root string) (trace.Exporter, error) {
-	e, err := trace.Export(ctx,
-		trace.ExportOptions{Service: service, Version: buildinfo.Revision(), Root: root, Log: a.logger()})
+	e, err := trace.Export(ctx, trace.ExportOptions{
+		Service: service, Version: buildinfo.Revision(), Root: root, Log: a.logger(),
+	})
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -59,7 +60,9 @@ func (w *watched) Registered(master string, incarnation uint64) {
 }
 
 // pages serves a worker's pages on a listener until the returned function is called.
-func (w *watched) pages(l net.Listener, set *metrics.Set, log *slog.Logger, gate *control.Gate) func() {
+func (w *watched) pages(
+	l net.Listener, set *metrics.Set, log *slog.Logger, gate *control.Gate,
+) func() {
 	mux := http.NewServeMux()
 	w.health.Handle(mux)
 	mux.Handle("GET /metrics", gate.Page(set.Handler(), control.Reading, true))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,15 +22,15 @@ type pickFlags struct {
 }
 
 // wanted reports whether any of the flags is given.
-func (f *pickFlags) wanted() bool { return f.Top != 0 || f.Bottom != 0 || f.Where != "" || f.By != "" }
+func (f *pickFlags) wanted() bool { return *f != pickFlags{} }
 
 // check validates the flags.
 func (f *pickFlags) check() (*pick, error) {
 	switch {
 	case f.By != "" && f.Top == 0 && f.Bottom == 0:
-		return nil, usagef("--by %s: expected --top or --bottom, which it is of", f.By)
+		return nil, usagef("--by %s: expected --top or --bottom too", f.By)
 	case f.Top > 0 && f.Bottom > 0:
-		return nil, usagef("--top and --bottom: expected one of them")
+		return nil, usagef("found --top and --bottom, expected one of them")
 	}
 	p := &pick{most: max(f.Top, f.Bottom), least: f.Bottom > 0, byName: cmp.Or(f.By, "value")}
 	for _, part := range strings.Split(f.Where, "&&") {
@@ -38,9 +39,9 @@ func (f *pickFlags) check() (*pick, error) {
 		}
 		m := regexp.MustCompile(condition).FindStringSubmatch(strings.TrimSpace(part))
 		if m == nil {
-			return nil, usagef("--select: found %q, expected a condition such as value>0.1, with >, >=, <, <=, == or !=", part)
+			return nil, usagef("--select: found %q, expected a condition such as value>0.1", part)
 		}
-		c := test{name: m[1], operator: m[2]}
+		c := test{name: m[1], holds: operators[m[2]]}
 		var ok bool
 		if c.than, ok = resultlines.Number(strings.TrimSpace(m[3])); !ok {
 			return nil, usagef("--select: found %q, expected a number after %s", part, m[2])
@@ -54,27 +55,19 @@ const condition = `^([\pL_][\pL\pN_]*)\s*(>=|<=|==|!=|>|<)(.+)$`
 
 // test compares a field of a value with a number.
 type test struct {
-	name     string
-	field    int
-	operator string
-	than     float64
+	name  string
+	field int
+	holds func(x, than float64) bool
+	than  float64
 }
 
-func (t test) holds(x float64) bool {
-	switch t.operator {
-	case ">":
-		return x > t.than
-	case ">=":
-		return x >= t.than
-	case "<":
-		return x < t.than
-	case "<=":
-		return x <= t.than
-	case "==":
-		return x == t.than
-	default:
-		return x != t.than
-	}
+var operators = map[string]func(x, than float64) bool{
+	">":  func(x, than float64) bool { return x > than },
+	">=": func(x, than float64) bool { return x >= than },
+	"<":  func(x, than float64) bool { return x < than },
+	"<=": func(x, than float64) bool { return x <= than },
+	"==": func(x, than float64) bool { return x == than },
+	"!=": func(x, than float64) bool { return x != than },
 }
 
 // pick filters and selects the lines of a result, "id value" or "name<TAB>value".
@@ -130,12 +123,8 @@ func (p *pick) resolve(form resultlines.Form) (err error) {
 
 // fieldOf returns the index of a field. value means the first, value2 the second.
 func fieldOf(f resultlines.Form, flag, name string) (int, error) {
-	var names []string
-	for i, field := range f.Fields {
-		if field.Name == name {
-			return i, nil
-		}
-		names = append(names, field.Name)
+	if i := slices.Index(f.Names(), name); i >= 0 {
+		return i, nil
 	}
 	if digits, ok := strings.CutPrefix(name, "value"); ok {
 		if digits == "" {
@@ -145,7 +134,8 @@ func fieldOf(f resultlines.Form, flag, name string) (int, error) {
 			return n - 1, nil
 		}
 	}
-	return 0, usagef("%s: found no field %.80q, expected %s", flag, name, strings.Join(names, ", "))
+	return 0, usagef("%s: found no field %.80q, expected %s", flag, name,
+		strings.Join(f.Names(), ", "))
 }
 
 // Write accepts lines, or parts of them.
@@ -176,7 +166,7 @@ func (p *pick) line(line []byte) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if !t.holds(x) {
+		if !t.holds(x, t.than) {
 			return false, nil
 		}
 	}
@@ -206,7 +196,7 @@ func number(fields []string, at int) (float64, error) {
 	}
 	x, ok := resultlines.Number(fields[at])
 	if !ok {
-		return 0, usagef("--top, --bottom and --select are of numbers: found the value %.80q",
+		return 0, usagef("--top, --bottom and --select need numbers: found the value %.80q",
 			fields[at])
 	}
 	return x, nil

@@ -20,8 +20,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// progress shows how far long work is, in the last line of a terminal; elsewhere it writes lines now
-// and then if asked, or shows nothing.
+// progress shows how far long work is, in the last line of a terminal. Elsewhere it writes lines
+// now and then if asked, or shows nothing.
 //
 // Its methods may be called by several goroutines. Invariant: nothing of bars is called with mu
 // held. The display takes mu to draw, and its methods wait for it.
@@ -30,10 +30,9 @@ type progress struct {
 	now  func() time.Time
 	tell trace.Journal // receives stages and log lines, or nil; set before work begins
 
-	screen sync.Mutex    // held while the display appears or vanishes, and while writing above it
+	screen sync.Mutex    // held while the display vanishes, and while writing above it
 	bars   *mpb.Progress // nil if nothing is shown
 	bar    *mpb.Bar
-	hidden bool
 
 	mu    sync.Mutex
 	shown step
@@ -56,18 +55,13 @@ type step struct {
 	scheme                           string
 }
 
-// progress makes the display of this invocation.
+// progress makes the display of this invocation, which shows nothing unless standard error is a
+// terminal.
 func (a *app) progress() *progress {
 	p := &progress{app: a, now: time.Now}
-	p.appear()
-	return p
-}
-
-// appear makes the display, if standard error is a terminal.
-func (p *progress) appear() {
-	f, ok := p.app.err.(*os.File)
-	if !ok || p.app.all.Quiet || !terminal(f) {
-		return
+	f, ok := a.err.(*os.File)
+	if !ok || a.all.Quiet || !terminal(f) {
+		return p
 	}
 	out, refresh := io.Writer(f), mpb.WithRefreshRate(150*time.Millisecond)
 	if columns, rows, err := cwriter.GetSize(int(f.Fd())); err != nil || columns == 0 || rows == 0 {
@@ -78,33 +72,7 @@ func (p *progress) appear() {
 	p.bars = mpb.New(mpb.WithOutput(out), refresh, mpb.WithAutoRefresh())
 	p.bar = p.bars.MustAdd(0, mpb.BarFillerFunc(p.draw), mpb.BarRemoveOnComplete(),
 		mpb.BarFillerTrim())
-}
-
-// vanish removes the display.
-func (p *progress) vanish() {
-	if p.bars == nil {
-		return
-	}
-	p.bar.Abort(true)
-	p.bars.Wait()
-	p.bars = nil
-}
-
-// hide removes the display until show, to make room for a question.
-func (p *progress) hide() {
-	p.screen.Lock()
-	defer p.screen.Unlock()
-	p.vanish()
-	p.hidden = true
-}
-
-func (p *progress) show() {
-	p.screen.Lock()
-	defer p.screen.Unlock()
-	if p.hidden {
-		p.hidden = false
-		p.appear()
-	}
+	return p
 }
 
 func terminal(f *os.File) bool {
@@ -222,8 +190,11 @@ func (p *progress) done() {
 	p.mu.Unlock()
 	p.screen.Lock()
 	defer p.screen.Unlock()
-	p.vanish()
-	p.hidden = false
+	if p.bars != nil {
+		p.bar.Abort(true)
+		p.bars.Wait()
+		p.bars = nil
+	}
 }
 
 // A rate is shown after rateAfter, and an estimate of the time left after leftAfter.

@@ -61,7 +61,9 @@ func (c *remote) netbench(ctx context.Context, spec *job.Spec) (*netbench.Report
 }
 
 // networkReport fetches the report of a finished netbench.
-func networkReport(ctx context.Context, from *client.Client, job *control.Job) (*netbench.Report, error) {
+func networkReport(
+	ctx context.Context, from *client.Client, job *control.Job,
+) (*netbench.Report, error) {
 	var text bytes.Buffer
 	if _, err := from.Result(ctx, job.Id, &text); err != nil {
 		return nil, err
@@ -158,7 +160,7 @@ func (l *loaded) texts(lines []byte, form resultlines.Form) ([]string, error) {
 	g := l.graph
 	if form.Named != (g.Names != nil) {
 		return nil,
-			&valueError{fmt.Errorf("%s has names for its vertices either here or on the cluster",
+			&valueError{fmt.Errorf("%s has names of vertices only here, or only on the cluster",
 				g.Name)}
 	}
 	texts, seen, n := make([]string, g.N), make([]bool, g.N), 0
@@ -196,7 +198,8 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 		_, err := w.Write(r.lines)
 		return err
 	}
-	tell := func(done int64) { r.display.stage("fetching the result", done, int64(r.job.ResultBytes)) }
+	all := int64(r.job.ResultBytes)
+	tell := func(done int64) { r.display.stage("fetching the result", done, all) }
 	_, err := r.client.Result(ctx, r.job.Id, &meteredWriter{ctx: ctx, w: w, tell: tell})
 	return err
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -38,18 +39,16 @@ func (f *resultFormat) of(path string) string {
 	if f.Format != "" {
 		return f.Format
 	}
-	path = strings.ToLower(path)
-	path = strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")
-	switch {
-	case strings.HasSuffix(path, ".csv"):
-		return "csv"
-	case strings.HasSuffix(path, ".jsonl"), strings.HasSuffix(path, ".ndjson"):
-		return "jsonl"
-	case strings.HasSuffix(path, ".parquet"), strings.HasSuffix(path, ".pq"):
-		return "parquet"
-	default:
-		return "text"
-	}
+	return cmp.Or(formatsByEnding[filepath.Ext(withoutCompression(path))], "text")
+}
+
+var formatsByEnding = map[string]string{
+	".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
+}
+
+// withoutCompression cuts the ending of a compression off a name. It returns it in lower case.
+func withoutCompression(path string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(path), ".gz"), ".zst")
 }
 
 // foreignEndings are endings of file names that are not written: tables of other programs, graphs
@@ -62,14 +61,14 @@ var foreignEndings = []string{
 
 // check rejects file names that contradict the format.
 func (f *resultFormat) check(path string) error {
-	lower := strings.ToLower(path)
-	base := strings.TrimSuffix(strings.TrimSuffix(lower, ".gz"), ".zst")
-	if path != "-" && base != lower && f.of(path) == "parquet" {
-		return usagef("--output %s: Parquet compresses its pages itself: expected a name without %s", path, lower[len(base):])
+	base := withoutCompression(path)
+	if path != "-" && len(base) < len(path) && f.of(path) == "parquet" {
+		return usagef("--output %s: Parquet is compressed already: expected a name without %s",
+			path, path[len(base):])
 	}
 	end := filepath.Ext(base)
 	if f.Format == "" && slices.Contains(foreignEndings, end) {
-		return usagef("--output %s: %s is not written: expected .txt, .csv, .jsonl or .parquet, or --output-format, which says what is written whatever the name", path, end)
+		return usagef("--output %s: %s: expected .txt, .csv, .jsonl or .parquet, or --output-format", path, end)
 	}
 	return nil
 }
@@ -96,11 +95,7 @@ func (f *resultFormat) save(path string, form resultlines.Form, fill filler) fil
 				_, err := buffer.Write(out.buffer)
 				return err
 			}
-			var header []string
-			for _, f := range form.Fields {
-				header = append(header, f.Name)
-			}
-			if err := out.row("vertex", header); err != nil {
+			if err := out.row("vertex", form.Names()); err != nil {
 				return err
 			}
 		} else {

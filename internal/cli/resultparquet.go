@@ -89,7 +89,7 @@ func addText(p graphio.ParquetWriter, column int, t graphio.ColumnType, text str
 		p.Text(column, []byte(text))
 	}
 	if err != nil {
-		return fmt.Errorf("writing Parquet: found the value %.80q, expected one of the type of its column (--output-format csv writes any): %w", text, err)
+		return fmt.Errorf("writing Parquet: found the value %.80q of another type: use --output-format csv: %w", text, err)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ const aPlace = "the place of checkpoints, or one of them: PLACE/checkpoint-00000
 func (a *app) resume() *cobra.Command {
 	r := &runCommand{app: a}
 	var f struct {
-		Fork bool `flag:"fork" group:"run" help:"continue as another run, with other parameters or another seed"`
+		Fork bool `flag:"fork" group:"run" help:"allow other parameters or another seed"`
 	}
 	cmd := &cobra.Command{
 		Use:   "resume PLACE|JOB",
@@ -85,11 +85,11 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 		return r.goOnThere(ctx, place)
 	}
 	if r.run.flags.Changed("priority") {
-		return usagef("--priority is of jobs on a cluster: give --master too")
+		return usagef("--priority is for jobs on a cluster: --master is missing")
 	}
 	s, name, err := openPlace(place)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: there is no such directory; to go on with a job of a cluster, say --master ADDR", place)
+		return fmt.Errorf("%s: found no such directory; a job of a cluster needs --master", place)
 	}
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 		return fmt.Errorf("%s/%s: %w", s, checkpoint.ManifestName(m.Superstep), err)
 	}
 	if spec.Source == nil {
-		return fmt.Errorf("%s/%s: the run was on graph %s of a cluster's catalog: superstep resume JOB --master goes on there", s, checkpoint.ManifestName(m.Superstep), spec.Graph)
+		return fmt.Errorf("%s/%s: the run was on graph %s of a cluster: superstep resume JOB --master continues it", s, checkpoint.ManifestName(m.Superstep), spec.Graph)
 	}
 	if err := r.asBefore(spec, m); err != nil {
 		return err
@@ -126,8 +126,7 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 // goOnThere makes a cluster resume from the newest checkpoint of a job that failed, was cancelled
 // or reached its limit.
 func (r *runCommand) goOnThere(ctx context.Context, id string) error {
-	err := r.run.place(true, "jobs", []string{"output", "output-format", "json", "trace", "verify"},
-		"job: not with --%s; superstep watch and superstep result have what comes later")
+	err := r.run.place(true, "output", "output-format", "json", "trace", "verify")
 	if err != nil {
 		return err
 	}
@@ -140,7 +139,8 @@ func (r *runCommand) goOnThere(ctx context.Context, id string) error {
 	case err != nil:
 		return err
 	case j.Spec().Checkpoints == "":
-		return fmt.Errorf("job %s kept no checkpoints: superstep master --checkpoints says where jobs keep them", id)
+		return fmt.Errorf(
+			"job %s has no checkpoints: superstep master --checkpoints enables them", id)
 	case !j.State.Ended():
 		return fmt.Errorf("job %s has not ended: superstep watch %[1]s shows it", id)
 	case j.State == control.JobState_JOB_STATE_DONE && j.Complete():
@@ -168,7 +168,7 @@ func (r *runCommand) asBefore(spec *job.Spec, m *checkpoint.Manifest) error {
 	}
 	r.asked.Graph = graphValue(graphOf(spec))
 	spec.KeepResult, spec.Unsorted = r.result.Output != "" || r.result.Verify, !r.result.Sorted
-	given, err := r.app.splitParameters(spec.Program, r.asked.Params)
+	given, err := splitParameters(r.asked.Params)
 	if err != nil {
 		return err
 	}

@@ -69,8 +69,8 @@ them 1.
 On a cluster the workers read the file, so it must have the same name on all of them. --graph
 catalog:NAME is a graph that "superstep graphs load" loaded there. The report, --output, --json,
 --trace and --verify are the same as without a cluster. This process reads the files of --column,
-and for --verify the graph. Ctrl-C asks whether to detach from the job or to cancel it; outside a
-terminal it cancels the job. --detach submits the job and prints its name.`,
+and for --verify the graph. Ctrl-C cancels the job, Ctrl-\ (SIGQUIT) detaches from it. --detach
+submits the job and prints its name.`,
 		Example: `  superstep run bfs --graph roads.mtx -p source=1 --output parents.txt
   superstep run bfs --graph web.txt.gz -p source=7 -p output=level --verify
   superstep run pagerank --graph kronecker:scale=18 -p iterations=20
@@ -85,7 +85,9 @@ terminal it cancels the job. --detach submits the job and prints its name.`,
   mine run groups --graph follows.csv --vertices people.csv --column age=people.csv:age`,
 		Args:              exactly(1, "the name of an algorithm"),
 		ValidArgsFunction: firstOf(a.completeAlgorithm),
-		RunE:              func(cmd *cobra.Command, args []string) error { return r.execute(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return r.execute(cmd.Context(), args[0])
+		},
 	}
 	flagsOf(cmd, &r.asked)
 	flagsOf(cmd, &r.result)
@@ -104,8 +106,9 @@ terminal it cancels the job. --detach submits the job and prints its name.`,
 func (r *runCommand) execute(ctx context.Context, name string) error {
 	onCluster := r.run.cluster.wanted(r.run.flags) ||
 		strings.HasPrefix(string(r.asked.Graph), control.CatalogPrefix)
-	err := r.run.place(onCluster, "jobs",
-		[]string{"output", "output-format", "top", "bottom", "by", "select", "json", "trace", "verify"}, "job: not with --%s; superstep watch and superstep result have what comes later")
+	err := r.run.place(onCluster, "output", "output-format", "top", "bottom", "by",
+		"select", "json",
+		"trace", "verify")
 	if err != nil {
 		return err
 	}
@@ -145,7 +148,10 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 			}
 			computed.offer()
 			defer seen.after(computed.close)
-			report := &runReport{Algorithm: spec.Program, Parameters: spec.Parameters, Graph: string(r.asked.Graph), Delivery: cmp.Or(spec.Delivery, "auto")}
+			report := &runReport{
+				Algorithm: spec.Program, Parameters: spec.Parameters,
+				Graph: string(r.asked.Graph), Delivery: cmp.Or(spec.Delivery, "auto"),
+			}
 			if r.result.Verify {
 				if err := computed.verify(ctx); err != nil {
 					return err
@@ -206,12 +212,13 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *job.Spec, err er
 		Program: name, KeepResult: r.result.Output != "" || r.pick.wanted() || r.result.Verify ||
 			r.run.cluster.Detach, Unsorted: !r.result.Sorted, Options: r.run.options(),
 	}
-	if spec.Parameters, err = r.app.splitParameters(name, r.asked.Params); err != nil {
+	if spec.Parameters, err = splitParameters(r.asked.Params); err != nil {
 		return nil, err
 	}
 	name = string(r.asked.Graph)
 	if name == "" {
-		return nil, usagef("--graph is missing: a file, a generator such as kronecker:scale=18, or catalog:NAME, a graph of a cluster")
+		return nil, usagef(
+			"--graph is missing: FILE, catalog:NAME or a generator such as kronecker:scale=18")
 	}
 	spec.KeepWhen = r.run.keep.over(nil, r.run.flags)
 	if spec.Rows, spec.Columns, err = r.run.partitionsOf(ctx, name, graph.Of); err != nil {
@@ -228,7 +235,7 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *job.Spec, err er
 		return spec, err
 	}
 	if flag, ok := changed(r.run.flags, ofLoading...); ok {
-		return nil, usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", flag, name)
+		return nil, usagef("--%s is for loading a graph, but %s is loaded", flag, name)
 	}
 	if spec.Graph = catalog; catalog == "" {
 		return nil,

@@ -29,7 +29,9 @@ which. The page can compare two traces, superstep by superstep.`,
 		Example: `  superstep ui supersteps.jsonl
   superstep ui before.jsonl after.jsonl --http 127.0.0.1:8080`,
 		Args: traces("ui"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.show(cmd.Context(), f, args)
+		},
 	}
 	flagsOf(cmd, &f.pageFlags)
 	cmd.Flags().Lookup("http").Usage = "serve the page and its API at `ADDR`"
@@ -66,7 +68,7 @@ func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
 // report is `superstep report`.
 func (a *app) report() *cobra.Command {
 	var f struct {
-		Output string `flag:"output" short:"o" help:"write the page to {FILE}, - for standard output"`
+		Output string `flag:"output" short:"o" help:"write to {FILE}, - for standard output"`
 	}
 	cmd := &cobra.Command{
 		Use:   "report TRACE... --output FILE",
@@ -79,7 +81,9 @@ last ones.`,
 		Example: `  superstep report supersteps.jsonl --output run.html
   superstep report before.jsonl after.jsonl -o comparison.html`,
 		Args: traces("report"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.writeReport(cmd.Context(), args, f.Output) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.writeReport(cmd.Context(), args, f.Output)
+		},
 	}
 	flagsOf(cmd, &f)
 	_ = cmd.MarkFlagFilename("output", "html")

@@ -23,7 +23,7 @@ import (
 
 // seeFlags are the flags for observing a run.
 type seeFlags struct {
-	Trace string `flag:"trace" group:"output" help:"write a record of each superstep to {FILE}, as lines of JSON"`
+	Trace string `flag:"trace" group:"output" help:"write each superstep to {FILE}, as JSON"`
 	pageFlags
 	Linger  bool `flag:"http-linger" group:"output,more" help:"keep serving after the run has ended, until an interrupt"`
 	command string
@@ -39,7 +39,7 @@ type pageFlags struct {
 func (f *seeFlags) check() error {
 	if f.HTTP == "" {
 		if f.Linger || f.TokenFile != "" {
-			return usagef("--http-linger and --http-token-file are of --http")
+			return usagef("--http-linger and --http-token-file need --http")
 		}
 		return nil
 	}
@@ -53,7 +53,8 @@ func (f *seeFlags) check() error {
 			!strings.Contains(err.Error(), "other machines") {
 			return usagef("--http: %w", err)
 		}
-		return usagef("--http: %s can be reached from other machines: give --http-token-file, or listen at 127.0.0.1", f.HTTP)
+		return usagef(
+			"--http: others can reach %s: expected 127.0.0.1 or --http-token-file", f.HTTP)
 	}
 	return nil
 }

@@ -24,7 +24,9 @@ import (
 
 // partitionsOf returns the requested grid or, if none is requested, the grid of a snapshot, which
 // then opens without being rebuilt.
-func (f *gridFlags) partitionsOf(ctx context.Context, name string, of func(n int) graph.Grid) (rows, columns uint32, err error) {
+func (f *gridFlags) partitionsOf(
+	ctx context.Context, name string, of func(n int) graph.Grid,
+) (rows, columns uint32, err error) {
 	rows, columns, err = f.partitions(of)
 	if err != nil || f.flags.Changed("partitions") || f.Grid != "" || f.flags.Changed("workers") ||
 		generate.IsGenerator(name) || !snapshot.Is(name) {
@@ -70,16 +72,16 @@ reach the place.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && c.Graph == "":
-				return usagef("save wants the name of a graph of a cluster, or --graph: a file, or a generator such as kronecker:scale=18")
+				return usagef("save wants the name of a cluster's graph, or --graph FILE|GENERATOR")
 			case c.Output == "":
 				return usagef("--output is missing: a directory, or s3://BUCKET/PREFIX")
 			case len(args) == 0:
 				return c.execute(cmd.Context())
 			case c.Graph != "":
-				return usagef("save %s: --graph is another graph: give one of the two", args[0])
+				return usagef("save %s: --graph names another graph: expected one of them", args[0])
 			}
 			if name, ok := changed(cmd.Flags(), append(ofLoading, "weights", "threads")...); ok {
-				return usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", name, args[0])
+				return usagef("--%s is for loading a graph, but %s is loaded", name, args[0])
 			}
 			return c.onCluster(cmd.Context(), args[0])
 		},
@@ -153,7 +155,8 @@ func (c *graphSave) execute(ctx context.Context) (err error) {
 		return err
 	}
 	began := time.Now()
-	m, err := snapshot.Save(ctx, place, g, snapshot.Options{Team: team, Progress: func(done, total int64) { progress.stage("saving", done, total) }})
+	tell := func(done, total int64) { progress.stage("saving", done, total) }
+	m, err := snapshot.Save(ctx, place, g, snapshot.Options{Team: team, Progress: tell})
 	if err != nil {
 		return err
 	}
@@ -179,7 +182,9 @@ type snapshotReport struct {
 	Error      string `json:"error,omitempty"`
 }
 
-func reportSnapshot(name, place string, m *snapshot.Manifest, saved time.Time, err error) snapshotReport {
+func reportSnapshot(
+	name, place string, m *snapshot.Manifest, saved time.Time, err error,
+) snapshotReport {
 	r := snapshotReport{Name: name, Place: place}
 	if !saved.IsZero() {
 		r.Saved = saved.UTC().Format(time.RFC3339)
@@ -264,10 +269,9 @@ func (a *app) verifyGraph() *cobra.Command {
 			}
 			defer place.Close()
 			progress := a.progress()
+			tell := func(done, total int64) { progress.stage("verifying "+args[0], done, total) }
 			g, err := place.Open(cmd.Context(), args[0],
-				snapshot.Options{
-					Team: team, Progress: func(done, total int64) { progress.stage("verifying "+args[0], done, total) },
-				})
+				snapshot.Options{Team: team, Progress: tell})
 			progress.done()
 			if err == nil {
 				g.Close()

@@ -113,7 +113,8 @@ func (u *upCommand) check() error {
 			defaultMaster)
 	}
 	if err := control.CheckListen(at.Listen, control.Credentials{}); err != nil {
-		return usagef("--listen: others reach %s: expected an address of this machine alone, such as %s; superstep master and superstep worker make a cluster of several machines", at.Listen, defaultMaster)
+		return usagef("--listen: others can reach %s: expected an address such as %s", at.Listen,
+			defaultMaster)
 	}
 	if len(u.DataRoot) == 0 {
 		u.DataRoot = []string{"."}
@@ -175,7 +176,9 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 		fmt.Fprint(u.app.out, " ", quoted(word))
 	}
 	fmt.Fprintln(u.app.out)
-	return u.keep(ctx)
+	interrupted := make(chan error)
+	defer context.AfterFunc(ctx, func() { close(interrupted) })()
+	return u.watch(interrupted)
 }
 
 // start starts the master and, when it listens, the workers, and waits until all are registered.
@@ -207,7 +210,10 @@ func (u *upCommand) start(ctx context.Context) error {
 			return err
 		}
 	}
-	f := &clientFlags{masterFlag{u.address}, u.masterFlags.accessFlags, job.Duration(startTime), false, u.Workers, false}
+	f := &clientFlags{
+		masterFlag: masterFlag{u.address}, accessFlags: u.masterFlags.accessFlags,
+		RetryFor: job.Duration(startTime), await: u.Workers,
+	}
 	registered := make(chan error, 1)
 	go func() {
 		defer close(registered)
@@ -238,7 +244,8 @@ func (u *upCommand) master(listen string, first chan<- string) error {
 
 func (u *upCommand) worker(name string) error {
 	u.starts[name] = append(u.starts[name], time.Now())
-	args := []string{"worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.Threads)}
+	args := []string{"worker", "--master", u.address, "--name", name}
+	args = append(args, "--threads", strconv.Itoa(u.Threads))
 	if limit, _ := mem.DefaultLimit(); u.Memory == 0 && limit > 0 { // the workers share the memory
 		args = append(args, "--memory",
 			strconv.FormatInt(max((limit-limit/16)/int64(u.Workers), leastMemory), 10))
@@ -256,13 +263,6 @@ func passedOn(flags *pflag.FlagSet, to *cobra.Command, without ...string) []stri
 		return to.Flags().Lookup(f.Name) != nil &&
 			!slices.Contains(append(without, "listen", configName), f.Name)
 	})
-}
-
-// keep restarts workers, and a master with stored state, until an interrupt or a permanent failure.
-func (u *upCommand) keep(ctx context.Context) error {
-	interrupted := make(chan error)
-	defer context.AfterFunc(ctx, func() { close(interrupted) })()
-	return u.watch(interrupted)
 }
 
 // watch restarts children that end, until one fails permanently or done has a result.

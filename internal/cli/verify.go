@@ -54,7 +54,7 @@ func (r *runCommand) check(programs engine.Registry, spec *job.Spec, grid graph.
 func certifiable(programs engine.Registry, spec *job.Spec) error {
 	switch p, _ := programs.Find(spec.Program); {
 	case p.Own || certificates[spec.Program].check == nil:
-		return usagef("--verify: there is no certificate for %s, only for the algorithms that come with superstep", spec.Program)
+		return usagef("--verify: found %s, expected an algorithm with a certificate", spec.Program)
 	case spec.Parameters["weights"] == "float32":
 		return usagef("--verify: there is no certificate for distances of type float32")
 	}
@@ -71,7 +71,7 @@ func (l *loaded) certify(
 	check := certificates[l.spec.Program]
 	if final := ended.Complete() && (ended != trace.Iterations || !check.tolerance); !final &&
 		!check.stopped {
-		return fmt.Errorf("%s: there is no final result to verify: the run was stopped after %d supersteps", name, supersteps)
+		return fmt.Errorf("%s: found no final result to verify: the run stopped after %d supersteps", name, supersteps)
 	}
 	in, g, unit := l.in, l.graph, l.graph.Options.UnitWeights
 	if g.Dropped > 0 || g.Options.DropLoops && g.Loops > 0 {

@@ -1,15 +1,14 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
+	"syscall"
 
 	"connectrpc.com/connect"
 	"github.com/superstep-go/superstep/internal/client"
@@ -21,8 +20,8 @@ import (
 //
 //	submitting --taken--> the job runs --ended--> its result is fetched
 //	    |                   |                           |
-//	    | cancel when       | on a terminal: ask;       | end: the result
-//	    | it is taken       | else, or again: cancel    | stays with the master
+//	    | cancel when       | SIGQUIT: detach;          | end: the result
+//	    | it is taken       | others: cancel            | stays with the master
 //	    v                   v                           v
 //
 // The command waits for the end of a cancelled job, unless it is interrupted once more.
@@ -41,7 +40,6 @@ type waiting struct {
 	hasResult bool   // the master stores the result
 	over      bool   // the job has ended
 	stopping  bool   // the job is being cancelled
-	asking    bool   // a question is displayed
 }
 
 // Reasons to stop waiting before the job ends.
@@ -49,7 +47,7 @@ var (
 	errDetached = errors.New("detached")
 	errEnd      = errors.New("interrupted")
 	errGaveUp   = errors.New("interrupted again")
-	errLeft     = errors.New("the job is not waited for")
+	errLeft     = errors.New("nobody waits for the job")
 )
 
 // wait connects to the master and calls run, which waits for a job.
@@ -110,7 +108,9 @@ func (w *waiting) isDone() error {
 
 // job submits a job and follows it to its end. With detach it only prints the job's id and returns
 // errLeft.
-func (w *waiting) job(ctx context.Context, spec *job.Spec, f *followed, detach bool) (*control.Job, error) {
+func (w *waiting) job(
+	ctx context.Context, spec *job.Spec, f *followed, detach bool,
+) (*control.Job, error) {
 	w.mu.Lock()
 	w.submits = !w.stopping
 	w.mu.Unlock()
@@ -169,115 +169,34 @@ func (w *waiting) ended(over bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = over
-	if w.asked() {
-		w.display.show()
-	}
 	return w.stopping
 }
 
-// listen handles interrupts and answers until done is closed.
+// listen handles interrupts until done is closed.
 func (w *waiting) listen(signals <-chan os.Signal, done <-chan struct{}) {
-	var answers <-chan string
 	for {
 		select {
 		case s := <-signals:
-			if w.interrupt(s == os.Interrupt && w.interactive()) && answers == nil {
-				answers = w.answers()
-			}
-		case text := <-answers:
-			w.answer(text)
+			w.interrupt(s)
 		case <-done:
 			return
 		}
 	}
 }
 
-func (w *waiting) interactive() bool {
-	in, ok := w.app.in.(*os.File)
-	out, too := w.app.err.(*os.File)
-	return ok && too && terminal(in) && terminal(out)
-}
-
-// interrupt handles an interrupt, and reports whether it asked the user what to do.
-func (w *waiting) interrupt(ask bool) bool {
+func (w *waiting) interrupt(s os.Signal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	again := w.asked()
 	switch {
 	case w.over, w.stopping:
 		w.leave(errGaveUp)
-	case w.submits && w.id == "":
-		w.cancel()
-		w.display.warn("interrupted: waiting for the master's answer")
-	case w.submits && ask && !again:
-		w.ask()
-		return true
-	default:
-		w.cancel()
-	}
-	return false
-}
-
-// cancel cancels the job. The caller holds the lock.
-func (w *waiting) cancel() {
-	w.stopping = true
-	w.display.show()
-	w.stop(errEnd)
-}
-
-// asked removes the question, and reports whether there was one. The caller holds the lock.
-func (w *waiting) asked() bool {
-	if !w.asking {
-		return false
-	}
-	w.asking = false
-	fmt.Fprintln(w.app.err)
-	return true
-}
-
-// ask asks the user what to do. The caller holds the lock.
-func (w *waiting) ask() {
-	w.asking = true
-	w.display.hide()
-	fmt.Fprintf(w.app.err,
-		"job %s: d and Enter detaches from it, c and Enter cancels it, Enter alone goes on waiting [d/c] ", w.id)
-}
-
-// answers reads lines from the terminal. Its end counts as the answer d.
-func (w *waiting) answers() <-chan string {
-	lines := make(chan string)
-	go func() {
-		in := bufio.NewReader(w.app.in)
-		for {
-			line, err := in.ReadString('\n')
-			if err != nil {
-				line = "d"
-			}
-			lines <- line
-			if err != nil {
-				return
-			}
-		}
-	}()
-	return lines
-}
-
-// answer handles a line, if there is a question.
-func (w *waiting) answer(text string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.asking {
 		return
-	}
-	w.asking = false
-	switch strings.ToLower(strings.TrimSpace(text)) {
-	case "d", "detach":
+	case s == syscall.SIGQUIT && w.id != "":
 		w.stop(errDetached)
-	case "c", "cancel":
-		w.cancel()
-	case "":
-		w.display.show()
-	default:
-		w.ask()
+		return
+	case w.submits && w.id == "":
+		w.display.warn("interrupted: waiting for the master's answer")
 	}
+	w.stopping = true
+	w.stop(errEnd)
 }

@@ -17,7 +17,7 @@ func TestWhatInterruptsSay(t *testing.T) {
 	failed := &jobError{&control.Job{Id: "j", Reason: "why"}}
 	for want, run := range map[string]func(context.Context, *waiting) error{
 		"interrupted: no job was submitted": func(ctx context.Context, w *waiting) error {
-			w.interrupt(false)
+			w.interrupt(os.Interrupt)
 			<-ctx.Done()
 			_, err := w.job(ctx, nil, nil, false)
 			return err
@@ -25,7 +25,7 @@ func TestWhatInterruptsSay(t *testing.T) {
 		"job j failed: why": func(_ context.Context, w *waiting) error {
 			w.submits = true
 			w.submitted("j", true)
-			w.interrupt(false)
+			w.interrupt(os.Interrupt)
 			w.ended(true)
 			return failed
 		},
@@ -33,7 +33,7 @@ func TestWhatInterruptsSay(t *testing.T) {
 			w.submits = true
 			w.submitted("j", false)
 			w.ended(true)
-			w.interrupt(false)
+			w.interrupt(os.Interrupt)
 			return context.Cause(ctx)
 		},
 	} {

@@ -51,25 +51,18 @@ was cancelled. After an interrupt the job continues.`,
 			if err := writable(run.Trace); err != nil {
 				return err
 			}
-			if f.JSON {
-				var last *control.Job
-				err := c.Follow(cmd.Context(), args[0], func(e *control.JobEvent) error {
-					if j := e.GetJob(); j != nil {
-						last = j
-					}
-					return a.printEvent(e)
-				})
-				if err != nil {
-					return err
-				}
-				return outcome(last)
-			}
 			w := &followed{display: seen.progress, id: args[0], tell: seen.job()}
-			at := &client.Place{}
-			job, err := c.Wait(cmd.Context(), args[0], at, w.event)
+			each, at := w.event, &client.Place{}
+			if f.JSON {
+				each = a.printEvent
+			}
+			job, err := c.Wait(cmd.Context(), args[0], at, each)
 			w.ended()
 			if err = cmp.Or(err, seen.finish()); err != nil {
 				return err
+			}
+			if f.JSON {
+				return outcome(job)
 			}
 			lines := seen.meter.Lines()
 			if at.Missed > 0 {
@@ -130,7 +123,7 @@ func (a *app) printEvent(e *control.JobEvent) error {
 func (a *app) result() *cobra.Command {
 	var f struct {
 		clientFlags
-		Output string `flag:"output" short:"o" default:"-" help:"write to {FILE}, - for standard output"`
+		Output string `flag:"output" short:"o" default:"-" help:"the {FILE}, - for standard output"`
 		resultFormat
 		pickFlags
 	}
@@ -158,9 +151,11 @@ lists these jobs; --keep-results of superstep master sets how long it keeps resu
 					return err
 				}
 				if job.Spec().Values != "" {
-					return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
+					return fmt.Errorf(
+						"job %s: only the Go program that submitted it can read its result", job.Id)
 				}
-				computed := &remoteResult{remote: &remote{waiting: &waiting{client: c, display: d}}, job: job}
+				from := &remote{waiting: &waiting{client: c, display: d}}
+				computed := &remoteResult{remote: from, job: job}
 				// A report is JSON, whatever the name of the file.
 				if job.Spec().Netbench != nil || job.Spec().Graph500 != nil {
 					return a.save(cmd.Context(), f.Output, 0o666, 1, computed.write)
@@ -209,7 +204,7 @@ each job's log over a restart. A line tells where events are missing.`,
 			return f.with(cmd.Context(), a, func(c *client.Client, d *progress) error {
 				d.done()
 				if f.Follow {
-					return c.FollowLogs(cmd.Context(), args[0], each)
+					return c.Follow(cmd.Context(), args[0], each)
 				}
 				ctx, cancel := context.WithTimeout(cmd.Context(), callTimeout)
 				defer cancel()

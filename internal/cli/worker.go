@@ -56,8 +56,8 @@ func (a *app) worker() *cobra.Command {
 		Short: "Take part in a cluster as a worker",
 		Long: `Work for the cluster of a master. If the master does not answer, the worker
 tries for --hold and keeps its partitions of graphs. It ends with status 1 if the master refuses
-it. An interrupt drains the worker: running jobs may end. A child process reports to the master how
-the worker died.
+it. An interrupt drains the worker: running jobs may end. A child process reports to the master if
+the worker dies.
 
 Workers send each other messages by TCP. Each listens at --data-listen. --listen serves /metrics
 for Prometheus, and /healthz and /readyz for process supervisors. By default both are free ports of
@@ -123,7 +123,11 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		Hold: time.Duration(w.Hold), StopTimeout: time.Duration(w.StopTimeout),
 		Compress: w.Compress, Window: int64(w.Window), Log: log, InsecureToken: w.InsecureToken,
 		DataRoots: w.DataRoot, TokenFile: w.TokenFile,
-	}, Worker: daemon.Worker{Process: daemon.Process{Token: who.Token, TLS: who.TLS, Registry: w.app.programs}, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer, Secrets: []string{w.MetricsTokenFile, w.GossipKeyFile}}}
+	}, Worker: daemon.Worker{
+		Process:  daemon.Process{Token: who.Token, TLS: who.TLS, Registry: w.app.programs},
+		Listener: listener, Address: address, HTTPAddress: pages, Observe: observer,
+		Secrets: []string{w.MetricsTokenFile, w.GossipKeyFile},
+	}}
 	self := membership.Member{Name: w.Name, Role: membership.Worker}
 	group, err := w.gossip(self, who.Token, first)
 	if err != nil {
@@ -152,7 +156,7 @@ func (w *workerCommand) check() error {
 		}
 	}
 	if w.Advertise != "" && !isHost(w.Advertise) {
-		return usagef("--advertise: found %.150q, expected a host's name or address, without a port", w.Advertise)
+		return usagef("--advertise: found %.150q, expected a host without a port", w.Advertise)
 	}
 	if _, err := store.NewRoots(w.DataRoot); err != nil {
 		return usagef("--data-root: %w", err)
@@ -178,7 +182,9 @@ func isHost(text string) bool {
 
 // open listens at the address of a flag, or by default at the local address of the connection to
 // the master. It returns the address for others to connect to.
-func (w *workerCommand) open(flag, at string, who control.Credentials) (*net.TCPListener, string, error) {
+func (w *workerCommand) open(
+	flag, at string, who control.Credentials,
+) (*net.TCPListener, string, error) {
 	if at == "" {
 		host, err := control.LocalHost(control.Addresses(w.Master)[0])
 		if err != nil {

@@ -129,20 +129,6 @@ func (c *Client) foreign(ctx context.Context, err error) error {
 	return c.conn().Probe(ctx)
 }
 
-// LostError means that the master could not be reached within the client's patience.
-type LostError struct {
-	Address string
-	After   time.Duration
-	Cause   error
-}
-
-func (e *LostError) Error() string {
-	return fmt.Sprintf("lost the master at %s: tried to reach it for %v: %v", e.Address,
-		e.After, e.Cause)
-}
-
-func (e *LostError) Unwrap() error { return e.Cause }
-
 // passing reports whether an error may be temporary: of the connection, or of a master that is
 // stopping.
 func passing(err error) bool {
@@ -216,7 +202,8 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 				c.loss(err), c.Patience))
 		}
 		if now.Sub(lost) >= c.Patience {
-			return &LostError{c.Master(), c.Patience, c.loss(err)}
+			return fmt.Errorf("lost the master at %s: tried to reach it for %v: %w", c.Master(),
+				c.Patience, c.loss(err))
 		}
 		c.next()
 		if err := parallel.Sleep(ctx, min(wait, c.Patience-now.Sub(lost))); err != nil {
@@ -232,7 +219,10 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 func (c *Client) Submit(ctx context.Context, spec *job.Spec) (*control.Job, error) {
 	// Until the answer arrives, and a last attempt to confirm has ended.
 	patience := c.Patience + 3*callTimeout
-	request := &control.SubmitJobRequest{SpecJson: job.Text(spec), Key: rand.Text(), ConfirmMilliseconds: uint64(patience.Milliseconds())}
+	request := &control.SubmitJobRequest{
+		SpecJson: job.Text(spec), Key: rand.Text(),
+		ConfirmMilliseconds: uint64(patience.Milliseconds()),
+	}
 	return jobOf(ctx, c, control.ClusterClient.SubmitJob, request)
 }
 
@@ -242,7 +232,7 @@ func (c *Client) Confirm(ctx context.Context, id string) (*control.Job, error) {
 }
 
 // ErrForgotten means that a master no longer has a job.
-var ErrForgotten = errors.New("the master restarted and knows nothing of job")
+var ErrForgotten = errors.New("the master has restarted and does not know job")
 
 // finalError ends persist, because it is not an error of the connection.
 type finalError struct{ error }
@@ -253,7 +243,9 @@ func (c *Client) Job(ctx context.Context, id string) (*control.Job, error) {
 }
 
 // jobOf makes a call that returns a job, and repeats it if the connection is lost.
-func jobOf[Q any](ctx context.Context, c *Client, call method[Q, control.Job], question *Q) (about *control.Job, err error) {
+func jobOf[Q any](
+	ctx context.Context, c *Client, call method[Q, control.Job], question *Q,
+) (about *control.Job, err error) {
 	broke := false
 	err = c.persist(ctx, func(ctx context.Context) (_ bool, err error) {
 		about, err = once(ctx, c, call, question)
@@ -280,19 +272,20 @@ func (c *Client) Cancel(ctx context.Context, id, why string) (*control.Job, erro
 // steady is how long a connection must hold to count as progress even without events.
 const steady = 10 * time.Second
 
-// Follow passes the events of a job to each, from the beginning, until the job has ended. An error
-// of each ends it. The patience restarts when there is a new event, or when the connection has held
-// for a while; a connection that keeps breaking at once does not count.
-func (c *Client) Follow(ctx context.Context, id string, each func(*control.JobEvent) error) error {
-	return c.follow(ctx, id, false, &Place{}, each)
+// Each receives the events of a job. Its error ends the call that passes them.
+type Each = func(*control.JobEvent) error
+
+// Follow passes the events of a job to each, from the beginning of the log that earlier runs of the
+// master stored, until the job has ended.
+func (c *Client) Follow(ctx context.Context, id string, each Each) error {
+	return c.follow(ctx, id, true, &Place{}, each)
 }
 
-// FollowLogs is Follow, but starts with the log that earlier runs of the master stored.
-func (c *Client) FollowLogs(ctx context.Context, id string, f func(*control.JobEvent) error) error {
-	return c.follow(ctx, id, true, &Place{}, f)
-}
-
-func (c *Client) follow(ctx context.Context, id string, logs bool, at *Place, each func(*control.JobEvent) error) error {
+// follow passes the events of a job after a place to each, until the job has ended. With logs it
+// begins with the log that earlier runs of the master stored. The patience restarts when there is a
+// new event, or when the connection has held for a while; a connection that keeps breaking at once
+// does not count.
+func (c *Client) follow(ctx context.Context, id string, logs bool, at *Place, each Each) error {
 	broke, back := false, false
 	return c.persist(ctx, func(ctx context.Context) (bool, error) {
 		if broke {
@@ -327,12 +320,12 @@ func (c *Client) follow(ctx context.Context, id string, logs bool, at *Place, ea
 
 // Events passes the events of a job so far to each, including the log that earlier runs of the
 // master stored.
-func (c *Client) Events(ctx context.Context, id string, each func(*control.JobEvent) error) error {
+func (c *Client) Events(ctx context.Context, id string, each Each) error {
 	return c.Explain(ctx,
 		c.watch(ctx, &control.WatchJobRequest{Id: id, Past: true, Logs: true}, each))
 }
 
-func (c *Client) watch(ctx context.Context, r *control.WatchJobRequest, each func(*control.JobEvent) error) error {
+func (c *Client) watch(ctx context.Context, r *control.WatchJobRequest, each Each) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := c.conn().Cluster.WatchJob(ctx, r)

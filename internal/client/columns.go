@@ -13,7 +13,9 @@ import (
 
 // SendColumn sends what write writes to the master, and stores its id and checksum in data, for the
 // job to be submitted. It sends one piece at a time, and repeats a piece if the connection is lost.
-func (c *Client) SendColumn(ctx context.Context, data *job.ColumnData, write func(io.Writer) error) error {
+func (c *Client) SendColumn(
+	ctx context.Context, data *job.ColumnData, write func(io.Writer) error,
+) error {
 	s := &columnSender{client: c, ctx: ctx, id: rand.Text()}
 	var sum store.Sum
 	if err := write(io.MultiWriter(s, &sum)); err != nil {

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,5 +35,21 @@ func TestDropWaitsForWhatEnds(t *testing.T) {
 	if err := c.DropGraph(t.Context(), "g"); connect.CodeOf(err) != connect.CodeFailedPrecondition ||
 		len(f.refusals) != 1 {
 		t.Errorf("found %v, and %d refusals are left, expected 1", err, len(f.refusals))
+	}
+}
+
+// TestTooLarge: an event is too large for a message. The client does not retry, because that would
+// not help.
+func TestTooLarge(t *testing.T) {
+	f := &fake{events: numbered(3)}
+	f.events[1].GetLog().Text = strings.Repeat("x", control.MaxMessage)
+	c, told := start(t, f, time.Minute)
+	err := c.Follow(t.Context(), "j1", func(*control.JobEvent) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), " sent too large a message: ") ||
+		strings.Contains(err.Error(), "\n") {
+		t.Errorf("found %v", err)
+	}
+	if told() != "" {
+		t.Errorf("messages %q", told())
 	}
 }

@@ -16,9 +16,14 @@ import (
 // askEvery is the interval of progress requests.
 const askEvery = 250 * time.Millisecond
 
+// Progress receives the progress of a stage of the work.
+type Progress = func(stage string, done, total int64)
+
 // LoadGraph loads a graph and returns when it is loaded. It passes the progress of the load to
 // progress. When ctx ends, it drops the graph, which also stops the load.
-func (c *Client) LoadGraph(ctx context.Context, r *control.LoadGraphRequest, progress func(stage string, done, total int64)) (*control.Graph, error) {
+func (c *Client) LoadGraph(
+	ctx context.Context, r *control.LoadGraphRequest, progress Progress,
+) (*control.Graph, error) {
 	asking, stop := context.WithCancel(ctx)
 	var asked sync.WaitGroup
 	asked.Go(func() { c.askProgress(asking, r.Name, progress) })
@@ -35,13 +40,15 @@ func (c *Client) LoadGraph(ctx context.Context, r *control.LoadGraphRequest, pro
 }
 
 // SaveGraph makes the workers store a graph as a snapshot, and returns the manifest.
-func (c *Client) SaveGraph(ctx context.Context, r *control.SaveGraphRequest) (*control.SaveGraphResponse, error) {
+func (c *Client) SaveGraph(
+	ctx context.Context, r *control.SaveGraphRequest,
+) (*control.SaveGraphResponse, error) {
 	answer, err := c.conn().Cluster.SaveGraph(ctx, r)
 	return answer, c.Explain(ctx, err)
 }
 
 // askProgress reports the progress of a load until ctx ends.
-func (c *Client) askProgress(ctx context.Context, name string, progress func(stage string, done, total int64)) {
+func (c *Client) askProgress(ctx context.Context, name string, progress Progress) {
 	t := time.NewTicker(askEvery)
 	defer t.Stop()
 	for {
@@ -85,7 +92,9 @@ func (c *Client) DropGraph(ctx context.Context, name string) error {
 const listed = 1 << 16
 
 // Vertices returns the input ids of a graph's vertices, by number.
-func (c *Client) Vertices(ctx context.Context, g *control.Graph, progress func(stage string, done, total int64)) ([]uint64, error) {
+func (c *Client) Vertices(
+	ctx context.Context, g *control.Graph, progress Progress,
+) ([]uint64, error) {
 	labels := make([]uint64, 0, g.Vertices)
 	for uint64(len(labels)) < g.Vertices {
 		r, err := ask(ctx, c, control.ClusterClient.ListVertices,
@@ -94,7 +103,7 @@ func (c *Client) Vertices(ctx context.Context, g *control.Graph, progress func(s
 			return nil, err
 		}
 		if n := uint64(len(r.Labels)); n == 0 || n > g.Vertices-uint64(len(labels)) {
-			return nil, errors.New("the master listed no vertices, or too many")
+			return nil, errors.New("the master sent a wrong number of vertices")
 		}
 		labels = append(labels, r.Labels...)
 		progress("listing vertices", int64(len(labels)), int64(g.Vertices))
@@ -104,7 +113,9 @@ func (c *Client) Vertices(ctx context.Context, g *control.Graph, progress func(s
 
 // Names returns the input ids of names, and the names of input ids, of vertices of a graph. It
 // omits unknown ones. A call should have at most a few hundred.
-func (c *Client) Names(ctx context.Context, graph string, names []string, labels []uint64) ([]*control.Name, error) {
+func (c *Client) Names(
+	ctx context.Context, graph string, names []string, labels []uint64,
+) ([]*control.Name, error) {
 	r, err := ask(ctx, c, control.ClusterClient.ListVertices,
 		&control.ListVerticesRequest{Graph: graph, Names: names, NamesOf: labels})
 	if err != nil {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,68 +71,54 @@ func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 	}
 }
 
-// FewWorkersError means that there are fewer workers than requested.
-type FewWorkersError struct {
-	// There are the registered workers. Lost are those that were lost recently.
-	There, Lost []string
-	Wanted      int
-	waited      time.Duration
-}
-
-func (e *FewWorkersError) Error() string {
-	text := fmt.Sprintf("found %d of %d workers", len(e.There), e.Wanted)
-	if len(e.There) > 0 {
-		text += ": " + strings.Join(e.There, ", ")
-	}
-	return fmt.Sprintf("%s (waited %v for more)", text, e.waited.Round(time.Millisecond))
-}
-
-// Enough reports whether there would be enough workers without losses.
-func (e *FewWorkersError) Enough() bool {
-	return len(e.There) > 0 && len(e.There)+len(e.Lost) >= e.Wanted
-}
-
 // lostPatience is how long a lost worker may take to come back.
 const lostPatience = 10 * time.Second
 
-// AwaitWorkers waits until n workers are registered, or fails with a FewWorkersError. If lost is
-// true and only lost workers are missing, it fails after lostPatience. After some seconds it calls
-// tell with the number of workers, and again whenever it changes. Each new worker restarts the
-// client's patience.
-func (c *Client) AwaitWorkers(ctx context.Context, n int, lost bool, tell func(found int)) error {
+// AwaitWorkers waits until n workers are registered, and returns an error if there are fewer. If
+// lost is true and only workers are missing that were lost recently, it returns nil after
+// lostPatience. After some seconds it logs the number of workers, and again whenever it changes.
+// Each new worker restarts the client's patience.
+func (c *Client) AwaitWorkers(ctx context.Context, n int, lost bool) error {
 	began, last, most, told := time.Now(), time.Now(), 0, -1
 	for {
 		workers, err := c.reach(ctx)
 		if err != nil {
 			return err
 		}
-		now, few := time.Now(), &FewWorkersError{Wanted: n}
+		now := time.Now()
+		var found, gone []string
 		for _, w := range workers {
 			switch registered := w.State == control.WorkerState_WORKER_STATE_REGISTERED; {
 			case registered && w.Attached:
-				few.There = append(few.There, w.Name)
+				found = append(found, w.Name)
 			case registered, w.State == control.WorkerState_WORKER_STATE_LOST &&
 				w.HeardSeconds < (now.Sub(began)+c.Patience).Seconds():
-				few.Lost = append(few.Lost, w.Name)
+				gone = append(gone, w.Name)
 			}
 		}
-		there := len(few.There)
-		if there >= n {
+		if len(found) >= n {
 			return nil
 		}
-		if there > most {
-			most, last = there, now
+		if len(found) > most {
+			most, last = len(found), now
 		}
-		patience := c.Patience
-		if lost && few.Enough() {
+		patience, enough := c.Patience, lost && len(found) > 0 && len(found)+len(gone) >= n
+		if enough {
 			patience = min(patience, lostPatience)
 		}
-		if few.waited = now.Sub(last); few.waited+firstWait > patience {
-			return few
+		if waited := now.Sub(last); waited+firstWait > patience {
+			few := fmt.Errorf("found %d of %d workers: %s (waited %v for more)", len(found), n,
+				cmp.Or(strings.Join(found, ", "), "none"), waited.Round(time.Millisecond))
+			if !enough {
+				return few
+			}
+			c.Log(fmt.Sprintf("%v, and lost %s: the job begins without it", few,
+				strings.Join(gone, ", ")))
+			return nil
 		}
-		if now.Sub(began) > min(absentAfter, c.Patience/2) && told != there {
-			told = there
-			tell(told)
+		if now.Sub(began) > min(absentAfter, c.Patience/2) && told != len(found) {
+			told = len(found)
+			c.Log(fmt.Sprintf("waiting for workers: %d of %d are registered", told, n))
 		}
 		if err := parallel.Sleep(ctx, firstWait); err != nil {
 			return err

@@ -14,7 +14,7 @@ const endTime = 30 * time.Second
 
 // Run submits a job, passes its events to each, and returns the ended job. When ctx ends, Run
 // cancels the job, waits for its end for a limited time, and returns the cause of ctx.
-func (c *Client) Run(ctx context.Context, spec *job.Spec, each func(*control.JobEvent) error) (*control.Job, error) {
+func (c *Client) Run(ctx context.Context, spec *job.Spec, each Each) (*control.Job, error) {
 	submitting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() {
@@ -25,7 +25,8 @@ func (c *Client) Run(ctx context.Context, spec *job.Spec, each func(*control.Job
 	if err == nil || id == "" {
 		return job, err
 	}
-	if _, failed := c.End(context.WithoutCancel(ctx), id, "the client that submitted it wants no more of it", at, each); failed != nil {
+	_, failed := c.End(context.WithoutCancel(ctx), id, "its client has ended the call", at, each)
+	if failed != nil {
 		return nil, fmt.Errorf("%w (%w)", err, failed)
 	}
 	return nil, err
@@ -35,7 +36,9 @@ func (c *Client) Run(ctx context.Context, spec *job.Spec, each func(*control.Job
 // answer to the submission, because the master may have accepted the job. It then calls taken. If
 // ctx has ended by then, the job does not begin. If each is nil, Start returns when the job may
 // begin.
-func (c *Client) Start(ctx, submitting context.Context, spec *job.Spec, taken func(id string), at *Place, each func(*control.JobEvent) error) (*control.Job, error) {
+func (c *Client) Start(
+	ctx, submitting context.Context, spec *job.Spec, taken func(id string), at *Place, each Each,
+) (*control.Job, error) {
 	job, err := c.Submit(submitting, spec)
 	if err != nil {
 		return nil, err
@@ -53,7 +56,9 @@ func (c *Client) Start(ctx, submitting context.Context, spec *job.Spec, taken fu
 
 // End cancels a job, passes its further events to each, and waits for its end until endTime or ctx
 // ends. It ignores errors of each.
-func (c *Client) End(ctx context.Context, id, reason string, at *Place, each func(*control.JobEvent) error) (*control.Job, error) {
+func (c *Client) End(
+	ctx context.Context, id, reason string, at *Place, each Each,
+) (*control.Job, error) {
 	if _, err := c.Cancel(context.WithoutCancel(ctx), id, reason); err != nil {
 		return nil, fmt.Errorf("job %s may go on: %w", id, err)
 	}
@@ -64,7 +69,7 @@ func (c *Client) End(ctx context.Context, id, reason string, at *Place, each fun
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("job %s was told to end, and has not yet: %w", id, err)
+		return nil, fmt.Errorf("job %s was cancelled, but has not ended: %w", id, err)
 	}
 	return job, nil
 }
@@ -94,7 +99,7 @@ func (p *Place) pass(e *control.JobEvent) bool {
 // Wait passes the events of a job after a place to each, and advances the place, until the job has
 // ended. It returns the job. If a master could not store the end of a job before another master
 // took over, the job continues under that one.
-func (c *Client) Wait(ctx context.Context, id string, at *Place, each func(*control.JobEvent) error) (*control.Job, error) {
+func (c *Client) Wait(ctx context.Context, id string, at *Place, each Each) (*control.Job, error) {
 	for {
 		before := at.last
 		if err := c.follow(ctx, id, false, at, each); err != nil {
@@ -107,7 +112,7 @@ func (c *Client) Wait(ctx context.Context, id string, at *Place, each func(*cont
 		case job.State.Ended():
 			return job, nil
 		case at.last == before:
-			return nil, fmt.Errorf("job %s is %s, and the master says nothing more of it", id,
+			return nil, fmt.Errorf("job %s is %s, but the master sends no more events", id,
 				job.State.Word())
 		}
 	}

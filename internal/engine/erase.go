@@ -194,7 +194,7 @@ func (m *methods) Aggregates(deterministic bool) bsp.Aggregates {
 }
 
 func (m *methods) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error) {
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	return bsp.New(m.describe(o.Deterministic), o.driver(nil), facts)

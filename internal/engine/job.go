@@ -75,7 +75,7 @@ func NewJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, e
 
 // newJob may return a job together with an error. The caller then closes the job.
 func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, err error) {
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	m, err := methodsOf(p)

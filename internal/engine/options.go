@@ -109,7 +109,8 @@ func (o *Options) driver(g *graph.Graph) bsp.Options {
 	return s
 }
 
-func (o Options) validate() error {
+// Validate returns an error if options are invalid, whatever the program and the graph.
+func (o Options) Validate() error {
 	var errs []error
 	refuse := func(wrong bool, format string, value any) {
 		if wrong {

@@ -42,7 +42,7 @@ type TakenError struct{ Newest *checkpoint.Manifest }
 
 func (e *TakenError) Error() string {
 	if e.Newest == nil {
-		return "another run is about to store its first checkpoint there, or has ended just then: name another place"
+		return "another run uses it, or ended before its first checkpoint: name another place"
 	}
 	return fmt.Sprintf("it has checkpoints of %s, the newest before superstep %d", e.Newest.Name(),
 		e.Newest.Superstep)

@@ -34,7 +34,9 @@ func Cluster(t testing.TB, workers int, others ...pregel.Registered) *cluster.Co
 
 // Load loads a graph in this process, in one partition, and on a cluster, by default in five
 // partitions, so that workers have different numbers of them. Both are closed when the test ends.
-func Load(t testing.TB, conn *cluster.Connection, name string, options ...superstep.LoadOptions) (here, there *superstep.Graph) {
+func Load(
+	t testing.TB, conn *cluster.Connection, name string, options ...superstep.LoadOptions,
+) (here, there *superstep.Graph) {
 	t.Helper()
 	o := append(options, superstep.LoadOptions{})[0]
 	far := o
@@ -57,7 +59,9 @@ func Load(t testing.TB, conn *cluster.Connection, name string, options ...supers
 // Same runs a program on a graph here and on a cluster, and returns the result here. The numbers of
 // supersteps and messages, and the records of changes of the graph, must be equal. Values must be
 // equal by reflect.DeepEqual, or by same, for example if floats are added in another order.
-func Same[V, M any](t testing.TB, here, there *superstep.Graph, p pregel.Program[V, M], o superstep.Options, same ...func(a, b V) bool,
+func Same[V, M any](
+	t testing.TB, here, there *superstep.Graph, p pregel.Program[V, M], o superstep.Options,
+	same ...func(a, b V) bool,
 ) *superstep.Result[V] {
 	t.Helper()
 	var results [2]*superstep.Result[V]

@@ -17,8 +17,8 @@ import (
 func commands(to *text, _ string) error {
 	root := cli.Commands()
 	to.paragraphs(root.Long)
-	to.paragraphs("A binary of your own (`command.Main`) has the same commands for the built-in programs and its own. " +
-		"Exit status: 0 done, 1 failed, 2 wrong usage.")
+	to.paragraphs("A binary of your own (`command.Main`) has the same commands for the built-in " +
+		"programs and its own. Exit status: 0 done, 1 failed, 2 wrong usage.")
 	var rows [][]string
 	walk(root, func(c *cobra.Command) {
 		if c != root && c.Runnable() {
@@ -132,32 +132,20 @@ var variables = map[string]string{
 
 // configuration lists the keys of configuration files, and the environment variables.
 func configuration(to *text, _ string) error {
-	to.paragraphs("`superstep master` and `superstep worker` take flags from a file, `--config FILE`, in YAML. A key is the name of a " +
-		"flag without hyphens before it. A flag that may be given several times takes a list. An unknown key is an error with its line.")
+	to.paragraphs("`superstep master` and `superstep worker` take flags from a file, `--config " +
+		"FILE`, in YAML. A key is the name of a flag without hyphens before it. A flag that may " +
+		"be given several times takes a list. An unknown key is an error with its line.")
 	to.line("```yaml\nlisten: 10.0.0.1:7700\nlease: 5s\ndata: /var/lib/superstep\n```")
 	to.paragraphs(
 		"The command line comes first, then the environment, then the file, then the default.")
-	walk(cli.Commands(), func(c *cobra.Command) {
-		if c.Flags().Lookup("config") == nil {
-			return
-		}
-		to.line("## Keys of " + c.CommandPath())
-		var rows [][]string
-		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if cli.Configurable(f) {
-				row := flagRow(f, "")
-				rows = append(rows, []string{row[0], code(f.Value.Type()), row[1], row[2]})
-			}
-		})
-		to.table([]string{"key", "type", "default", "what it does"}, rows)
-	})
 	to.line("## Environment")
 	var rows [][]string
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		rows = append(rows, []string{code(name), variables[name]})
 	}
 	to.table([]string{"variable", "what it does"}, rows)
-	to.paragraphs("Headers, timeout, compression and certificates of traces follow the other `OTEL_EXPORTER_OTLP_` variables of OpenTelemetry; " +
-		"`TRACEPARENT` names the span that a command belongs to.")
+	to.paragraphs("Headers, timeout, compression and certificates of traces follow the other " +
+		"`OTEL_EXPORTER_OTLP_` variables of OpenTelemetry; `TRACEPARENT` names the span that a " +
+		"command belongs to.")
 	return nil
 }

@@ -4,19 +4,21 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
+	"go/doc"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 )
 
 // traces documents the lines of a trace and the reports in JSON, from their structs.
 func traces(to *text, root string) error {
 	to.line("## Traces")
-	to.paragraphs("`--trace FILE` writes JSON lines. Each has `v`, the version of the form, 2, and `kind`, by which the other members are known. " +
-		"Members and kinds may be added under the same version: readers skip what they do not know. `superstep ui FILE` shows a trace. " +
-		"A `job` line begins a run, an `end` line ends it. The times of a `superstep` line belong to the messages of the superstep before.")
+	to.paragraphs("`--trace FILE` writes JSON lines. Each has `v`, the version of the form, 2, " +
+		"and `kind`, by which the other members are known. Members and kinds may be added under " +
+		"the same version: readers skip what they do not know. `superstep ui FILE` shows a " +
+		"trace. A `job` line begins a run, an `end` line ends it. The times of a `superstep` " +
+		"line belong to the messages of the superstep before.")
 	for _, s := range []struct{ title, file, name string }{
 		{"kind superstep", "record/record.go", "Superstep"},
 		{"partitions of superstep", "record/record.go", "Partition"},
@@ -53,33 +55,23 @@ func traces(to *text, root string) error {
 // members returns the JSON members of a struct with their comments, and the struct's comment
 // without its name.
 func members(file, name string) (rows [][]string, about string, err error) {
-	tree, err := parser.ParseFile(token.NewFileSet(), file, nil,
-		parser.ParseComments|parser.SkipObjectResolution)
+	types, err := typesIn(file)
 	if err != nil {
 		return nil, "", err
 	}
-	for _, d := range tree.Decls {
-		g, ok := d.(*ast.GenDecl)
-		if !ok {
-			continue
-		}
-		for _, spec := range g.Specs {
-			t, ok := spec.(*ast.TypeSpec)
-			if !ok || t.Name.Name != name {
-				continue
-			}
-			s, ok := t.Type.(*ast.StructType)
-			if !ok {
-				return nil, "", fmt.Errorf("%s: %s is no struct", file, name)
-			}
-			for _, f := range s.Fields.List {
-				rows = append(rows, memberRows(f)...)
-			}
-			about = strings.TrimPrefix(g.Doc.Text(), name+" is ")
-			return rows, strings.ToUpper(about[:1]) + about[1:], nil
-		}
+	i := slices.IndexFunc(types, func(t *doc.Type) bool { return t.Name == name })
+	if i < 0 {
+		return nil, "", fmt.Errorf("%s has no struct %s", file, name)
 	}
-	return nil, "", fmt.Errorf("%s has no struct %s", file, name)
+	s, ok := types[i].Decl.Specs[0].(*ast.TypeSpec).Type.(*ast.StructType)
+	if !ok {
+		return nil, "", fmt.Errorf("%s: %s is no struct", file, name)
+	}
+	for _, f := range s.Fields.List {
+		rows = append(rows, memberRows(f)...)
+	}
+	about = strings.TrimPrefix(types[i].Doc, name+" is ")
+	return rows, strings.ToUpper(about[:1]) + about[1:], nil
 }
 
 // memberRows returns the rows of a field, one per name.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"go/ast"
+	"go/doc"
 	"go/doc/comment"
 	"go/parser"
 	"go/token"
@@ -104,45 +105,51 @@ func commentsOf(dir string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	types, err := typesIn(files...)
 	all := map[string]string{}
 	printer := &comment.Printer{TextWidth: -1, TextPrefix: "", TextCodePrefix: "    "}
+	for _, t := range types {
+		text := links.ReplaceAllString(t.Doc, "$1") // links lead nowhere here
+		all[t.Name] = string(printer.Text(new(comment.Parser).Parse(text)))
+	}
+	return all, err
+}
+
+// typesIn returns the types that files of a package declare.
+func typesIn(files ...string) ([]*doc.Type, error) {
+	set, trees := token.NewFileSet(), []*ast.File(nil)
 	for _, file := range files {
-		tree, err := parser.ParseFile(token.NewFileSet(), file, nil,
-			parser.ParseComments|parser.SkipObjectResolution)
+		tree, err := parser.ParseFile(set, file, nil, parser.ParseComments)
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range tree.Decls {
-			g, ok := d.(*ast.GenDecl)
-			if !ok || g.Tok != token.TYPE {
-				continue
-			}
-			for _, spec := range g.Specs {
-				if t := spec.(*ast.TypeSpec); g.Doc != nil {
-					// links lead nowhere here
-					text := links.ReplaceAllString(g.Doc.Text(), "$1")
-					all[t.Name.Name] = string(printer.Text(new(comment.Parser).Parse(text)))
-				}
-			}
-		}
+		trees = append(trees, tree)
 	}
-	return all, nil
+	p, err := doc.NewFromFiles(set, trees, "", doc.AllDecls)
+	if err != nil {
+		return nil, err
+	}
+	return p.Types, nil
 }
 
 // formats lists the formats of graphs.
 func formats(to *text, root string) error {
 	to.line("[formats.md](../formats.md) explains ids, weights, names, results and errors.")
-	to.paragraphs("Without `--format` the end of a file's name tells the format, before `.gz`, `.zst`, `.bz2` and `.xz`. A text that begins with " +
-		"`%%MatrixMarket` is `mtx` whatever its name. A file called `.txt`, or without such an end, is `parquet`, `graphml`, `jsonl`, `giraph` or `dimacs` " +
-		"if it begins as these do, and `wel` if its first line has three columns or more. `--directed` and `--undirected` override the column edges.")
+	to.paragraphs("Without `--format` the end of a file's name tells the format, before `.gz`, " +
+		"`.zst`, `.bz2` and `.xz`. A text that begins with `%%MatrixMarket` is `mtx` whatever " +
+		"its name. A file called `.txt`, or without such an end, is `parquet`, `graphml`, " +
+		"`jsonl`, `giraph` or `dimacs` if it begins as these do, and `wel` if its first line has " +
+		"three columns or more. `--directed` and `--undirected` override the column edges.")
 	var read, written [][]string
 	for _, d := range graphio.Known() {
 		names := "numbers"
 		if d.Named {
 			names = "numbers or names"
 		}
-		read = append(read,
-			[]string{code(string(d.Format)), codes(d.Suffixes), d.Layout, d.Edges, d.Vertices, d.Weights, names})
+		read = append(read, []string{
+			code(string(d.Format)), codes(d.Suffixes), d.Layout, d.Edges, d.Vertices,
+			d.Weights, names,
+		})
 		if d.Written {
 			written = append(written, []string{code(string(d.Format)), d.Needs, d.Lost})
 		}
@@ -167,8 +174,9 @@ func formats(to *text, root string) error {
 
 // generators lists the generators and the graphs of their examples.
 func generators(to *text, _ string) error {
-	to.paragraphs("A generator stands where a graph is named: `NAME:PARAMETER=VALUE,...`, in any order. The same text makes the same graph on " +
-		"any machine, with any number of threads. Ids are 0 to n-1. A graph has at most 2^32 - 2^20 vertices. All vertices exist, " +
+	to.paragraphs("A generator stands where a graph is named: `NAME:PARAMETER=VALUE,...`, in any " +
+		"order. The same text makes the same graph on any machine, with any number of threads. " +
+		"Ids are 0 to n-1. A graph has at most 2^32 - 2^20 vertices. All vertices exist, " +
 		"isolated or not; loops and duplicates are kept.")
 	var rows, made [][]string
 	for _, d := range generate.Known() {
@@ -191,15 +199,17 @@ func generators(to *text, _ string) error {
 		if g.Directed() {
 			kind = "directed"
 		}
-		made = append(made,
-			[]string{code(d.Example), plain(d.Help), fmt.Sprint(g.Vertices()), fmt.Sprint(g.Edges()), kind})
+		made = append(made, []string{
+			code(d.Example), plain(d.Help), fmt.Sprint(g.Vertices()), fmt.Sprint(g.Edges()), kind,
+		})
 	}
 	to.table([]string{"example", "what it makes", "vertices", "edges", "kind"}, made)
 	to.line("## Parameters")
 	to.table([]string{"generator", "parameter", "default", "meaning"}, rows)
 	to.line("## Weights")
-	to.paragraphs("A program that wants weights gets random ones. Those of `kronecker` are Graph500's, float32 from 0 to 1; 1 can occur. " +
-		"Those of the others are multiples of 2^-53 in [0, 1), by the seed; `grid`, `star` and `path` have seed 1. Rounded to float32 one may be 1. " +
-		"`--unit-weights` makes all of them 1.")
+	to.paragraphs("A program that wants weights gets random ones. Those of `kronecker` are " +
+		"Graph500's, float32 from 0 to 1; 1 can occur. Those of the others are multiples of " +
+		"2^-53 in [0, 1), by the seed; `grid`, `star` and `path` have seed 1. Rounded to float32 " +
+		"one may be 1. `--unit-weights` makes all of them 1.")
 	return nil
 }

@@ -67,7 +67,8 @@ func metricsPage(to *text, _ string) error {
 			}
 			m := all[name]
 			if m == nil {
-				m = &metric{help: f.GetHelp(), kind: strings.ToLower(f.GetType().String()), labels: map[string][]string{}}
+				m = &metric{help: f.GetHelp(), labels: map[string][]string{}}
+				m.kind = strings.ToLower(f.GetType().String())
 				all[name] = m
 			}
 			m.where = append(m.where, s.name)
@@ -80,8 +81,9 @@ func metricsPage(to *text, _ string) error {
 			}
 		}
 	}
-	to.paragraphs("Masters and workers serve `/metrics`, and so does `superstep run --http ADDR`. Beside these each process has the " +
-		"`go_` and `process_` metrics of Prometheus's client for Go. A process has at most 2,000 series: the first 256 workers by name, the " +
+	to.paragraphs("Masters and workers serve `/metrics`, and so does `superstep run --http " +
+		"ADDR`. Beside these each process has the `go_` and `process_` metrics of Prometheus's " +
+		"client for Go. A process has at most 2,000 series: the first 256 workers by name, the " +
 		"first 32 programs, the jobs that run and the last few have series of their own.")
 	var rows [][]string
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -104,7 +104,8 @@ func (p wrongBFS) Start() (pregel.VertexID, []pregel.VertexID) {
 
 func (p wrongBFS) Init(v *pregel.Vertex[pregel.VertexID, pregel.VertexID]) { p.Compute(v, v.ID()) }
 
-func (p wrongBFS) Compute(v *pregel.Vertex[pregel.VertexID, pregel.VertexID], parent pregel.VertexID,
+func (p wrongBFS) Compute(
+	v *pregel.Vertex[pregel.VertexID, pregel.VertexID], parent pregel.VertexID,
 ) {
 	if v.ID() == p.at {
 		parent = p.parent
@@ -149,8 +150,8 @@ func TestGraph500Refusals(t *testing.T) {
 		"scale":                       func(s *job.Spec) { s.Graph500.Scale = 99 },
 		"expected at most 31":         func(s *job.Spec) { s.Graph500.Scale = 32 },
 		"delivery":                    func(s *job.Spec) { s.Options = job.Options{Delivery: "pigeon"} },
-		"has the program graph500, its own graph":  func(s *job.Spec) { s.Graph = "g" },
-		"has the program graph500, its own graph,": func(s *job.Spec) { s.Program = "bfs" },
+		"expected the program graph500 without graph":  func(s *job.Spec) { s.Graph = "g" },
+		"expected the program graph500 without graph,": func(s *job.Spec) { s.Program = "bfs" },
 		"a grid": func(s *job.Spec) { s.Rows, s.Columns = 1, 0 },
 	} {
 		spec := &job.Spec{Program: trace.Graph500, Graph500: scale(8)}

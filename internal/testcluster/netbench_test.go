@@ -90,9 +90,9 @@ func TestNetbench(t *testing.T) {
 func TestNetbenchRefusals(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
 	for want, change := range map[string]func(s *job.Spec){
-		"has the program netbench, neither graph":  func(s *job.Spec) { s.Graph = "g" },
-		"has the program netbench, neither graph ": func(s *job.Spec) { s.Program = "bfs" },
-		"and no grid":                 func(s *job.Spec) { s.Rows, s.Columns = 2, 2 },
+		"expected the program netbench without graph":  func(s *job.Spec) { s.Graph = "g" },
+		"expected the program netbench without graph,": func(s *job.Spec) { s.Program = "bfs" },
+		"columns and grid":            func(s *job.Spec) { s.Rows, s.Columns = 2, 2 },
 		`no collective "scan"`:        func(s *job.Spec) { s.Netbench.Collectives = []string{"scan"} },
 		`found algorithm "quick"`:     func(s *job.Spec) { s.Netbench.Algorithm = "quick" },
 		"expected rising sizes":       func(s *job.Spec) { s.Netbench.Sizes = []uint64{1 << 63} },

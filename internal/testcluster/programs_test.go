@@ -98,7 +98,9 @@ func (p recomposed) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
 }
 
 func (counting) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
-func (counting) Traits() pregel.Traits             { return pregel.Traits{Columns: []pregel.Column{passed}} }
+func (counting) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{passed}}
+}
 
 func (counting) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
 	passed.Set(v, passed.Of(v)*31+sum*7+v.NumVertices()*3+v.NumEdges()+uint64(v.OutDegree())+

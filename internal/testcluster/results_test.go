@@ -91,7 +91,10 @@ func alone(
 }
 
 // inGrid runs a program on partitions in one process.
-func inGrid(t testing.TB, p engine.Registered, values map[string]string, input string, directed *bool, grid graph.Grid, o engine.Options) (map[uint64]string, *bsp.Outcome) {
+func inGrid(
+	t testing.TB, p engine.Registered, values map[string]string, input string, directed *bool,
+	grid graph.Grid, o engine.Options,
+) (map[uint64]string, *bsp.Outcome) {
 	t.Helper()
 	form, err := p.New(values, nil)
 	if err != nil {

@@ -80,7 +80,9 @@ func Start(t testing.TB, n int, m master.Config, programs ...engine.Registered) 
 	t.Helper()
 	// without the built-in ones, which tests have of their own
 	registry := append(engine.Registry{}, programs...)
-	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Worker: worker.Config{Options: worker.Options{Threads: 1, DataRoots: []string{"/"}}, Worker: daemon.Worker{Process: daemon.Process{TLS: m.TLS, Registry: registry, Build: "test", Version: "test"}}}}
+	w := worker.Config{Options: worker.Options{Threads: 1, DataRoots: []string{"/"}}}
+	w.Process = daemon.Process{TLS: m.TLS, Registry: registry, Build: "test", Version: "test"}
+	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Worker: w}
 	c.Master.Lease = cmp.Or(c.Master.Lease, patient)
 	c.Master.Retries = cmp.Or(c.Master.Retries, -1) // most tests want to see the loss
 	c.Master.Registry, c.Master.Build = registry, c.Worker.Build

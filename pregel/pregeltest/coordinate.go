@@ -17,8 +17,10 @@ func (s *sentMessages) Coordinate(program any, call func()) error {
 	before := fieldTexts(program)
 	call()
 	if name, before, after, ok := changedField(before, fieldTexts(program)); ok {
-		return fmt.Errorf("Coordinate changed the program's field %s, from %.100s to %.100s: no vertex sees that, since Coordinate has a copy of the "+
-			"program; what vertices are to know goes into an aggregator (Replace), and state of the coordinator's own has MarshalBinary",
+		return fmt.Errorf("Coordinate changed the program's field %s, from %.100s to %.100s: no "+
+			"vertex sees that, since Coordinate has a copy of the program; what vertices are to "+
+			"know goes into an aggregator (Replace), and state of the coordinator's own has "+
+			"MarshalBinary",
 			name, before, after)
 	}
 	return nil

@@ -14,8 +14,10 @@ package pregeltest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +38,10 @@ import (
 // The graph is closed when the test ends.
 func Graph(t testing.TB, words string, options ...superstep.LoadOptions) *superstep.Graph {
 	t.Helper()
-	o := option(t, options)
+	if len(options) > 1 {
+		t.Fatalf("pregeltest: at most one options struct")
+	}
+	o := append(options, superstep.LoadOptions{})[0]
 	list, vertices, weighted, err := parse(words)
 	if err != nil {
 		t.Fatalf("pregeltest.Graph: %v", err)
@@ -63,7 +68,9 @@ func Graph(t testing.TB, words string, options ...superstep.LoadOptions) *supers
 }
 
 // FromEdges is superstep.FromEdges for tests: the graph is closed when the test ends.
-func FromEdges(t testing.TB, list []superstep.Edge, options ...superstep.LoadOptions) *superstep.Graph {
+func FromEdges(
+	t testing.TB, list []superstep.Edge, options ...superstep.LoadOptions,
+) *superstep.Graph {
 	t.Helper()
 	g, err := superstep.FromEdges(context.Background(), list, options...)
 	if err != nil {
@@ -73,51 +80,36 @@ func FromEdges(t testing.TB, list []superstep.Edge, options ...superstep.LoadOpt
 	return g
 }
 
-func option(t testing.TB, options []superstep.LoadOptions) (o superstep.LoadOptions) {
-	t.Helper()
-	if len(options) > 1 {
-		t.Fatalf("pregeltest: at most one options struct")
-	}
-	if len(options) == 1 {
-		o = options[0]
-	}
-	return o
-}
-
 // word is an edge as it was written.
 type word struct {
 	edge superstep.Edge
 	both bool
 }
 
+var form = regexp.MustCompile(`^(\d+)(?:([->])(\d+)(?::(.+))?)?$`)
+
 func parse(words string) (list []word, vertices []uint64, weighted bool, err error) {
 	for _, field := range strings.Fields(words) {
-		ends, weight, hasWeight := strings.Cut(field, ":")
-		from, to, both := strings.Cut(ends, "-")
-		if !both {
-			from, to, _ = strings.Cut(ends, ">")
-		}
-		w := word{both: both, edge: superstep.Edge{Weight: 1}}
-		if w.edge.From, err = strconv.ParseUint(from, 10, 64); err != nil {
+		m := form.FindStringSubmatch(field)
+		if m == nil {
 			return nil, nil, false, unknown(field)
 		}
-		if from == ends {
-			if hasWeight {
-				return nil, nil, false, unknown(field)
-			}
+		w := word{both: m[2] == "-", edge: superstep.Edge{Weight: 1}}
+		var wrong [3]error
+		w.edge.From, wrong[0] = strconv.ParseUint(m[1], 10, 64)
+		if m[3] == "" {
 			vertices = append(vertices, w.edge.From)
-			continue
+		} else {
+			w.edge.To, wrong[1] = strconv.ParseUint(m[3], 10, 64)
+			if m[4] != "" {
+				w.edge.Weight, wrong[2] = strconv.ParseFloat(m[4], 64)
+				weighted = true
+			}
+			list = append(list, w)
 		}
-		if w.edge.To, err = strconv.ParseUint(to, 10, 64); err != nil {
+		if errors.Join(wrong[:]...) != nil {
 			return nil, nil, false, unknown(field)
 		}
-		if hasWeight {
-			if w.edge.Weight, err = strconv.ParseFloat(weight, 64); err != nil {
-				return nil, nil, false, unknown(field)
-			}
-			weighted = true
-		}
-		list = append(list, w)
 	}
 	return list, vertices, weighted, nil
 }

@@ -89,7 +89,9 @@ func (w way) String() string {
 
 // ways returns all combinations, the simplest first.
 func ways() []way {
-	deliveries := []superstep.Delivery{superstep.Auto, superstep.Naive, superstep.Mirrored, superstep.Pull}
+	deliveries := []superstep.Delivery{
+		superstep.Auto, superstep.Naive, superstep.Mirrored, superstep.Pull,
+	}
 	var all []way
 	for _, partitions := range []int{1, 2, 3, 7} {
 		grid := superstep.Grid{Rows: partitions, Columns: 1}
@@ -106,7 +108,8 @@ func ways() []way {
 		all = append(all, way{grid, superstep.Options{Threads: 2, Deterministic: true}})
 	}
 	deliveries = []superstep.Delivery{superstep.Push, superstep.Pull, superstep.Whole}
-	for i, grid := range []superstep.Grid{{Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}, {Rows: 2, Columns: 3}} {
+	for i, sides := range [][2]int{{2, 2}, {3, 2}, {2, 3}} {
+		grid := superstep.Grid{Rows: sides[0], Columns: sides[1]}
 		for j, delivery := range deliveries {
 			all = append(all,
 				way{grid, superstep.Options{Threads: 1 + (i+j)%3, Delivery: delivery}})
@@ -161,7 +164,9 @@ func (m *matrix[V, M]) run(w way) error {
 	return m.compare(m.exact, m.plainD, res, w, laws.Same[V])
 }
 
-func (m *matrix[V, M]) compare(want *superstep.Result[V], plain way, got *superstep.Result[V], w way, same func(a, b V) bool) error {
+func (m *matrix[V, M]) compare(
+	want *superstep.Result[V], plain way, got *superstep.Result[V], w way, same func(a, b V) bool,
+) error {
 	for i := range m.g.NumVertices() {
 		id := pregel.VertexID(i)
 		if a, b := want.Value(id), got.Value(id); !same(a, b) {

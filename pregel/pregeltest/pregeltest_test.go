@@ -315,7 +315,9 @@ var people = pregel.NewVertexColumn[int64]("people")
 type nearby struct{}
 
 func (nearby) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (nearby) Traits() pregel.Traits            { return pregel.Traits{Columns: []pregel.Column{people}} }
+func (nearby) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{people}}
+}
 
 func (nearby) Init(v *pregel.Vertex[[2]int64, int64]) {
 	v.Set([2]int64{0, v.Rand().Int64()})

@@ -41,8 +41,10 @@ func (s *sentMessages) Began(program any) { s.program = fieldTexts(program) }
 func (s *sentMessages) Ended(superstep int, program any, label func(pregel.VertexID) uint64) error {
 	for _, m := range s.all {
 		if now := deepText(m.message); now != m.text {
-			return fmt.Errorf("the message that vertex %d sent in superstep %d was changed in superstep %d, after it was sent: from %.100s to %.100s; "+
-				"send a copy, and set a value to a copy: what a message points to belongs to the engine", label(m.from), m.superstep, superstep, m.text, now)
+			return fmt.Errorf("the message that vertex %d sent in superstep %d was changed in "+
+				"superstep %d, after it was sent: from %.100s to %.100s; send a copy, and set a "+
+				"value to a copy: what a message points to belongs to the engine", label(m.from),
+				m.superstep, superstep, m.text, now)
 		}
 	}
 	room := olderBytes
@@ -53,8 +55,10 @@ func (s *sentMessages) Ended(superstep int, program any, label func(pregel.Verte
 		}
 	}
 	if name, before, after, ok := changedField(s.program, fieldTexts(program)); ok {
-		return fmt.Errorf("vertices changed the program's field %s in superstep %d, from %.100s to %.100s: other processes have programs of their own; "+
-			"what vertices know together goes into an aggregator, and what one knows into its value or a column", name, superstep, before, after)
+		return fmt.Errorf("vertices changed the program's field %s in superstep %d, from %.100s "+
+			"to %.100s: other processes have programs of their own; what vertices know together "+
+			"goes into an aggregator, and what one knows into its value or a column", name,
+			superstep, before, after)
 	}
 	return nil
 }

@@ -111,8 +111,10 @@ type phased struct{}
 
 var sent = pregel.SumOf[int64]("sent")
 
-func (phased) Combiner() pregel.Combiner[int64]      { return combiners.Sum[int64]() }
-func (phased) Traits() pregel.Traits                 { return pregel.Traits{Aggregators: []pregel.Aggregate{sent}} }
+func (phased) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+func (phased) Traits() pregel.Traits {
+	return pregel.Traits{Aggregators: []pregel.Aggregate{sent}}
+}
 func (phased) Coordinate(c *pregel.Coordinator)      { c.SetPhase(1 + c.Superstep%2) }
 func (phased) Resend(v *pregel.Vertex[int64, int64]) { v.SendToAllNeighbors(v.Value() % 100) }
 

@@ -143,7 +143,7 @@ func TestCheckpointsAreRefused(t *testing.T) {
 	for want, checkpoints := range map[string]superstep.CheckpointOptions{
 		"Options.Checkpoints.Place is missing": {Every: 3},
 		"found Every -1":                       {Place: file, Every: -1},
-		"are both given":                       {Place: file, Every: 1, Interval: 1},
+		"found Every and Interval":             {Place: file, Every: 1, Interval: 1},
 		"checkpoints: ":                        {Place: file},
 	} {
 		if _, err := superstep.Run(t.Context(), g, algorithms.WCC{},

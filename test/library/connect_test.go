@@ -247,7 +247,7 @@ func TestClusterRefuses(t *testing.T) {
 		run(t, g, algorithms.BFS{Source: pregel.None}))
 	refused("damping is 2, want a number from 0 to 1", run(t, g, algorithms.PageRank{Damping: 2}))
 	refused("Threads", run(t, g, nothing{}, superstep.Options{Threads: 2}))
-	refused("Place, Keep and Resume of Options.Checkpoints are of a run in this process",
+	refused("Place, Keep and Resume are only for runs in this process",
 		run(t, g, nothing{},
 			superstep.Options{Checkpoints: superstep.CheckpointOptions{Place: t.TempDir()}}))
 	refused("this master keeps none", run(t, g, nothing{},
@@ -256,8 +256,8 @@ func TestClusterRefuses(t *testing.T) {
 	refused("a limit of -1s for a superstep",
 		run(t, g, nothing{}, superstep.Options{SuperstepTimeout: -1e9}))
 	refused("on purpose", run(t, g, nothing{}, superstep.Options{Trace: full{}}))
-	refused("a graph on a cluster stays", func() error { _, err := g.Repartition(t.Context(), superstep.LoadOptions{}); return err }())
-	refused("a graph on a cluster stays",
+	refused("only for graphs in this process", func() error { _, err := g.Repartition(t.Context(), superstep.LoadOptions{}); return err }())
+	refused("only for graphs in this process",
 		func() error { _, err := g.Apply(t.Context(), pregel.Delta{}); return err }())
 	load := func(name string, o superstep.LoadOptions) error {
 		_, err := conn.Load(t.Context(), name, o)

@@ -202,27 +202,27 @@ func TestInputRefuses(t *testing.T) {
 	for _, g := range []*superstep.Graph{here, there} {
 		sums := must(t, g, summing{})
 		refusedWith(t, run(t, g, summing{}, given(superstep.Input{})),
-			"an Input that neither superstep.From nor superstep.FromFile has made")
+			"From or FromFile did not make an Input")
 		refusedWith(t, run(t, g, parents{}, given(superstep.From(sumBefore, sums))),
 			`parents: its Traits lists no column "sum"`)
 		refusedWith(t, run(t, g, summing{}, given(superstep.From(namesake, sums))),
-			"column sum: the program lists another of that name")
+			"column sum: the program lists another column of that name")
 		refusedWith(t, run(t, g, summing{}, given(superstep.From(sumBefore, sums),
 			superstep.From(sumBefore, sums))),
 			"superstep: Options.Columns: column sum is given twice")
 		for _, none := range []*superstep.Result[int64]{nil, {}} {
 			refusedWith(t, run(t, g, summing{}, given(superstep.From(sumBefore, none))),
-				"column sum: found a Result that is nil or empty")
+				"column sum: found an empty Result")
 		}
 		var nothing func(uint64) int64
 		refusedWith(t, run(t, g, summing{}, given(superstep.From(sumBefore, nothing))),
 			"column sum: the function is nil")
 		edges := pregel.NewVertexColumn[int64]("edge sums")
 		refusedWith(t, run(t, g, reader{}, given(superstep.From(edges, sums))),
-			"column edge sums: the program lists another of that name")
+			"column edge sums: the program lists another column of that name")
 	}
 	refusedWith(t, run(t, there, summing{}, given(superstep.From(sumBefore,
-		must(t, here, summing{})))), "the result is not of a run on this connection's cluster")
+		must(t, here, summing{})))), "the result is from another cluster")
 	refusedWith(t, run(t, other, summing{},
 		given(superstep.From(sumBefore, must(t, there, summing{})))), "or of another load of it")
 	var loads []*superstep.Graph
@@ -254,7 +254,7 @@ func TestInputRefuses(t *testing.T) {
 	far, err := elsewhere.Load(t.Context(), "path:vertices=9")
 	far = open(t, far, err)
 	refusedWith(t, run(t, there, summing{}, given(superstep.From(sumBefore,
-		must(t, far, summing{})))), "the result is not of a run on this connection's cluster")
+		must(t, far, summing{})))), "the result is from another cluster")
 	closed, err := superstep.Load(t.Context(), "path:vertices=9")
 	if err != nil {
 		t.Fatal(err)

@@ -162,7 +162,7 @@ func TestInputFromFileRefuses(t *testing.T) {
 		`values.txt:1:3: found ` + strings.Repeat("7", 150) +
 			`, expected a number that fits 32`: superstep.FromFile(typedFloat,
 			path("1 "+strings.Repeat("7", 400))),
-		"superstep: Options.Columns: found an Input that neither superstep.From nor superst": {},
+		"superstep: Options.Columns: From or FromFile did not make an Input": {},
 	} {
 		for _, g := range []*superstep.Graph{here, there} {
 			refusedWith(t, run(t, g, typed{}, superstep.Options{Columns: []superstep.Input{input}}),

@@ -25,6 +25,9 @@ const (
 	maxRepetitions = 1_000_000
 )
 
+// ofCatalog is what results and values by number need.
+const ofCatalog = "expected a column of vertices, in a graph of the catalog"
+
 // CheckProgram checks a job of a vertex program before its graph is loaded, and completes its spec.
 // grid is the grid of the job or of its graph of the catalog, if known.
 func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
@@ -63,14 +66,11 @@ func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) err
 		}
 	}
 	for name := range spec.Inputs {
-		if spec.Graph == "" {
-			return fmt.Errorf("column %.150q: results are of vertices of a graph of the catalog, and the job loads its own", name)
-		}
 		switch column, err := program.Column(name); {
 		case err != nil:
 			return err
-		case column.OfEdges:
-			return fmt.Errorf("column %.150q is of edges, but results are of vertices", name)
+		case column.OfEdges || spec.Graph == "":
+			return fmt.Errorf("column %.150q: found a result, "+ofCatalog, name)
 		}
 	}
 	for name, data := range spec.ColumnData {
@@ -78,14 +78,12 @@ func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) err
 		case err != nil:
 			return err
 		case spec.Inputs[name] != "":
-			return fmt.Errorf("column %.150q begins with a result and with sent values: expected one of the two", name)
+			return fmt.Errorf(
+				"column %.150q: found a result and values, expected one of them", name)
 		case data == nil:
 			return fmt.Errorf("column %.150q: nothing was sent", name)
-		case data.File == "" && column.OfEdges:
-			return fmt.Errorf(
-				"column %.150q is of edges, but values by number are of vertices", name)
-		case data.File == "" && spec.Graph == "":
-			return fmt.Errorf("column %.150q: values by number are of vertices of a graph of the catalog, and the job loads its own", name)
+		case data.File == "" && (column.OfEdges || spec.Graph == ""):
+			return fmt.Errorf("column %.150q: found values by number, "+ofCatalog, name)
 		}
 	}
 	switch {
@@ -149,7 +147,7 @@ func reads(p engine.Registered, program engine.Program, source *job.Source) erro
 		return fmt.Errorf("weight column %.100q: %s does not read weights, expected none",
 			source.WeightColumn, p.Name)
 	case source.UnitWeights:
-		return fmt.Errorf("weight column %.100q: with unit weights it is not read, expected one of the two", source.WeightColumn)
+		return fmt.Errorf("found the weight column %.100q and unit weights", source.WeightColumn)
 	}
 	return nil
 }
@@ -180,7 +178,8 @@ func filled(spec *job.Spec) bool { return len(spec.Inputs)+len(spec.ColumnData) 
 // CheckGraph500 is CheckProgram for a job of Graph500.
 func CheckGraph500(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
 	if spec.Program != trace.Graph500 || spec.Graph != "" || spec.Source != nil || filled(spec) {
-		return fmt.Errorf("a job of Graph500 has the program %s, its own graph, no other source, and no columns", trace.Graph500)
+		return fmt.Errorf(
+			"expected the program %s without graph, source and columns", trace.Graph500)
 	}
 	g, err := Generator(spec.Graph500)
 	if err != nil {
@@ -207,7 +206,8 @@ func CheckGraph500(programs engine.Registry, spec *job.Spec, grid graph.Grid) er
 func CheckNetbench(_ engine.Registry, spec *job.Spec, _ graph.Grid) error {
 	if spec.Program != control.NetbenchProgram || spec.Graph != "" || spec.Source != nil ||
 		spec.Rows|spec.Columns != 0 || filled(spec) {
-		return fmt.Errorf("a job of netbench has the program %s, neither graph nor source nor columns, and no grid", control.NetbenchProgram)
+		return fmt.Errorf("expected the program %s without graph, source, columns and grid",
+			control.NetbenchProgram)
 	}
 	spec.KeepResult, spec.Unsorted = true, true // the report, from one worker
 	if n := len(spec.Netbench.Sizes); n > maxSizes {

@@ -7,43 +7,32 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// Demand estimates the memory of a graph before it is read or generated. The zero value means
-// unknown.
-type Demand struct {
-	vertices uint64
-	tuples   int
-	directed bool
-	options  graph.Options
-}
+// Demand is a lower bound for the memory of a worker that has own of all partitions of a graph,
+// before the graph is read or generated. It is 0 if it is unknown.
+type Demand func(own, all int) int64
+
+// Unknown is the demand of a graph about which nothing is known.
+func Unknown(_, _ int) int64 { return 0 }
 
 // DemandOf returns the demand of a source in a grid. It is known for a generator, but not for a
 // file or snapshot, which the workers inspect when they open it.
 func DemandOf(s *job.Source, grid graph.Grid) Demand {
 	if s == nil || !generate.IsGenerator(s.Input) {
-		return Demand{}
+		return Unknown
 	}
 	r, o, err := Source(s)
-	if err != nil {
-		return Demand{}
+	g, wrong := generate.Parse(s.Input)
+	if err != nil || wrong != nil {
+		return Unknown // the workers reject it
 	}
-	g, err := generate.Parse(s.Input)
-	if err != nil {
-		return Demand{} // the workers reject it
-	}
-	d := Demand{vertices: g.Vertices(), tuples: g.Edges(), directed: g.Directed(), options: o}
-	if d.options.Grid = grid; r.IfAny {
-		d.options.Weights = edges.Unweighted // a generator makes weights only on request
+	directed := g.Directed()
+	if o.Grid = grid; r.IfAny {
+		o.Weights = edges.Unweighted // a generator makes weights only on request
 	}
 	if r.Directed != nil {
-		d.directed = *r.Directed
+		directed = *r.Directed
 	}
-	return d
-}
-
-// Bytes returns a lower bound for the memory of a worker with own of all partitions; 0 if unknown.
-func (d Demand) Bytes(own, all int) int64 {
-	if d.vertices == 0 {
-		return 0
+	return func(own, all int) int64 {
+		return graph.LeastShare(own, all, g.Vertices(), g.Edges(), directed, o)
 	}
-	return graph.LeastShare(own, all, d.vertices, d.tuples, d.directed, d.options)
 }

@@ -19,17 +19,11 @@ func Later(spec *job.Spec, here bool) ([]byte, error) {
 		Program: spec.Program, Parameters: spec.Parameters, Graph: spec.Graph, Source: spec.Source,
 		Options: spec.Options, Rows: spec.Rows, Columns: spec.Columns, KeepWhen: spec.KeepWhen,
 	}
-	if here && s.Source != nil && !generate.IsGenerator(s.Source.Input) {
+	if here && s.Source != nil {
 		source := *s.Source
 		s.Source = &source
-		for _, path := range []*string{&source.Input, &source.Vertices} {
-			if *path == "" {
-				continue
-			}
-			var err error
-			if *path, err = graphio.Absolute(*path); err != nil {
-				return nil, err
-			}
+		if err := Absolute(&source); err != nil {
+			return nil, err
 		}
 	}
 	text := job.Text(s)
@@ -37,6 +31,16 @@ func Later(spec *job.Spec, here bool) ([]byte, error) {
 		return nil, fmt.Errorf("the job cannot be stored in a checkpoint: %w", err)
 	}
 	return []byte(text), nil
+}
+
+// Absolute makes the names of a source's files independent of this process's directory.
+func Absolute(s *job.Source) (err error) {
+	if !generate.IsGenerator(s.Input) {
+		if s.Input, err = graphio.Absolute(s.Input); err == nil {
+			s.Vertices, err = graphio.Absolute(s.Vertices)
+		}
+	}
+	return err
 }
 
 // Earlier decodes the result of Later.
@@ -72,7 +76,8 @@ func checkWhen(k *checkpoint.Policy) error {
 	case k == nil:
 		return nil
 	case k.Interval < 0 || k.MTBF < 0:
-		return fmt.Errorf("checkpoints every %v, by a mean time between failures of %v: expected 0, for the default of the master, or more",
+		return fmt.Errorf(
+			"checkpoints every %v, by a mean time between failures of %v: expected 0 or more",
 			k.Interval, k.MTBF)
 	case k.Every < 0 || k.Every > math.MaxInt32:
 		return fmt.Errorf("a checkpoint every %d supersteps: expected at most %d",

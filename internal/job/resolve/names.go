@@ -17,7 +17,9 @@ func OwnGraph(job string) string { return "job " + job }
 
 // VertexParameters replaces names of vertices in parameters by input ids. Names in a list are
 // separated by commas; a backslash escapes a comma in a name.
-func VertexParameters(parameters []engine.Parameter, values map[string]string, find func(name string) (uint64, bool)) (map[string]string, error) {
+func VertexParameters(
+	parameters []engine.Parameter, values map[string]string, find func(name string) (uint64, bool),
+) (map[string]string, error) {
 	values = maps.Clone(values)
 	for _, p := range parameters {
 		text := values[p.Name]
@@ -43,7 +45,9 @@ func VertexParameters(parameters []engine.Parameter, values map[string]string, f
 // BeforeLoading returns a job's parameters for checks before its graph is loaded. If the vertices
 // may have names, each vertex is treated as a name. A nil source means a graph of the catalog,
 // which the master checks.
-func BeforeLoading(parameters []engine.Parameter, values map[string]string, source *job.Source) map[string]string {
+func BeforeLoading(
+	parameters []engine.Parameter, values map[string]string, source *job.Source,
+) map[string]string {
 	if source != nil && !MayBeNamed(source) {
 		return values
 	}

@@ -59,11 +59,15 @@ func Options(o job.Options) (engine.Options, error) {
 
 // Source returns what to load, and how to store it.
 func Source(s *job.Source) (load.Request, graph.Options, error) {
-	request := load.Request{Name: s.Input, Directed: s.Directed, MaxExpand: int64(s.MaxExpand), SkipBad: int(s.SkipBad), Columns: graphio.Columns{
+	request := load.Request{
+		Name: s.Input, Directed: s.Directed, MaxExpand: int64(s.MaxExpand),
+		SkipBad: int(s.SkipBad),
+	}
+	request.Columns = graphio.Columns{
 		Source: s.SourceColumn, Target: s.TargetColumn, Weight: s.WeightColumn,
 		Delimiter: s.Delimiter, Header: s.Header, IDs: strings.TrimPrefix(s.IDs, "auto"),
 		Vertices: s.Vertices, Vertex: s.VertexColumn,
-	}}
+	}
 	store := graph.Options{DropLoops: s.SelfLoops == "drop", UnitWeights: s.UnitWeights}
 	var wrong [3]error
 	request.Format, wrong[0] = parsed("format", s.Format, graphio.ParseFormat)

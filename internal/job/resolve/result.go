@@ -8,7 +8,9 @@ import (
 
 // ResultForm returns the format of the lines of a program's result, with or without names of
 // vertices. For an unknown program, a value is one field.
-func ResultForm(programs engine.Registry, program string, parameters map[string]string, named bool) resultlines.Form {
+func ResultForm(
+	programs engine.Registry, program string, parameters map[string]string, named bool,
+) resultlines.Form {
 	f := resultlines.Form{Named: named, Fields: []engine.Field{{Name: "value"}}}
 	e, err := programs.Find(program)
 	if err != nil {
@@ -17,7 +19,8 @@ func ResultForm(programs engine.Registry, program string, parameters map[string]
 	if named {
 		parameters = AsNames(e.Parameters, parameters)
 	}
-	if p, err := e.New(parameters, func(uint64) (pregel.VertexID, bool) { return 0, true }); err == nil {
+	p, err := e.New(parameters, func(uint64) (pregel.VertexID, bool) { return 0, true })
+	if err == nil {
 		f.Fields = p.Fields()
 	}
 	return f

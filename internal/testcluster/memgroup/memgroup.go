@@ -20,7 +20,7 @@ type meshMember struct {
 	mesh   *Mesh
 	self   membership.Member
 	events chan membership.Event
-	closed bool
+	closed sync.Once
 }
 
 var _ membership.Group = (*meshMember)(nil)
@@ -49,9 +49,7 @@ func (m *Mesh) Add(self membership.Member) (membership.Group, error) {
 }
 
 // Kill removes a member without a goodbye; the others notice.
-func (m *Mesh) Kill(name string) { m.remove(name) }
-
-func (m *Mesh) remove(name string) {
+func (m *Mesh) Kill(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	member := m.members[name]
@@ -92,13 +90,8 @@ func (m *meshMember) Close() error {
 	mine := m.mesh.members[m.self.Name] == m
 	m.mesh.mu.Unlock()
 	if mine {
-		m.mesh.remove(m.self.Name)
+		m.mesh.Kill(m.self.Name)
 	}
-	m.mesh.mu.Lock()
-	defer m.mesh.mu.Unlock()
-	if !m.closed {
-		m.closed = true
-		close(m.events)
-	}
+	m.closed.Do(func() { close(m.events) })
 	return nil
 }
