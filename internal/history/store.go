@@ -202,6 +202,7 @@ func (s *Store) add(b *trace.Job, state string) *job {
 		}
 	}
 	if j.of, _ = s.searched(b.Job); j.of != nil {
+		j.Of = j.of.ID
 		s.searches++
 	}
 	j.Matrix.grow(b.Partitions)
