@@ -3,9 +3,11 @@ package bsp
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport/pack"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Aggregates are the aggregators of a program.
@@ -70,6 +72,19 @@ func (a Aggregates) Values(cells []kernel.Cell) map[string]any {
 		}
 	}
 	return values
+}
+
+// Record appends the values of cells for the record of a superstep.
+func (a Aggregates) Record(to []record.Aggregator, cells []kernel.Cell) []record.Aggregator {
+	most := len(to) + record.MaxAggregators
+	for _, one := range a.All {
+		x, ok := cells[one.Number].Number()
+		if ok && !one.Unreported && !math.IsInf(x, 0) && !math.IsNaN(x) && len(to) < most &&
+			len(one.Name) <= record.MaxAggregatorName {
+			to = append(to, record.Aggregator{Name: one.Name, Value: x})
+		}
+	}
+	return to
 }
 
 // Reset sets cells to their identities.

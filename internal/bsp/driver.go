@@ -324,14 +324,17 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		if err := cmp.Or(d.stored(reports), d.flushed(ctx, command)); err != nil {
 			return err
 		}
-		superstep, scheme := command.Superstep, command.Scheme
+		superstep, scheme, seconds := command.Superstep, command.Scheme, took.Seconds()
+		var step pendingRecord
 		if d.recorder != nil {
-			if err := d.recorder.add(c, reports, took, ended); err != nil {
+			step = c.pending(reports, seconds, ended)
+		}
+		command, outcome = c.next(reports, seconds)
+		if d.recorder != nil {
+			if err := d.recorder.add(c, step, reports); err != nil {
 				return err
 			}
 		}
-		seconds := took.Seconds()
-		command, outcome = c.next(reports, seconds)
 		command.Took, d.last = seconds, seconds
 		if outcome.Supersteps <= superstep {
 			break // no vertex ran: the superstep does not count

@@ -97,6 +97,9 @@ const MaxSteps = 50_000
 func (j *job) bytes() int {
 	bytes := cap(j.Steps)*8 + len(j.Steps)<<10 + cap(j.Totals)*220 +
 		cap(j.Matrix.Bytes)*8 + len(j.Report) + 4<<10
+	if n := len(j.Steps); n > 0 {
+		bytes += n * len(j.Steps[n-1].Aggregators) * (record.MaxAggregatorName + 24)
+	}
 	for name, text := range j.Aggregators {
 		bytes += len(name) + len(text)
 	}

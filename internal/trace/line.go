@@ -3,6 +3,7 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"unicode/utf8"
 
@@ -38,6 +39,12 @@ func Check(s *record.Superstep) error {
 		return errors.New("found a superstep without partitions")
 	case !within(maxSeconds, s.Actual, s.Seconds) ||
 		!texts(s.Job, s.Program, s.Scheme, s.Delivery, s.Reason):
+		return errValue
+	case len(s.Aggregators) > record.MaxAggregators ||
+		slices.ContainsFunc(s.Aggregators, func(a record.Aggregator) bool {
+			return len(a.Name) > record.MaxAggregatorName || !texts(a.Name) ||
+				math.IsNaN(a.Value) || math.IsInf(a.Value, 0)
+		}):
 		return errValue
 	}
 	for scheme, seconds := range s.Predicted {

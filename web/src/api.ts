@@ -35,6 +35,8 @@ export interface Step {
   requests?: number;
   /** set if the superstep changed the graph: its size afterwards */
   graph?: GraphSize;
+  /** the program's aggregators that are numbers, after the superstep */
+  aggregators?: { name: string; value: number }[];
   seconds: Seconds;
   busy: { least: number; mean: number; most: number; slowest: number };
   partitions: number;

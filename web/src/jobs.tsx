@@ -2,8 +2,9 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type About, api, type Job, type Kernel, type Page, saved, type Stage, type Worker } from "./api";
+import { type About, api, type Job, type Kernel, type Page, saved, type Stage, type Step, type Worker } from "./api";
 import { Clock } from "./clock";
+import { convergence } from "./convergence";
 import { Fact } from "./decision";
 import { Sure } from "./form";
 import * as format from "./format";
@@ -317,6 +318,7 @@ export function JobPage({ id }: { id: string }) {
           </ul>
         )}
         {job.state === "running" && live.link === "live" && <Bound job={job} />}
+        {job.state === "running" && live.link === "live" && <Converges job={job} steps={live.job === id ? live.steps : []} />}
         <Facts job={job} kept={live.job === id && live.steps.length > 0} />
         <Aggregators of={job.aggregators ?? {}} />
         {job.said && job.said.length > 0 && (
@@ -352,6 +354,12 @@ function Bound({ job }: { job: Job }) {
       {!!job.left_seconds && `, at most ${format.left(job.left_seconds)}`}
     </p>
   );
+}
+
+/** Converges shows when the job is expected to converge. */
+function Converges({ job, steps }: { job: Job; steps: Step[] }) {
+  const text = convergence(job, steps);
+  return text ? <p class="converges" role="note">{text}</p> : null;
 }
 
 /**
