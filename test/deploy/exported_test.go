@@ -63,7 +63,7 @@ func exported(t *testing.T) series {
 	c.run("bfs", "--graph", "kronecker:scale=8", "-p", "source=1")
 	all := series{}
 	_, text := page(t, "http://"+c.master+"/metrics")
-	all.add(t, text, map[string]string{"job": "superstep-master", "instance": "m"})
+	all.add(t, text, map[string]string{"job": "superstep-master", "instance": "m", "cluster": "c"})
 	_, targets := page(t, "http://"+c.master+"/metrics/targets")
 	at := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(targets)
 	status, text := page(t, "http://"+at+"/metrics")
@@ -71,12 +71,12 @@ func exported(t *testing.T) series {
 		t.Fatal(status, text)
 	}
 	all.add(t, text,
-		map[string]string{"job": "superstep-worker", "instance": "w", "worker": "w0", "site": "here"})
+		map[string]string{"job": "superstep-worker", "instance": "w", "worker": "w0", "site": "here", "cluster": "c"})
 	_, text = page(t, "http://"+startRun(t)+"/metrics")
-	all.add(t, text, map[string]string{"job": "superstep-run", "instance": "r"})
+	all.add(t, text, map[string]string{"job": "superstep-run", "instance": "r", "cluster": "c"})
 	all["up"] = map[string]map[string]bool{
 		"job":      {"superstep-master": true, "superstep-worker": true, "superstep-run": true},
-		"instance": {"m": true}, "worker": {"w0": true}, "site": {"here": true},
+		"instance": {"m": true}, "cluster": {"c": true}, "worker": {"w0": true}, "site": {"here": true},
 	}
 	return all
 }
