@@ -14,7 +14,7 @@ type Job struct {
 	ID string `json:"id"`
 	trace.Job
 	Of    string `json:"of,omitempty"` // the id of the job whose search this is
-	State string `json:"state"` // queued, running, done, failed, cancelled
+	State string `json:"state"`        // queued, running, done, failed, cancelled
 	// Submitted and Finished are zero if they are unknown, as for a run in one process or from a
 	// trace.
 	Submitted time.Time `json:"submitted,omitzero"`

@@ -17,8 +17,10 @@ func TestList(t *testing.T) {
 			Job: name, Program: "p" + name[:1], Graph: "Catalog:" + name, Owner: "ann",
 			Began: now.Add(-ago - time.Minute),
 		}
-		e := &trace.End{Job: name, State: state, Error: reason, Seconds: seconds,
-			Supersteps: int(seconds), Messages: int(10 - seconds), Finished: now.Add(-ago)}
+		e := &trace.End{
+			Job: name, State: state, Error: reason, Seconds: seconds,
+			Supersteps: int(seconds), Messages: int(10 - seconds), Finished: now.Add(-ago),
+		}
 		for _, event := range []trace.Event{begin, e} {
 			if err := s.Record(event); err != nil {
 				t.Fatal(err)

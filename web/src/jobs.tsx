@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type About, api, type Job, type Kernel, type Page, saved, type Stage, type Step, type Worker } from "./api";
-import { Clock } from "./clock";
+import { checkpoint, Clock } from "./clock";
 import { convergence } from "./convergence";
 import { Fact } from "./decision";
 import { Sure } from "./form";
@@ -235,7 +235,7 @@ function History() {
  */
 export function Stages({ of, running = true, named = false }: { of: (s: Stage) => boolean; running?: boolean; named?: boolean }) {
   const { stages: all, link: state } = useLive();
-  const stages = all.filter(of);
+  const stages = all.filter((s) => of(s) && s.stage !== checkpoint);
   if (stages.length === 0) return null;
   const current = state === "ended" || !running ? undefined : stages.findLast((s) => !s.seconds);
   return (
