@@ -27,14 +27,14 @@ type Superstep struct {
 	// share it, so it must not be changed.
 	Predicted map[string]float64 `json:"predicted,omitempty"`
 	// measured seconds of delivery: the superstep's time without the program's
-	Actual     float64     `json:"actual,omitempty"`
-	Seconds    float64     `json:"seconds"`         // wall-clock time
-	Graph      *GraphSize  `json:"graph,omitempty"` // after a superstep that changed it
-	Ended      time.Time   `json:"ended,omitzero"`  // when the superstep ended
-	// the first MaxAggregators of the program's aggregators that are finite numbers, without
-	// those that reports omit
+	Actual  float64    `json:"actual,omitempty"`
+	Seconds float64    `json:"seconds"`         // wall-clock time
+	Graph   *GraphSize `json:"graph,omitempty"` // after a superstep that changed it
+	Ended   time.Time  `json:"ended,omitzero"`  // when the superstep ended
+	// the program's aggregators whose type is float64, int64, int or int32, with finite values,
+	// without those that reports omit; at most 8
 	Aggregators []Aggregator `json:"aggregators,omitempty"`
-	Partitions []Partition `json:"partitions"`      // ordered by partition
+	Partitions  []Partition  `json:"partitions"` // ordered by partition
 }
 
 // Bounds of the aggregators in the record of a superstep: their number, and the bytes of a name.

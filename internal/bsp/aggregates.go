@@ -74,12 +74,22 @@ func (a Aggregates) Values(cells []kernel.Cell) map[string]any {
 	return values
 }
 
-// Record appends the values of cells for the record of a superstep.
+// Record appends the values of cells for the record of a superstep. It allocates nothing else.
 func (a Aggregates) Record(to []record.Aggregator, cells []kernel.Cell) []record.Aggregator {
 	most := len(to) + record.MaxAggregators
 	for _, one := range a.All {
-		x, ok := cells[one.Number].Number()
-		if ok && !one.Unreported && !math.IsInf(x, 0) && !math.IsNaN(x) && len(to) < most &&
+		x := math.NaN()
+		switch p := cells[one.Number].Pointer().(type) {
+		case *float64:
+			x = *p
+		case *int64:
+			x = float64(*p)
+		case *int:
+			x = float64(*p)
+		case *int32:
+			x = float64(*p)
+		}
+		if !one.Unreported && math.Abs(x) <= math.MaxFloat64 && len(to) < most &&
 			len(one.Name) <= record.MaxAggregatorName {
 			to = append(to, record.Aggregator{Name: one.Name, Value: x})
 		}

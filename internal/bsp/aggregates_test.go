@@ -71,11 +71,11 @@ type ratio float64
 // have a long name, or are not reported.
 func TestAggregatesInRecords(t *testing.T) {
 	numbers := []pregel.Aggregate{
-		pregel.SumOf[float64]("sum"), pregel.MinOf("none", math.Inf(1)), pregel.MaxOf("max", uint32(7)),
+		pregel.SumOf[float64]("sum"), pregel.MinOf("none", math.Inf(1)), pregel.MaxOf("max", int32(7)),
 		pregel.AnyOf("any"), pregel.SumOf[int64]("hidden").Unreported(),
 		pregel.MaxOf("named", ratio(1)), pregel.SumOf[int64](strings.Repeat("x", 65)),
-		pregel.MinOf("nan", math.NaN()), pregel.MaxOf("a", 1), pregel.MaxOf("b", int32(2)),
-		pregel.MaxOf("c", int64(3)), pregel.MaxOf("d", uint64(4)), pregel.MaxOf("e", float32(5)),
+		pregel.MinOf("nan", math.NaN()), pregel.MaxOf("a", 1), pregel.MaxOf("b", 2.),
+		pregel.MaxOf("c", int64(3)), pregel.MaxOf("d", 4), pregel.MaxOf("e", 5.),
 		pregel.MaxOf("f", 6.), pregel.MaxOf("too many", 1.),
 	}
 	var a Aggregates
@@ -85,8 +85,15 @@ func TestAggregatesInRecords(t *testing.T) {
 	before := record.Aggregator{Name: "of an earlier superstep"}
 	found := a.Record([]record.Aggregator{before}, a.Cells())
 	want := []record.Aggregator{
-		before, {Name: "sum"}, {Name: "max", Value: 7}, {Name: "a", Value: 1}, {Name: "b", Value: 2},
-		{Name: "c", Value: 3}, {Name: "d", Value: 4}, {Name: "e", Value: 5}, {Name: "f", Value: 6},
+		before,
+		{Name: "sum"},
+		{Name: "max", Value: 7},
+		{Name: "a", Value: 1},
+		{Name: "b", Value: 2},
+		{Name: "c", Value: 3},
+		{Name: "d", Value: 4},
+		{Name: "e", Value: 5},
+		{Name: "f", Value: 6},
 	}
 	if !slices.Equal(found, want) {
 		t.Errorf("found %v, expected %v", found, want)

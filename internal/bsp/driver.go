@@ -325,15 +325,10 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 			return err
 		}
 		superstep, scheme, seconds := command.Superstep, command.Scheme, took.Seconds()
-		var step pendingRecord
-		if d.recorder != nil {
-			step = c.pending(reports, seconds, ended)
-		}
+		step := d.recorder.pending(c, reports, seconds, ended)
 		command, outcome = c.next(reports, seconds)
-		if d.recorder != nil {
-			if err := d.recorder.add(c, step, reports); err != nil {
-				return err
-			}
+		if err := d.recorder.add(c, step, reports); err != nil {
+			return err
 		}
 		command.Took, d.last = seconds, seconds
 		if outcome.Supersteps <= superstep {

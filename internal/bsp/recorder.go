@@ -27,7 +27,7 @@ type recorder struct {
 	rows    []record.Partition
 	peers   []record.Peer       // the peers of rows
 	totals  []record.Aggregator // of steps
-	step    record.Superstep // reused for each record
+	step    record.Superstep    // reused for each record
 	timer   *time.Timer
 	waiting bool // the timer is running
 	err     error
@@ -54,9 +54,22 @@ func (k *recorder) setPhase(program string, phase int) {
 	k.program, k.phase = program, phase
 }
 
+// pending returns the coordinator's part of the record of a superstep that has just ended.
+func (k *recorder) pending(
+	c *coordinator, reports []*Report, seconds float64, ended time.Time,
+) (step pendingRecord) {
+	if k != nil {
+		step = c.pending(reports, seconds, ended)
+	}
+	return step
+}
+
 // add buffers a superstep, after the coordinator has decided on the next one. It returns an error if
 // a record failed, of this superstep or an earlier one.
 func (k *recorder) add(c *coordinator, step pendingRecord, reports []*Report) error {
+	if k == nil {
+		return nil
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.rows)+len(reports) > maxRows || len(k.peers) > maxPeers {

@@ -23,9 +23,9 @@ type Cell interface {
 	Settle()
 	// Reset sets the cell to the identity.
 	Reset()
-	// Any returns the value. Number returns it if it has a predeclared number type.
+	// Any returns the value, and Pointer a pointer to it, which allocates nothing.
 	Any() any
-	Number() (x float64, ok bool)
+	Pointer() any
 	// Encode and Decode transfer the value between processes. A value of fixed size is encoded as
 	// little-endian, any other by pack and unpack. An exact sum is encoded with all its parts.
 	Encode(pack func(value any) ([]byte, error)) ([]byte, error)
@@ -99,25 +99,7 @@ func (c *TypedCell[T]) Reset() {
 
 func (c *TypedCell[T]) Any() any { return c.Value }
 
-func (c *TypedCell[T]) Number() (x float64, ok bool) {
-	switch value := any(&c.Value).(type) { // a pointer allocates nothing
-	case *float64:
-		return *value, true
-	case *float32:
-		return float64(*value), true
-	case *int:
-		return float64(*value), true
-	case *int32:
-		return float64(*value), true
-	case *int64:
-		return float64(*value), true
-	case *uint32:
-		return float64(*value), true
-	case *uint64:
-		return float64(*value), true
-	}
-	return 0, false
-}
+func (c *TypedCell[T]) Pointer() any { return &c.Value }
 
 // End is the reason for which a program's Coordinate ended a run.
 type End struct{ Converged, Iterations, Stopped bool }

@@ -38,13 +38,8 @@ func Check(s *record.Superstep) error {
 	case len(s.Partitions) == 0:
 		return errors.New("found a superstep without partitions")
 	case !within(maxSeconds, s.Actual, s.Seconds) ||
-		!texts(s.Job, s.Program, s.Scheme, s.Delivery, s.Reason):
-		return errValue
-	case len(s.Aggregators) > record.MaxAggregators ||
-		slices.ContainsFunc(s.Aggregators, func(a record.Aggregator) bool {
-			return len(a.Name) > record.MaxAggregatorName || !texts(a.Name) ||
-				math.IsNaN(a.Value) || math.IsInf(a.Value, 0)
-		}):
+		!texts(s.Job, s.Program, s.Scheme, s.Delivery, s.Reason) ||
+		len(s.Aggregators) > record.MaxAggregators || slices.ContainsFunc(s.Aggregators, wrong):
 		return errValue
 	}
 	for scheme, seconds := range s.Predicted {
@@ -64,6 +59,12 @@ func Check(s *record.Superstep) error {
 		}
 	}
 	return nil
+}
+
+// wrong reports whether no run may have recorded an aggregator.
+func wrong(a record.Aggregator) bool {
+	return len(a.Name) > record.MaxAggregatorName || !texts(a.Name) ||
+		!within(math.MaxFloat64, math.Abs(a.Value))
 }
 
 // within reports whether all numbers are from 0 to most.
