@@ -63,7 +63,7 @@ func full() *record.Superstep {
 		Reason: "why", Predicted: map[string]float64{"pull": 1}, Actual: 2, Seconds: 3,
 		Ended: time.Unix(1, 2).UTC(), Graph: &record.GraphSize{Vertices: 8, Arcs: 9},
 		Aggregators: []record.Aggregator{{Name: "change", Value: -.5}},
-		Partitions: []record.Partition{partitionOf(0, 2, 2), partitionOf(1, 2, 2)},
+		Partitions:  []record.Partition{partitionOf(0, 2, 2), partitionOf(1, 2, 2)},
 	}
 	s.Partitions[1].Sums = []record.Sum{{Exchange: "fold", Encoding: "all", Columns: 1, Messages: 2, Bytes: 3}}
 	return s
