@@ -179,11 +179,14 @@ func (s series) matcher(t *testing.T, where, name string, m *labels.Matcher) {
 }
 
 // resultLabels returns the labels of an expression's result, according to its outermost
-// aggregation.
+// aggregation. The right side of "and" gives it none.
 func resultLabels(t *testing.T, expression string) []string {
 	t.Helper()
 	e, err := promql.ParseExpr(expression)
 	must(t, err)
+	if b, ok := e.(*parser.BinaryExpr); ok && b.Op == parser.LAND {
+		e = b.LHS
+	}
 	var found []string
 	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
 		if a, ok := n.(*parser.AggregateExpr); ok && found == nil {

@@ -105,7 +105,7 @@ func (p *prometheus) evaluates(t *testing.T) {
 	for _, a := range d.Annotations.List[:2] {
 		all["mark "+a.Name] = a.Expr
 	}
-	id := p.query(`superstep_job_superstep{program="pagerank"}`)[0].Metric["job_id"]
+	id := p.query(`superstep_job_superstep{job="superstep-master",program="pagerank"}`)[0].Metric["job_id"]
 	for name, expression := range all {
 		of := func(job string) []sample {
 			e := strings.NewReplacer("$instance", ".*", "$job_id", job).Replace(expression)
