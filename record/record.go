@@ -27,11 +27,26 @@ type Superstep struct {
 	// share it, so it must not be changed.
 	Predicted map[string]float64 `json:"predicted,omitempty"`
 	// measured seconds of delivery: the superstep's time without the program's
-	Actual     float64     `json:"actual,omitempty"`
-	Seconds    float64     `json:"seconds"`         // wall-clock time
-	Graph      *GraphSize  `json:"graph,omitempty"` // after a superstep that changed it
-	Ended      time.Time   `json:"ended,omitzero"`  // when the superstep ended
-	Partitions []Partition `json:"partitions"`      // ordered by partition
+	Actual  float64    `json:"actual,omitempty"`
+	Seconds float64    `json:"seconds"`         // wall-clock time
+	Graph   *GraphSize `json:"graph,omitempty"` // after a superstep that changed it
+	Ended   time.Time  `json:"ended,omitzero"`  // when the superstep ended
+	// the program's aggregators whose type is float64, int64, int or int32, with finite values,
+	// without those that reports omit; at most 8
+	Aggregators []Aggregator `json:"aggregators,omitempty"`
+	Partitions  []Partition  `json:"partitions"` // ordered by partition
+}
+
+// Bounds of the aggregators in the record of a superstep: their number, and the bytes of a name.
+const (
+	MaxAggregators    = 8
+	MaxAggregatorName = 64
+)
+
+// Aggregator is the value of an aggregator after a superstep, and after the program's Coordinate.
+type Aggregator struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
 }
 
 // GraphSize is the size of a graph that a program changes.
@@ -83,7 +98,7 @@ func (s *Superstep) Ran() bool {
 // Clone returns a deep copy of s, but for Predicted, which is shared.
 func (s *Superstep) Clone() *Superstep {
 	c := *s
-	c.Partitions = slices.Clone(s.Partitions)
+	c.Partitions, c.Aggregators = slices.Clone(s.Partitions), slices.Clone(s.Aggregators)
 	if s.Graph != nil {
 		size := *s.Graph
 		c.Graph = &size

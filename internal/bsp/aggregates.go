@@ -3,9 +3,11 @@ package bsp
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport/pack"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Aggregates are the aggregators of a program.
@@ -70,6 +72,29 @@ func (a Aggregates) Values(cells []kernel.Cell) map[string]any {
 		}
 	}
 	return values
+}
+
+// Record appends the values of cells for the record of a superstep. It allocates nothing else.
+func (a Aggregates) Record(to []record.Aggregator, cells []kernel.Cell) []record.Aggregator {
+	most := len(to) + record.MaxAggregators
+	for _, one := range a.All {
+		x := math.NaN()
+		switch p := cells[one.Number].Pointer().(type) {
+		case *float64:
+			x = *p
+		case *int64:
+			x = float64(*p)
+		case *int:
+			x = float64(*p)
+		case *int32:
+			x = float64(*p)
+		}
+		if !one.Unreported && math.Abs(x) <= math.MaxFloat64 && len(to) < most &&
+			len(one.Name) <= record.MaxAggregatorName {
+			to = append(to, record.Aggregator{Name: one.Name, Value: x})
+		}
+	}
+	return to
 }
 
 // Reset sets cells to their identities.

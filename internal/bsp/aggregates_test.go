@@ -3,10 +3,13 @@ package bsp
 import (
 	"math"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 type mixed struct {
@@ -59,6 +62,45 @@ func TestAggregatesTravel(t *testing.T) {
 				t.Errorf("what was read before changed from %v to %v", kept, before)
 			}
 		}
+	}
+}
+
+type ratio float64
+
+// TestAggregatesInRecords: records have the first eight numbers, without those that are not finite,
+// have a long name, or are not reported.
+func TestAggregatesInRecords(t *testing.T) {
+	numbers := []pregel.Aggregate{
+		pregel.SumOf[float64]("sum"), pregel.MinOf("none", math.Inf(1)), pregel.MaxOf("max", int32(7)),
+		pregel.AnyOf("any"), pregel.SumOf[int64]("hidden").Unreported(),
+		pregel.MaxOf("named", ratio(1)), pregel.SumOf[int64](strings.Repeat("x", 65)),
+		pregel.MinOf("nan", math.NaN()), pregel.MaxOf("a", 1), pregel.MaxOf("b", 2.),
+		pregel.MaxOf("c", int64(3)), pregel.MaxOf("d", 4), pregel.MaxOf("e", 5.),
+		pregel.MaxOf("f", 6.), pregel.MaxOf("too many", 1.),
+	}
+	var a Aggregates
+	for _, one := range numbers {
+		a.All = append(a.All, kernel.Pregel.Aggregate(one))
+	}
+	before := record.Aggregator{Name: "of an earlier superstep"}
+	found := a.Record([]record.Aggregator{before}, a.Cells())
+	want := []record.Aggregator{
+		before,
+		{Name: "sum"},
+		{Name: "max", Value: 7},
+		{Name: "a", Value: 1},
+		{Name: "b", Value: 2},
+		{Name: "c", Value: 3},
+		{Name: "d", Value: 4},
+		{Name: "e", Value: 5},
+		{Name: "f", Value: 6},
+	}
+	if !slices.Equal(found, want) {
+		t.Errorf("found %v, expected %v", found, want)
+	}
+	cells, reused := a.Cells(), make([]record.Aggregator, 0, 8)
+	if n := testing.AllocsPerRun(100, func() { a.Record(reused, cells) }); n > 0 {
+		t.Errorf("%g allocations", n)
 	}
 }
 

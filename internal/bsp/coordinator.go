@@ -176,6 +176,7 @@ type pendingRecord struct {
 	seconds   float64
 	graph     *record.GraphSize // if the superstep changed the graph
 	ended     time.Time
+	totals    []record.Aggregator // set by the recorder
 }
 
 // pending returns the coordinator's part of the record of the superstep that has just ended.
@@ -197,7 +198,8 @@ func (m *pendingRecord) record(job string, s *record.Superstep) {
 	*s = record.Superstep{
 		Job: job, Superstep: m.superstep, Scheme: m.scheme.String(), Delivery: m.scheme.Direction(),
 		Reason: d.Reason(),
-		Actual: m.actual, Graph: m.graph, Ended: m.ended, Partitions: s.Partitions,
+		Actual: m.actual, Graph: m.graph, Ended: m.ended, Aggregators: m.totals,
+		Partitions: s.Partitions,
 	}
 	if d.Chosen != delivery.None {
 		s.Predicted = make(map[string]float64, 4)

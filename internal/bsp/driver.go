@@ -322,14 +322,12 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		if err := cmp.Or(d.stored(reports), d.flushed(ctx, command)); err != nil {
 			return err
 		}
-		superstep, scheme := command.Superstep, command.Scheme
-		if d.recorder != nil {
-			if err := d.recorder.add(c, reports, took, ended); err != nil {
-				return err
-			}
-		}
-		seconds := took.Seconds()
+		superstep, scheme, seconds := command.Superstep, command.Scheme, took.Seconds()
+		step := d.recorder.pending(c, reports, seconds, ended)
 		command, outcome = c.next(reports, seconds)
+		if err := d.recorder.add(c, step, reports); err != nil {
+			return err
+		}
 		command.Took, d.last = seconds, seconds
 		if outcome.Supersteps <= superstep {
 			break // no vertex ran: the superstep does not count

@@ -25,8 +25,9 @@ type recorder struct {
 	phase   int
 	steps   []pendingRecord
 	rows    []record.Partition
-	peers   []record.Peer    // the peers of rows
-	step    record.Superstep // reused for each record
+	peers   []record.Peer       // the peers of rows
+	totals  []record.Aggregator // of steps
+	step    record.Superstep    // reused for each record
 	timer   *time.Timer
 	waiting bool // the timer is running
 	err     error
@@ -53,17 +54,32 @@ func (k *recorder) setPhase(program string, phase int) {
 	k.program, k.phase = program, phase
 }
 
-// add buffers a superstep that has just ended. It returns an error if a record failed, of this
-// superstep or an earlier one.
-func (k *recorder) add(
-	c *coordinator, reports []*Report, took time.Duration, ended time.Time,
-) error {
+// pending returns the coordinator's part of the record of a superstep that has just ended.
+func (k *recorder) pending(
+	c *coordinator, reports []*Report, seconds float64, ended time.Time,
+) (step pendingRecord) {
+	if k != nil {
+		step = c.pending(reports, seconds, ended)
+	}
+	return step
+}
+
+// add buffers a superstep, after the coordinator has decided on the next one. It returns an error if
+// a record failed, of this superstep or an earlier one.
+func (k *recorder) add(c *coordinator, step pendingRecord, reports []*Report) error {
+	if k == nil {
+		return nil
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.rows)+len(reports) > maxRows || len(k.peers) > maxPeers {
 		k.flush()
 	}
-	k.steps = append(k.steps, c.pending(reports, took.Seconds(), ended))
+	if from := len(k.totals); c.sum.Computed > 0 {
+		k.totals = c.aggregates.Record(k.totals, c.totals)
+		step.totals = k.totals[from:len(k.totals):len(k.totals)]
+	}
+	k.steps = append(k.steps, step)
 	for _, p := range reports {
 		k.rows = append(k.rows, p.Partition)
 		r := &k.rows[len(k.rows)-1]
@@ -74,7 +90,7 @@ func (k *recorder) add(
 		}
 	}
 	switch {
-	case took >= flushAfter:
+	case step.seconds >= flushAfter.Seconds():
 		k.flush()
 	case k.timer == nil:
 		k.timer, k.waiting = time.AfterFunc(flushAfter, k.flushLate), true
@@ -131,7 +147,7 @@ func (k *recorder) flush() {
 	if k.err == nil {
 		k.err = k.to.Record(trace.Pause{})
 	}
-	k.steps, k.rows, k.peers = k.steps[:0], k.rows[:0], k.peers[:0]
+	k.steps, k.rows, k.peers, k.totals = k.steps[:0], k.rows[:0], k.peers[:0], k.totals[:0]
 }
 
 // recorded calls run, and makes the records of the run's beginning and end.

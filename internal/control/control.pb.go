@@ -6250,6 +6250,7 @@ type JobEvent struct {
 	//	*JobEvent_Log
 	//	*JobEvent_Progress
 	//	*JobEvent_Stage
+	//	*JobEvent_Checkpoint
 	Body isJobEvent_Body        `protobuf_oneof:"body"`
 	Time *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=time,proto3" json:"time,omitempty"`
 	// serial is the number that the worker assigned to the event, which increases from attempt to
@@ -6348,6 +6349,15 @@ func (x *JobEvent) GetStage() *BenchmarkStage {
 	return nil
 }
 
+func (x *JobEvent) GetCheckpoint() *Stored {
+	if x != nil {
+		if x, ok := x.Body.(*JobEvent_Checkpoint); ok {
+			return x.Checkpoint
+		}
+	}
+	return nil
+}
+
 func (x *JobEvent) GetTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Time
@@ -6386,6 +6396,10 @@ type JobEvent_Stage struct {
 	Stage *BenchmarkStage `protobuf:"bytes,20,opt,name=stage,proto3,oneof"`
 }
 
+type JobEvent_Checkpoint struct {
+	Checkpoint *Stored `protobuf:"bytes,21,opt,name=checkpoint,proto3,oneof"`
+}
+
 func (*JobEvent_Job) isJobEvent_Body() {}
 
 func (*JobEvent_Record) isJobEvent_Body() {}
@@ -6395,6 +6409,61 @@ func (*JobEvent_Log) isJobEvent_Body() {}
 func (*JobEvent_Progress) isJobEvent_Body() {}
 
 func (*JobEvent_Stage) isJobEvent_Body() {}
+
+func (*JobEvent_Checkpoint) isJobEvent_Body() {}
+
+// Stored is a checkpoint that is complete.
+type Stored struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Superstep     uint32                 `protobuf:"varint,1,opt,name=superstep,proto3" json:"superstep,omitempty"` // before which it was taken
+	Seconds       float64                `protobuf:"fixed64,2,opt,name=seconds,proto3" json:"seconds,omitempty"`    // that it took to copy the state and to write it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Stored) Reset() {
+	*x = Stored{}
+	mi := &file_control_proto_msgTypes[79]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Stored) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Stored) ProtoMessage() {}
+
+func (x *Stored) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[79]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Stored.ProtoReflect.Descriptor instead.
+func (*Stored) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{79}
+}
+
+func (x *Stored) GetSuperstep() uint32 {
+	if x != nil {
+		return x.Superstep
+	}
+	return 0
+}
+
+func (x *Stored) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
 
 // BenchmarkStage is the current stage of Graph500, with its latest result.
 type BenchmarkStage struct {
@@ -6410,7 +6479,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6422,7 +6491,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6435,7 +6504,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -6489,7 +6558,7 @@ type BenchmarkSearch struct {
 
 func (x *BenchmarkSearch) Reset() {
 	*x = BenchmarkSearch{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6501,7 +6570,7 @@ func (x *BenchmarkSearch) String() string {
 func (*BenchmarkSearch) ProtoMessage() {}
 
 func (x *BenchmarkSearch) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6514,7 +6583,7 @@ func (x *BenchmarkSearch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkSearch.ProtoReflect.Descriptor instead.
 func (*BenchmarkSearch) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *BenchmarkSearch) GetName() string {
@@ -6575,7 +6644,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6587,7 +6656,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6600,7 +6669,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -6620,7 +6689,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6632,7 +6701,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6645,7 +6714,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -6672,7 +6741,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6684,7 +6753,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6697,7 +6766,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -6724,7 +6793,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6736,7 +6805,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6749,7 +6818,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -6775,7 +6844,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6787,7 +6856,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6800,7 +6869,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -6822,7 +6891,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6834,7 +6903,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6847,7 +6916,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -6907,7 +6976,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6919,7 +6988,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6932,7 +7001,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Graph) GetName() string {
@@ -7091,7 +7160,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7103,7 +7172,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7116,7 +7185,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ListGraphsRequest) GetAfter() string {
@@ -7136,7 +7205,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7148,7 +7217,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7161,7 +7230,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -7187,7 +7256,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7199,7 +7268,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7212,7 +7281,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -7231,7 +7300,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7243,7 +7312,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7256,7 +7325,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -7276,7 +7345,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7288,7 +7357,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7301,7 +7370,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -7328,7 +7397,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7340,7 +7409,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7353,7 +7422,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -7383,7 +7452,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7395,7 +7464,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7408,7 +7477,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -7456,7 +7525,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7468,7 +7537,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7481,7 +7550,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -7523,7 +7592,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7535,7 +7604,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7548,7 +7617,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Worker) GetName() string {
@@ -7678,7 +7747,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7690,7 +7759,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7703,7 +7772,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 type BackupChunk struct {
@@ -7715,7 +7784,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7727,7 +7796,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7740,7 +7809,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -7758,7 +7827,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7770,7 +7839,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7783,7 +7852,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 type ListWorkersResponse struct {
@@ -7796,7 +7865,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7808,7 +7877,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7821,7 +7890,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -7846,7 +7915,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7858,7 +7927,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7871,7 +7940,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 type StatusResponse struct {
@@ -7898,7 +7967,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7910,7 +7979,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7923,7 +7992,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -8055,7 +8124,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8067,7 +8136,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8080,7 +8149,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -8158,7 +8227,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8170,7 +8239,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8183,7 +8252,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -8271,7 +8340,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8283,7 +8352,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8296,7 +8365,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -8352,7 +8421,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8364,7 +8433,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8410,7 +8479,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8422,7 +8491,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8458,7 +8527,7 @@ type Step_Phase struct {
 
 func (x *Step_Phase) Reset() {
 	*x = Step_Phase{}
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8470,7 +8539,7 @@ func (x *Step_Phase) String() string {
 func (*Step_Phase) ProtoMessage() {}
 
 func (x *Step_Phase) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9005,17 +9074,23 @@ const file_control_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x12\n" +
 	"\x04past\x18\x03 \x01(\bR\x04past\x12\x12\n" +
-	"\x04logs\x18\x04 \x01(\bR\x04logs\"\xf4\x02\n" +
+	"\x04logs\x18\x04 \x01(\bR\x04logs\"\xb4\x03\n" +
 	"\bJobEvent\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12-\n" +
 	"\x03job\x18\x02 \x01(\v2\x19.superstep.control.v1.JobH\x00R\x03job\x12\x18\n" +
 	"\x06record\x18\a \x01(\fH\x00R\x06record\x121\n" +
 	"\x03log\x18\x04 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03log\x12<\n" +
 	"\bprogress\x18\x05 \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogress\x12<\n" +
-	"\x05stage\x18\x14 \x01(\v2$.superstep.control.v1.BenchmarkStageH\x00R\x05stage\x12.\n" +
+	"\x05stage\x18\x14 \x01(\v2$.superstep.control.v1.BenchmarkStageH\x00R\x05stage\x12>\n" +
+	"\n" +
+	"checkpoint\x18\x15 \x01(\v2\x1c.superstep.control.v1.StoredH\x00R\n" +
+	"checkpoint\x12.\n" +
 	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06serial\x18\b \x01(\x04R\x06serialB\x06\n" +
-	"\x04bodyJ\x04\b\x03\x10\x04\"\xa3\x01\n" +
+	"\x04bodyJ\x04\b\x03\x10\x04\"@\n" +
+	"\x06Stored\x12\x1c\n" +
+	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x18\n" +
+	"\aseconds\x18\x02 \x01(\x01R\aseconds\"\xa3\x01\n" +
 	"\x0eBenchmarkStage\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\rR\x04done\x12\x14\n" +
@@ -9255,7 +9330,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 109)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 110)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -9341,40 +9416,41 @@ var file_control_proto_goTypes = []any{
 	(*GetJobRequest)(nil),              // 81: superstep.control.v1.GetJobRequest
 	(*WatchJobRequest)(nil),            // 82: superstep.control.v1.WatchJobRequest
 	(*JobEvent)(nil),                   // 83: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),             // 84: superstep.control.v1.BenchmarkStage
-	(*BenchmarkSearch)(nil),            // 85: superstep.control.v1.BenchmarkSearch
-	(*DrainWorkerRequest)(nil),         // 86: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 87: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 88: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 89: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 90: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 91: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 92: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 93: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 94: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 95: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 96: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 97: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 98: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 99: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 100: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 101: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 102: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 103: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 104: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 105: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 106: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 107: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 108: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 109: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 110: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 111: superstep.control.v1.ListObjectsResponse.Object
-	(*Step_End)(nil),                   // 112: superstep.control.v1.Step.End
-	(*Step_Phase)(nil),                 // 113: superstep.control.v1.Step.Phase
-	(*timestamppb.Timestamp)(nil),      // 114: google.protobuf.Timestamp
+	(*Stored)(nil),                     // 84: superstep.control.v1.Stored
+	(*BenchmarkStage)(nil),             // 85: superstep.control.v1.BenchmarkStage
+	(*BenchmarkSearch)(nil),            // 86: superstep.control.v1.BenchmarkSearch
+	(*DrainWorkerRequest)(nil),         // 87: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 88: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 89: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 90: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 91: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 92: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 93: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 94: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 95: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 96: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 97: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 98: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 99: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 100: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 101: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 102: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 103: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 104: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 105: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 106: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 107: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 108: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 109: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 110: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 111: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 112: superstep.control.v1.ListObjectsResponse.Object
+	(*Step_End)(nil),                   // 113: superstep.control.v1.Step.End
+	(*Step_Phase)(nil),                 // 114: superstep.control.v1.Step.Phase
+	(*timestamppb.Timestamp)(nil),      // 115: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	111, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	112, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
 	16,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
 	15,  // 3: superstep.control.v1.Budget.kinds:type_name -> superstep.control.v1.BudgetKind
@@ -9416,32 +9492,32 @@ var file_control_proto_depIdxs = []int32{
 	41,  // 39: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	50,  // 40: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
 	49,  // 41: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	114, // 42: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	115, // 42: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
 	60,  // 43: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
 	54,  // 44: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
 	56,  // 45: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
 	46,  // 46: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
 	73,  // 47: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
-	84,  // 48: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
+	85,  // 48: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
 	76,  // 49: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
 	58,  // 50: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
 	47,  // 51: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	112, // 52: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	113, // 53: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
+	113, // 52: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	114, // 53: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
 	41,  // 54: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
 	73,  // 55: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
 	51,  // 56: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
 	52,  // 57: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
 	41,  // 58: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
 	22,  // 59: superstep.control.v1.ValuesChunk.to:type_name -> superstep.control.v1.Deliver
-	114, // 60: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	115, // 60: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
 	74,  // 61: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
 	74,  // 62: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
 	62,  // 63: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
 	1,   // 64: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	114, // 65: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	114, // 66: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	114, // 67: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	115, // 65: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	115, // 66: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	115, // 67: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
 	70,  // 68: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
 	40,  // 69: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
 	76,  // 70: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
@@ -9449,91 +9525,92 @@ var file_control_proto_depIdxs = []int32{
 	0,   // 72: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
 	73,  // 73: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
 	75,  // 74: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	114, // 75: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	115, // 75: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
 	75,  // 76: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
 	69,  // 77: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
 	24,  // 78: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	84,  // 79: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	114, // 80: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	85,  // 81: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
-	2,   // 82: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	41,  // 83: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	24,  // 84: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	92,  // 85: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	49,  // 86: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 87: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	28,  // 88: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 89: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	101, // 90: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	101, // 91: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	92,  // 92: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	75,  // 93: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	114, // 94: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	108, // 95: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	75,  // 96: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	41,  // 97: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	41,  // 98: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	43,  // 99: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 100: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	46,  // 101: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	54,  // 102: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
-	13,  // 103: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 104: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	53,  // 105: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
-	66,  // 106: superstep.control.v1.Workers.DeliverValues:input_type -> superstep.control.v1.ValuesChunk
-	5,   // 107: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 108: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 109: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 110: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	77,  // 111: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	78,  // 112: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	79,  // 113: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	81,  // 114: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	82,  // 115: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	88,  // 116: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	71,  // 117: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	89,  // 118: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	91,  // 119: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	93,  // 120: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	95,  // 121: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	96,  // 122: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	97,  // 123: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	99,  // 124: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	102, // 125: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	86,  // 126: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	104, // 127: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	106, // 128: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 129: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 130: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	90,  // 131: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
-	23,  // 132: superstep.control.v1.Workers.DeliverValues:output_type -> superstep.control.v1.DeliverValuesResponse
-	6,   // 133: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 134: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 135: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 136: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	75,  // 137: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	75,  // 138: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	80,  // 139: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	75,  // 140: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	83,  // 141: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	75,  // 142: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	72,  // 143: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	90,  // 144: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	92,  // 145: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	94,  // 146: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	92,  // 147: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	92,  // 148: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	98,  // 149: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	100, // 150: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	103, // 151: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	87,  // 152: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	105, // 153: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	107, // 154: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	129, // [129:155] is the sub-list for method output_type
-	103, // [103:129] is the sub-list for method input_type
-	103, // [103:103] is the sub-list for extension type_name
-	103, // [103:103] is the sub-list for extension extendee
-	0,   // [0:103] is the sub-list for field type_name
+	85,  // 79: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	84,  // 80: superstep.control.v1.JobEvent.checkpoint:type_name -> superstep.control.v1.Stored
+	115, // 81: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	86,  // 82: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
+	2,   // 83: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	41,  // 84: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	24,  // 85: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	93,  // 86: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	49,  // 87: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 88: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	28,  // 89: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 90: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	102, // 91: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	102, // 92: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	93,  // 93: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	75,  // 94: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	115, // 95: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	109, // 96: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	75,  // 97: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	41,  // 98: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	41,  // 99: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	43,  // 100: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 101: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	46,  // 102: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	54,  // 103: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
+	13,  // 104: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 105: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	53,  // 106: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
+	66,  // 107: superstep.control.v1.Workers.DeliverValues:input_type -> superstep.control.v1.ValuesChunk
+	5,   // 108: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 109: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 110: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 111: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	77,  // 112: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	78,  // 113: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	79,  // 114: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	81,  // 115: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	82,  // 116: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	89,  // 117: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	71,  // 118: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	90,  // 119: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	92,  // 120: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	94,  // 121: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	96,  // 122: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	97,  // 123: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	98,  // 124: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	100, // 125: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	103, // 126: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	87,  // 127: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	105, // 128: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	107, // 129: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 130: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 131: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	91,  // 132: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
+	23,  // 133: superstep.control.v1.Workers.DeliverValues:output_type -> superstep.control.v1.DeliverValuesResponse
+	6,   // 134: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 135: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 136: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 137: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	75,  // 138: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	75,  // 139: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	80,  // 140: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	75,  // 141: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	83,  // 142: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	75,  // 143: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	72,  // 144: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	91,  // 145: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	93,  // 146: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	95,  // 147: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	93,  // 148: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	93,  // 149: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	99,  // 150: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	101, // 151: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	104, // 152: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	88,  // 153: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	106, // 154: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	108, // 155: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	130, // [130:156] is the sub-list for method output_type
+	104, // [104:130] is the sub-list for method input_type
+	104, // [104:104] is the sub-list for extension type_name
+	104, // [104:104] is the sub-list for extension extendee
+	0,   // [0:104] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -9586,15 +9663,16 @@ func file_control_proto_init() {
 		(*JobEvent_Log)(nil),
 		(*JobEvent_Progress)(nil),
 		(*JobEvent_Stage)(nil),
+		(*JobEvent_Checkpoint)(nil),
 	}
-	file_control_proto_msgTypes[80].OneofWrappers = []any{}
+	file_control_proto_msgTypes[81].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   109,
+			NumMessages:   110,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

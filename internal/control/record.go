@@ -26,7 +26,7 @@ func SumPeers(p *record.Partition) {
 
 // recordVersion is the first byte of an encoded record. It changes with the fields of the record's
 // types.
-const recordVersion = 1
+const recordVersion = 2
 
 // EncodeRecord encodes the record of a superstep for messages.
 func EncodeRecord(s *record.Superstep) ([]byte, error) {

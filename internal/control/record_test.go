@@ -62,7 +62,8 @@ func full() *record.Superstep {
 		Job: "BFS 3", Superstep: 7, Phase: 3, Program: "Sweep", Scheme: "pull", Delivery: "pull",
 		Reason: "why", Predicted: map[string]float64{"pull": 1}, Actual: 2, Seconds: 3,
 		Ended: time.Unix(1, 2).UTC(), Graph: &record.GraphSize{Vertices: 8, Arcs: 9},
-		Partitions: []record.Partition{partitionOf(0, 2, 2), partitionOf(1, 2, 2)},
+		Aggregators: []record.Aggregator{{Name: "change", Value: -.5}},
+		Partitions:  []record.Partition{partitionOf(0, 2, 2), partitionOf(1, 2, 2)},
 	}
 	s.Partitions[1].Sums = []record.Sum{{Exchange: "fold", Encoding: "all", Columns: 1, Messages: 2, Bytes: 3}}
 	return s
@@ -111,8 +112,8 @@ func TestRecordsOfOthers(t *testing.T) {
 		want string
 		data []byte
 	}{
-		{"found version , expected 1", nil},
-		{"found version 02, expected 1", append([]byte{2}, data[1:]...)},
+		{"found version , expected 2", nil},
+		{"found version 01, expected 2", append([]byte{1}, data[1:]...)},
 		{"malformed msgpack", data[:len(data)-3]},
 		{noValue, with(func(s *record.Superstep) { s.Partitions[1].Peers[0].Partition = -1 })},
 		{noValue, with(func(s *record.Superstep) { s.Actual = math.NaN() })},
@@ -123,6 +124,10 @@ func TestRecordsOfOthers(t *testing.T) {
 		{noValue, with(func(s *record.Superstep) { s.Scheme = "\xff" })},
 		{noValue, with(func(s *record.Superstep) { s.Reason = strings.Repeat("x", 4097) })},
 		{noValue, with(func(s *record.Superstep) { s.Partitions[0].Worker = "\xff" })},
+		{noValue, with(func(s *record.Superstep) { s.Aggregators[0].Value = math.Inf(-1) })},
+		{noValue, with(func(s *record.Superstep) { s.Aggregators[0].Value = math.NaN() })},
+		{noValue, with(func(s *record.Superstep) { s.Aggregators[0].Name = strings.Repeat("x", 65) })},
+		{noValue, with(func(s *record.Superstep) { s.Aggregators = make([]record.Aggregator, 9) })},
 	} {
 		if _, err := DecodeRecord(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("found %v, expected %q", err, c.want)

@@ -142,3 +142,26 @@ func TestDetailsOfASecondRun(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckpointsAreThinned: the checkpoints of a job push out neither the stages of other jobs nor
+// its own other stages.
+func TestCheckpointsAreThinned(t *testing.T) {
+	s := NewStore()
+	record := func(job, stage string, part int) {
+		t.Helper()
+		if err := s.Record(
+			&trace.Stage{Job: job, Stage: stage, Part: strconv.Itoa(part), Seconds: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record("a", "loading", 0)
+	record("b", trace.Checkpoint, 0)
+	for i := range 2 * maxLog {
+		record("a", trace.Checkpoint, i)
+	}
+	all := s.Stages()
+	if len(all) != 2+maxCheckpoints || all[0].Stage != "loading" || all[1].Job != "b" ||
+		all[2].Part != strconv.Itoa(2*maxLog-maxCheckpoints) {
+		t.Errorf("found %d stages, the first are %v", len(all), all[:3])
+	}
+}

@@ -13,7 +13,8 @@ import (
 type Job struct {
 	ID string `json:"id"`
 	trace.Job
-	State string `json:"state"` // queued, running, done, failed, cancelled
+	Of    string `json:"of,omitempty"` // the id of the job whose search this is
+	State string `json:"state"`        // queued, running, done, failed, cancelled
 	// Submitted and Finished are zero if they are unknown, as for a run in one process or from a
 	// trace.
 	Submitted time.Time `json:"submitted,omitzero"`
@@ -96,6 +97,9 @@ const MaxSteps = 50_000
 func (j *job) bytes() int {
 	bytes := cap(j.Steps)*8 + len(j.Steps)<<10 + cap(j.Totals)*220 +
 		cap(j.Matrix.Bytes)*8 + len(j.Report) + 4<<10
+	if n := len(j.Steps); n > 0 {
+		bytes += n * len(j.Steps[n-1].Aggregators) * (record.MaxAggregatorName + 24)
+	}
 	for name, text := range j.Aggregators {
 		bytes += len(name) + len(text)
 	}

@@ -91,6 +91,7 @@ func (s *Store) Restore(name string, data []byte) (more bool, err error) {
 	of.Submitted, of.Finished = listed.Submitted, listed.Finished
 	searches := make([]*job, len(all)-1)
 	for i, k := range all[1:] {
+		k.Of = of.ID
 		searches[i] = &job{lasting: k, of: of}
 		s.last[k.Job.Job.Job] = searches[i]
 	}

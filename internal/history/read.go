@@ -16,12 +16,7 @@ func (e *NoJob) Error() string { return fmt.Sprintf("there is no job %.80q", e.I
 
 // Jobs lists the runs, oldest first.
 func (s *Store) Jobs() []Job {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make([]Job, 0, len(s.jobs))
-	for _, j := range s.jobs {
-		all = append(all, s.shown(j))
-	}
+	all, _ := s.List(new(Query))
 	return all
 }
 

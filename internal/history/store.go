@@ -20,11 +20,12 @@ import (
 
 // Bounds of a Store.
 const (
-	maxJobs  = 2000 // without searches: the ended jobs of a master and its queue
-	maxLog   = 1000
-	maxText  = 4 << 10  // bytes of a line of the log
-	maxRows  = 3 << 18  // of all jobs' details: 180 MB
-	maxBytes = 96 << 20 // of all jobs without details
+	maxJobs        = 2000 // without searches: the ended jobs of a master and its queue
+	maxLog         = 1000
+	maxText        = 4 << 10  // bytes of a line of the log
+	maxRows        = 3 << 18  // of all jobs' details: 180 MB
+	maxBytes       = 96 << 20 // of all jobs without details
+	maxCheckpoints = 100      // shown of a job
 	// maxSearches bounds the searches of all jobs.
 	maxSearches = 2 * maxJobs
 	// progressEvery is the interval of progress events of a stage.
@@ -202,6 +203,7 @@ func (s *Store) add(b *trace.Job, state string) *job {
 		}
 	}
 	if j.of, _ = s.searched(b.Job); j.of != nil {
+		j.Of = j.of.ID
 		s.searches++
 	}
 	j.Matrix.grow(b.Partitions)
@@ -327,6 +329,7 @@ func (s *Store) stage(stage trace.Stage) {
 	if i >= 0 {
 		s.stages[i] = stage
 	} else {
+		s.thin(stage)
 		if len(s.stages) >= maxLog {
 			s.stages = slices.Delete(s.stages, 0, maxLog/10)
 		}
@@ -335,6 +338,22 @@ func (s *Store) stage(stage trace.Stage) {
 	if now := time.Now(); i < 0 || stage.Seconds > 0 || now.Sub(s.announced) >= progressEvery {
 		s.announced = now
 		s.ring.put("stage", s.id(stage.Job), stage)
+	}
+}
+
+// thin removes the oldest checkpoint of a job that has many, because checkpoints should not push out
+// the stages of other jobs.
+func (s *Store) thin(stage trace.Stage) {
+	oldest, same := -1, 0
+	for i, o := range s.stages {
+		if o.Stage == stage.Stage && o.Job == stage.Job {
+			if same++; same == 1 {
+				oldest = i
+			}
+		}
+	}
+	if same >= maxCheckpoints && stage.Stage == trace.Checkpoint {
+		s.stages = slices.Delete(s.stages, oldest, oldest+1)
 	}
 }
 

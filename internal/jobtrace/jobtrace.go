@@ -82,6 +82,11 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 		if s := body.Stage.Search.Trace(); s.Check() == nil { // a worker may send anything
 			_ = j.to.Record(s)
 		}
+	case *control.JobEvent_Checkpoint:
+		_ = j.to.Record(&trace.Stage{
+			Job: id, Stage: trace.Checkpoint, Part: fmt.Sprint("superstep ", body.Checkpoint.Superstep),
+			Seconds: max(body.Checkpoint.Seconds, 1e-9),
+		})
 	case *control.JobEvent_Progress:
 		p := body.Progress
 		switch j.state {

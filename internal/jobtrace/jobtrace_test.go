@@ -54,7 +54,7 @@ func (t transcript) Record(e trace.Event) error {
 		case e.Seconds == 0:
 			return t.add("%s %s %d of %d", e.Stage, e.Part, e.Done, e.Total)
 		}
-		return t.add("stage %s %g", e.Stage, e.Seconds)
+		return t.add("stage %s %g", strings.TrimSpace(e.Stage+" "+e.Part), e.Seconds)
 	case *trace.Log:
 		return t.add("log %s", e.Text)
 	}
@@ -95,6 +95,9 @@ func TestObserver(t *testing.T) {
 	})
 	progress := &control.JobEvent{Body: &control.JobEvent_Progress{Progress: &control.Progress{Stage: "reading", Done: 1, Total: 2}}}
 	log := &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Text: "hello"}}}
+	stored := &control.JobEvent{Body: &control.JobEvent_Checkpoint{
+		Checkpoint: &control.Stored{Superstep: 5, Seconds: .125},
+	}}
 	begun := "begin j1 bfs on star:vertices=3, 2x1, at 100"
 	for name, c := range map[string]struct {
 		events []*control.JobEvent
@@ -109,7 +112,7 @@ func TestObserver(t *testing.T) {
 				changed(control.JobState_JOB_STATE_RUNNING,
 					&control.Job{LoadSeconds: .5, Vertices: 3}),
 				progress, // late
-				record, log,
+				record, stored, log,
 				changed(control.JobState_JOB_STATE_WRITING, &control.Job{}),
 				progress,
 				changed(control.JobState_JOB_STATE_DONE, &control.Job{
@@ -123,7 +126,7 @@ func TestObserver(t *testing.T) {
 				"waits: ", begun, "loading reading 1 of 2", "on 3 vertices", "stage loading 0.5",
 				"j1 4/0 pull pull active 1 messages 5 sent 4 bytes 9 total 3 wait 1.5 few 2 in 1.5",
 				"j1 4/1 pull pull active 0 messages 0 sent 0 bytes 0 total 3 wait 0 few 2 in 1.5",
-				"log hello", "writing  0 of 0", "writing  1 of 2", "stage writing 0.25",
+				"stage checkpoint superstep 5 0.125", "log hello", "writing  0 of 0", "writing  1 of 2", "stage writing 0.25",
 				"end j1 converged after 5 in 2: , sum [1]",
 			},
 		},

@@ -23,8 +23,9 @@ type Cell interface {
 	Settle()
 	// Reset sets the cell to the identity.
 	Reset()
-	// Any returns the value.
+	// Any returns the value, and Pointer a pointer to it, which allocates nothing.
 	Any() any
+	Pointer() any
 	// Encode and Decode transfer the value between processes. A value of fixed size is encoded as
 	// little-endian, any other by pack and unpack. An exact sum is encoded with all its parts.
 	Encode(pack func(value any) ([]byte, error)) ([]byte, error)
@@ -97,6 +98,8 @@ func (c *TypedCell[T]) Reset() {
 }
 
 func (c *TypedCell[T]) Any() any { return c.Value }
+
+func (c *TypedCell[T]) Pointer() any { return &c.Value }
 
 // End is the reason for which a program's Coordinate ended a run.
 type End struct{ Converged, Iterations, Stopped bool }

@@ -1,11 +1,13 @@
 package testcluster
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -19,6 +21,14 @@ func TestAJobThatGoesOnCountsFromItsBeginning(t *testing.T) {
 	s := siteOf(t, c)
 	first := c.submitSpec(t, endless())
 	c.Until("it has a checkpoint", func() bool { return c.job(t, first.Id).Checkpoint > 0 })
+	c.Until("the page has the checkpoint", func() bool {
+		var stages struct{ Items []trace.Stage }
+		s.call("GET", "stages", "", 200, &stages)
+		return slices.ContainsFunc(stages.Items, func(x trace.Stage) bool {
+			return x.Job == first.Id && x.Stage == trace.Checkpoint && x.Seconds > 1e-9 &&
+				strings.HasPrefix(x.Part, "superstep ") && !x.Ended.IsZero()
+		})
+	})
 	c.cancel(t, first.Id)
 	c.Until("it is cancelled", func() bool { return c.job(t, first.Id).State.Ended() })
 	first = c.job(t, first.Id)

@@ -3,6 +3,7 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"unicode/utf8"
 
@@ -37,7 +38,8 @@ func Check(s *record.Superstep) error {
 	case len(s.Partitions) == 0:
 		return errors.New("found a superstep without partitions")
 	case !within(maxSeconds, s.Actual, s.Seconds) ||
-		!texts(s.Job, s.Program, s.Scheme, s.Delivery, s.Reason):
+		!texts(s.Job, s.Program, s.Scheme, s.Delivery, s.Reason) ||
+		len(s.Aggregators) > record.MaxAggregators || slices.ContainsFunc(s.Aggregators, wrong):
 		return errValue
 	}
 	for scheme, seconds := range s.Predicted {
@@ -57,6 +59,12 @@ func Check(s *record.Superstep) error {
 		}
 	}
 	return nil
+}
+
+// wrong reports whether no run may have recorded an aggregator.
+func wrong(a record.Aggregator) bool {
+	return len(a.Name) > record.MaxAggregatorName || !texts(a.Name) ||
+		!within(math.MaxFloat64, math.Abs(a.Value))
 }
 
 // within reports whether all numbers are from 0 to most.

@@ -30,7 +30,9 @@ type Step struct {
 
 	// Requests to change the graph, applied before the next superstep.
 	Requests int               `json:"requests,omitempty"`
-	Graph    *record.GraphSize `json:"graph,omitempty"` // see Superstep
+	Graph    *record.GraphSize `json:"graph,omitempty"` // see Superstep, also for Aggregators
+
+	Aggregators []record.Aggregator `json:"aggregators,omitempty"`
 
 	// Times are the means over the partitions, so that they add up to Total.
 	Times      record.Seconds `json:"seconds"`
@@ -78,7 +80,8 @@ func (s *Step) Sum(from *record.Superstep) {
 	*s = Step{
 		Superstep: from.Superstep, Phase: from.Phase, Program: from.Program, Scheme: from.Scheme,
 		Delivery: from.Delivery, Reason: from.Reason, Predicted: from.Predicted,
-		Actual: from.Actual, Ended: from.Ended, Graph: from.Graph, Partitions: len(from.Partitions),
+		Actual: from.Actual, Ended: from.Ended, Graph: from.Graph, Aggregators: from.Aggregators,
+		Partitions: len(from.Partitions),
 	}
 	for i := range from.Partitions {
 		p := &from.Partitions[i]
@@ -131,7 +134,7 @@ func (s *Step) times(n int, p *record.Partition) {
 // Clone returns a deep copy of s, but for Predicted, which is shared.
 func (s *Step) Clone() *Step {
 	c := *s
-	c.processes = nil
+	c.processes, c.Aggregators = nil, slices.Clone(s.Aggregators)
 	return &c
 }
 

@@ -96,6 +96,10 @@ type End struct {
 	Messages, Sent, Bytes int       `json:"-"`
 }
 
+// Checkpoint is the Stage of a checkpoint that is complete. Its Part is the superstep before which it
+// was taken.
+const Checkpoint = "checkpoint"
+
 // Stage is work before or after the supersteps: loading, building, validating or writing. Seconds
 // is 0 until the work has ended.
 type Stage struct {

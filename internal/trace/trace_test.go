@@ -50,7 +50,8 @@ func sample() []any {
 			Job: "bfs", Superstep: 3, Phase: 2, Program: "Sweep", Scheme: "pull", Delivery: "pull",
 			Reason: "pull is \"less\"\n", Seconds: 4, Ended: at,
 			Predicted: map[string]float64{"naive": .5, "pull": .25}, Actual: .375,
-			Graph: &record.GraphSize{Vertices: 1<<64 - 1, Arcs: 12},
+			Graph:       &record.GraphSize{Vertices: 1<<64 - 1, Arcs: 12},
+			Aggregators: []record.Aggregator{{Name: "change", Value: .5}, {Name: "left", Value: 3}},
 			Partitions: []record.Partition{
 				{
 					Worker: "w1", Computed: 1, Delivered: 2, Receivers: 3, Walked: 4, Messages: 5,

@@ -6,13 +6,18 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/superstep-go/superstep/internal/history"
 )
 
 // openapi describes the API.
@@ -32,6 +37,32 @@ func list[T any](all []T) items[T] {
 		all = []T{}
 	}
 	return items[T]{all}
+}
+
+// jobs answers with the runs that the query selects.
+func (s *Site) jobs(r *http.Request) (any, error) {
+	q := query{r.URL.Query(), nil}
+	want := history.Query{
+		Program: q.Get("program"), Graph: q.Get("graph"), Text: q.Get("text"),
+		Near: q.Get("near"), Sort: q.Get("sort"),
+		Within: time.Duration(q.number("ended_within", 0, 0, 1<<32)) * time.Second,
+		From:   q.number("from", 0, 0, 1<<53), Most: q.number("limit", 0, 1, 1<<53),
+	}
+	if states := q.Get("state"); states != "" {
+		want.States = strings.Split(states, ",")
+	}
+	if of := q.Get("of"); q.Has("of") {
+		want.Of = &of
+	}
+	if _, known := history.Orders[strings.TrimPrefix(want.Sort, "-")]; !known {
+		q.err = cmp.Or(q.err, refuse(http.StatusBadRequest, "sort: found %.20q, expected one of %s",
+			want.Sort, strings.Join(slices.Sorted(maps.Keys(history.Orders))[1:], ", ")))
+	}
+	page, total := s.store.List(&want)
+	return struct {
+		items[history.Job]
+		Total int `json:"total"`
+	}{list(page), total}, q.err
 }
 
 // maxSteps is the maximum number of supersteps in an answer.

@@ -147,7 +147,7 @@ func (s *Site) routes() {
 	get("workers", func(*http.Request) (any, error) { return list(s.source.Workers()), nil })
 	get("stages", func(*http.Request) (any, error) { return list(s.store.Stages()), nil })
 	get("log", func(*http.Request) (any, error) { return list(s.store.Lines()), nil })
-	get("jobs", func(*http.Request) (any, error) { return list(s.store.Jobs()), nil })
+	get("jobs", s.jobs)
 	get("jobs/{job}", func(r *http.Request) (any, error) { return s.store.Job(r.PathValue("job")) })
 	get("jobs/{job}/steps", s.steps)
 	get("jobs/{job}/steps/{superstep}", s.detail)

@@ -69,6 +69,7 @@ func step(t *testing.T, l *Local, name string, superstep int) {
 	s := &record.Superstep{
 		Job: name, Superstep: superstep, Scheme: "pull", Delivery: "pull", Reason: "why",
 		Predicted: map[string]float64{"pull": 1, "naive": 2}, Actual: 1.5,
+		Aggregators: []record.Aggregator{{Name: "change", Value: .5}},
 	}
 	if superstep > 0 {
 		s.Graph = &record.GraphSize{Vertices: 3, Arcs: 6}

@@ -31,6 +31,10 @@ func attempts(t *testing.T, l *web.Local, now time.Time) {
 	must(t, l.Record(job()))
 	must(t, l.Record(&trace.Stage{Job: "a-1", Stage: "loading", Seconds: 1e-3}))
 	steps(byWorkers{l}, "a-1", 0, 1500, 4)
+	for _, at := range []string{"superstep 500", "superstep 1000"} {
+		must(t, l.Record(
+			&trace.Stage{Job: "a-1", Stage: trace.Checkpoint, Part: at, Seconds: 1e-3}))
+	}
 	must(t, l.Record(&trace.Stage{Job: "a-1", Stage: "writing", Seconds: 1e-3}))
 	must(t, l.Record(&trace.Log{Time: time.Now(), Level: "info", Job: "a-1", Text: "goes on"}))
 	must(t, l.Record(
@@ -58,7 +62,10 @@ func TestTheWallClock(t *testing.T) {
 	for _, width := range []int{390, 1000, 1600} {
 		b := open(t, url, width, 900)
 		b.until(t, "what the time went into", `[...document.querySelectorAll(".clock tbody tr")].map(r => r.cells[0].innerText).join()
-			=== "queued,attempt 1: worker w2 was lost,loading,loading,supersteps,writing,log"`)
+			=== "queued,attempt 1: worker w2 was lost,loading,loading,supersteps,writing,2 checkpoints,log"`)
+		b.until(t, "both checkpoints", `(row => row.cells[3].innerText === "2 ms" && [...row.querySelectorAll("i")].map(i => i.title).join() === "before superstep 500: 1 ms,before superstep 1000: 1 ms")
+			(document.querySelector(".clock tbody").rows[6])`)
+		b.until(t, "no checkpoint among the stages", `!document.querySelector(".stages").innerText.includes("checkpoint")`)
 		b.until(t, "how long it waited, and when it began", `(rows => rows[0].cells[3].innerText === "59 min 0 s" && rows[1].cells[2].innerText === "59 min 0 s")
 			(document.querySelector(".clock tbody").rows)`)
 		b.until(t, "bars in their places", `(bars => bars[0].offsetLeft === 0 && bars[0].offsetWidth > 50 * bars[1].offsetWidth - 100 && bars.every(i => i.offsetWidth >= 2)

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -10,7 +11,30 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/web"
+	"github.com/superstep-go/superstep/record"
 )
+
+// work records twelve supersteps of a job, with figures that differ from job to job as those of real
+// jobs do.
+func work(t *testing.T, l *web.Local, job string, seed int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(seed), 1))
+	for i := range 12 {
+		s := &record.Superstep{Job: job, Superstep: i, Scheme: "pull", Delivery: "pull"}
+		s.Predicted = map[string]float64{"pull": rng.Float64() / 50, "naive": rng.Float64() / 50}
+		for p := range 2 {
+			s.Partitions = append(s.Partitions, record.Partition{
+				Partition: p, Computed: rng.IntN(1e6) + 1, Messages: rng.IntN(1e7), Sent: rng.IntN(1e6),
+				Bytes: rng.IntN(1e7), Memory: rng.Int64N(1 << 30),
+				Times: record.Seconds{Traverse: rng.Float64() / 20, Compute: rng.Float64() / 50},
+			})
+		}
+		s.Actual = rng.Float64() / 50
+		s.End(.08)
+		must(t, l.Record(s))
+	}
+}
 
 // TestTheFirstPage has a thousand jobs, of which one runs and sixty wait. Current jobs are above
 // past ones. These can be filtered, sorted and paged.
@@ -30,6 +54,7 @@ func TestTheFirstPage(t *testing.T) {
 				e.State, e.Ended, e.Error = trace.Failed, "", fmt.Sprintf("reason %d", i)
 			}
 			must(t, l.Record(job(i)))
+			work(t, l, e.Job, i)
 			must(t, l.Record(e))
 		case i == 939:
 			must(t, l.Record(job(i)))

@@ -63,7 +63,7 @@ func exported(t *testing.T) series {
 	c.run("bfs", "--graph", "kronecker:scale=8", "-p", "source=1")
 	all := series{}
 	_, text := page(t, "http://"+c.master+"/metrics")
-	all.add(t, text, map[string]string{"job": "superstep-master", "instance": "m"})
+	all.add(t, text, map[string]string{"job": "superstep-master", "instance": "m", "cluster": "c"})
 	_, targets := page(t, "http://"+c.master+"/metrics/targets")
 	at := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(targets)
 	status, text := page(t, "http://"+at+"/metrics")
@@ -71,12 +71,12 @@ func exported(t *testing.T) series {
 		t.Fatal(status, text)
 	}
 	all.add(t, text,
-		map[string]string{"job": "superstep-worker", "instance": "w", "worker": "w0", "site": "here"})
+		map[string]string{"job": "superstep-worker", "instance": "w", "worker": "w0", "site": "here", "cluster": "c"})
 	_, text = page(t, "http://"+startRun(t)+"/metrics")
-	all.add(t, text, map[string]string{"job": "superstep-run", "instance": "r"})
+	all.add(t, text, map[string]string{"job": "superstep-run", "instance": "r", "cluster": "c"})
 	all["up"] = map[string]map[string]bool{
 		"job":      {"superstep-master": true, "superstep-worker": true, "superstep-run": true},
-		"instance": {"m": true}, "worker": {"w0": true}, "site": {"here": true},
+		"instance": {"m": true}, "cluster": {"c": true}, "worker": {"w0": true}, "site": {"here": true},
 	}
 	return all
 }
@@ -179,11 +179,14 @@ func (s series) matcher(t *testing.T, where, name string, m *labels.Matcher) {
 }
 
 // resultLabels returns the labels of an expression's result, according to its outermost
-// aggregation.
+// aggregation. The right side of "and" gives it none.
 func resultLabels(t *testing.T, expression string) []string {
 	t.Helper()
 	e, err := promql.ParseExpr(expression)
 	must(t, err)
+	if b, ok := e.(*parser.BinaryExpr); ok && b.Op == parser.LAND {
+		e = b.LHS
+	}
 	var found []string
 	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
 		if a, ok := n.(*parser.AggregateExpr); ok && found == nil {

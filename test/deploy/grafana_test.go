@@ -19,6 +19,7 @@ type dashboard struct {
 	Description   string
 	SchemaVersion int
 	Panels        []panel
+	Annotations   struct{ List []annotation }
 	Templating    struct {
 		List []struct {
 			Name, Type string
@@ -28,13 +29,20 @@ type dashboard struct {
 	}
 }
 
+type annotation struct{ Name, Expr, TitleFormat, UseValueForTime string }
+
 type panel struct {
 	ID                       int
 	Type, Title, Description string
 	GridPos                  struct{ X, Y, W, H int }
 	Datasource               struct{ Type, UID string }
-	FieldConfig              struct{ Defaults struct{ Unit string } }
-	Targets                  []struct {
+	FieldConfig              struct {
+		Defaults struct {
+			Unit  string
+			Links []struct{ URL string }
+		}
+	}
+	Targets []struct {
 		RefID, Expr, LegendFormat string
 		Datasource                struct{ Type, UID string }
 	}
@@ -72,6 +80,9 @@ func TestDashboards(t *testing.T) {
 			}
 			all.check(t, where+" variable "+v.Name, "sum by ("+m[2]+") ("+m[1]+")")
 		}
+		if d.UID == "superstep-run" {
+			checkFollowing(t, all, &d)
+		}
 		ids := map[int]bool{}
 		for _, p := range d.Panels {
 			checkPanel(t, all, where+" "+p.Title, &p, variables)
@@ -85,6 +96,44 @@ func TestDashboards(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// checkFollowing checks that every panel of the dashboard of a run follows the chosen job, that panels
+// of jobs have links to the job's page, and that the graphs have marks.
+func checkFollowing(t *testing.T, all series, d *dashboard) {
+	t.Helper()
+	for _, p := range d.Panels {
+		for _, q := range p.Targets {
+			if !strings.Contains(q.Expr, `job_id=~"$job_id"`) {
+				t.Errorf("%s does not follow the chosen job: %s", p.Title, q.Expr)
+			}
+			links := p.FieldConfig.Defaults.Links
+			if strings.Contains(q.LegendFormat, "{{job_id}}") && (len(links) != 1 ||
+				links[0].URL != "${page}/#/job/${__field.labels.job_id}") {
+				t.Errorf("%s has the links %v", p.Title, links)
+			}
+			// Metrics of workers have the instance of the worker, not of the master.
+			before, _, _ := strings.Cut(q.Expr, " and on ()")
+			for name := range all {
+				if of := all[name]["job"]; of["superstep-worker"] && !of["superstep-master"] &&
+					regexp.MustCompile(`\b`+name+`\{[^}]*instance`).MatchString(before) {
+					t.Errorf("%s: a choice of the master hides %s of its workers", p.Title, name)
+				}
+			}
+		}
+	}
+	var names []string
+	for _, a := range d.Annotations.List {
+		all.check(t, "mark "+a.Name, a.Expr)
+		names = append(names, a.Name)
+		if atValue := a.UseValueForTime == "on"; a.TitleFormat == "" ||
+			atValue != strings.Contains(a.Expr, "_timestamp_seconds") {
+			t.Errorf("mark %s: %+v", a.Name, a)
+		}
+	}
+	if !slices.Equal(names, []string{"Begin", "End", "Loss"}) {
+		t.Errorf("found the marks %v", names)
 	}
 }
 

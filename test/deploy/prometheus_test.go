@@ -90,6 +90,34 @@ func (p *prometheus) query(expression string) []sample {
 	return data.Result
 }
 
+// evaluates checks that every panel and mark of the dashboard of a run has data of the job of
+// pagerank, and none of a job that does not exist. A loss is no part of it.
+func (p *prometheus) evaluates(t *testing.T) {
+	t.Helper()
+	var d dashboard
+	must(t, json.Unmarshal(read(t, deployed+"/grafana/dashboards/superstep-run.json"), &d))
+	all := map[string]string{}
+	for _, panel := range d.Panels {
+		for _, q := range panel.Targets {
+			all[panel.Title+" "+q.LegendFormat] = q.Expr
+		}
+	}
+	for _, a := range d.Annotations.List[:2] {
+		all["mark "+a.Name] = a.Expr
+	}
+	id := p.query(`superstep_job_superstep{job="superstep-master",program="pagerank"}`)[0].Metric["job_id"]
+	for name, expression := range all {
+		of := func(job string) []sample {
+			e := strings.NewReplacer("$instance", ".*", "$job_id", job).Replace(expression)
+			return p.query("count_over_time((" + e + ")[10m:1s])")
+		}
+		until(t, name+" of "+id, func() bool { return len(of(id)) > 0 })
+		if found := of("none"); len(found) > 0 && name != "Running running" {
+			t.Errorf("%s of no job: %v", name, found)
+		}
+	}
+}
+
 // TestPrometheus: a real server scrapes a master, two workers and a local run while they work. The
 // test queries it.
 func TestPrometheus(t *testing.T) {
@@ -132,6 +160,7 @@ func TestPrometheus(t *testing.T) {
 			return len(s) == 1 && k.want(s[0].number())
 		})
 	}
+	p.evaluates(t)
 	var rules struct {
 		Groups []struct {
 			Rules []struct{ Name, Health, LastError string }

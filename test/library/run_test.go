@@ -260,3 +260,34 @@ func TestRunsAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordsHaveTheAggregators: the record of each superstep has the aggregators' values, and the
+// last one the final values.
+func TestRecordsHaveTheAggregators(t *testing.T) {
+	var trace bytes.Buffer
+	res, err := superstep.Run(t.Context(), grid(t),
+		algorithms.PageRank{Damping: .85, Iterations: 100, Tolerance: 1e-3},
+		superstep.Options{Trace: &trace, KeepTrace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(r *record.Superstep) float64 {
+		i := slices.IndexFunc(r.Aggregators,
+			func(a record.Aggregator) bool { return a.Name == "change" })
+		if i < 0 || len(r.Aggregators) != 2 {
+			t.Fatalf("superstep %d has the aggregators %v", r.Superstep, r.Aggregators)
+		}
+		return r.Aggregators[i].Value
+	}
+	steps := res.Trace[:res.Supersteps]
+	first, last := change(&steps[1]), change(&steps[len(steps)-1])
+	if !(first > 1e-3 && last < 1e-3 && change(&steps[len(steps)-2]) >= 1e-3) {
+		t.Errorf("the change falls from %g to %g", first, last)
+	}
+	var end struct{ Aggregators map[string]float64 }
+	lines := strings.Split(strings.TrimSpace(trace.String()), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &end); err != nil ||
+		end.Aggregators["change"] != last {
+		t.Errorf("found %v, %v at the end, expected %g", end, err, last)
+	}
+}

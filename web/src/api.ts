@@ -35,6 +35,8 @@ export interface Step {
   requests?: number;
   /** set if the superstep changed the graph: its size afterwards */
   graph?: GraphSize;
+  /** the program's aggregators that are numbers, after the superstep */
+  aggregators?: { name: string; value: number }[];
   seconds: Seconds;
   busy: { least: number; mean: number; most: number; slowest: number };
   partitions: number;
@@ -66,6 +68,8 @@ export interface Kernel {
 
 export interface Job {
   id: string;
+  /** the id of the job whose search this is */
+  of?: string;
   job: string;
   program?: string;
   parameters?: Record<string, string>;
@@ -108,6 +112,15 @@ export interface Job {
   search?: Search;
   kernels?: Kernel[];
 }
+
+/** Page has some of the jobs that a query selects. total is the number of all of them. */
+export interface Page {
+  items: Job[];
+  total: number;
+}
+
+/** Query selects jobs. openapi.json describes the parameters. */
+export type Query = Partial<Record<"of" | "near" | "state" | "program" | "graph" | "text" | "ended_within" | "sort" | "from" | "limit", string>>;
 
 /** Peer is the traffic to one other partition. */
 export interface Peer {
@@ -365,9 +378,23 @@ async function post<T>(path: string, body: unknown): Promise<T> {
 const list = async <T>(path: string): Promise<T[]> => (await get<{ items: T[] }>(path)).items;
 const of = (job: string) => `jobs/${encodeURIComponent(job)}`;
 
+/**
+ * savedJobs answers a query from the jobs of a report. All of them have ended, and a report has
+ * neither a filter nor other orders.
+ */
+async function savedJobs({ of, near, state, sort, from, limit }: Query): Promise<Page> {
+  const all = await list<Job>("jobs");
+  const at = all.findIndex((j) => j.id === near);
+  const found = near !== undefined ? all.slice(Math.max(at - 1, 0), Math.max(at + 2, 0)) : all.filter((j) => !state && (of === undefined || of === (j.of ?? "")));
+  if (near !== undefined && at < 0) found.length = 0;
+  if (sort?.startsWith("-")) found.reverse();
+  const start = Number(from ?? 0);
+  return { items: found.slice(start, start + Number(limit ?? found.length)), total: found.length };
+}
+
 export const api = {
   about: () => get<About>("about"),
-  jobs: () => list<Job>("jobs"),
+  jobs: (q: Query) => (saved ? savedJobs(q) : get<Page>(`jobs?${new URLSearchParams(q as Record<string, string>).toString()}`)),
   job: (id: string) => get<Job>(of(id)),
   detail: (id: string, superstep: number) => get<Detail>(`${of(id)}/steps/${superstep}`),
   whole: (id: string) => get<Whole>(`${of(id)}/partitions`),

@@ -2,6 +2,7 @@
 // consecutive supersteps.
 
 import type { Step } from "./api";
+import type { Series } from "./convergence";
 
 type Line = (number | null)[];
 
@@ -29,6 +30,8 @@ export interface Buckets {
   actual: Line;
   /** by the scheme's index */
   predicted: Line[];
+  /** by the aggregator's index: the last value in the column */
+  aggregators: Line[];
 }
 
 const orNull = (x: number): number | null => (x > 0 ? x : null);
@@ -45,11 +48,12 @@ export function schemesOf(steps: Step[]): string[] {
  * bucket makes columns from the supersteps in steps[from:to]. Times, counts and costs are means
  * over a column.
  */
-export function bucket(steps: Step[], from: number, to: number, most: number, schemes: string[]): Buckets {
+export function bucket(steps: Step[], from: number, to: number, most: number, schemes: string[], aggregators: Series[]): Buckets {
   const every = Math.max(1, Math.ceil((to - from) / most));
   const b: Buckets = {
     every, first: [], x: [], delivery: [], few: [], total: [], expand: [], traverse: [], fold: [], compute: [], wait: [], active: [], senders: [],
     edges: [], bytes: [], memory: [], pause: [], actual: [], predicted: schemes.map(() => []),
+    aggregators: aggregators.map(() => []),
   };
   for (let i = from; i < to; i += every) {
     const end = Math.min(i + every, to);
@@ -103,6 +107,7 @@ export function bucket(steps: Step[], from: number, to: number, most: number, sc
     b.memory.push(orNull(memory));
     b.pause.push(pause);
     b.actual.push(chosen ? orNull(actual / chosen) : null);
+    aggregators.forEach((s, at) => b.aggregators[at]!.push(s.values.slice(i, end).findLast((v) => v !== undefined) ?? null));
     schemes.forEach((_, at) => b.predicted[at]!.push(chosen ? orNull(predicted[at]! / chosen) : null));
   }
   return b;

@@ -18,6 +18,12 @@ interface Span {
 /** at returns a time in milliseconds since 1970, or 0 if it is unknown. */
 const at = (time: string | undefined): number => Math.max(Date.parse(time ?? "") || 0, 0);
 
+/** checkpoint is the stage of a checkpoint that is complete. */
+export const checkpoint = "checkpoint";
+
+/** begin returns the begin of an ended stage in milliseconds since 1970. */
+const begin = (s: Stage): number => at(s.ended) - s.seconds! * 1e3;
+
 /**
  * spans returns the parts of a job's time. stages has the stages of this job only. They are unknown
  * if the master restarted after the job.
@@ -35,8 +41,7 @@ function spans(job: Job, stages: Stage[], now: number): Span[] {
     add(`attempt ${i + 1}`, start, lost, "bad", a.error);
     start = lost || start;
   });
-  const own = stages.filter((s) => s.seconds && at(s.ended) > 0 && !s.stage.startsWith("running "));
-  const begin = (s: Stage) => at(s.ended) - s.seconds! * 1e3;
+  const own = stages.filter((s) => s.seconds && at(s.ended) > 0 && s.stage !== checkpoint && !s.stage.startsWith("running "));
   for (const s of own) add(s.stage, begin(s), at(s.ended), s.stage === "writing" ? "fold" : "expand");
   const newest = (stage: string) => own.findLast((s) => s.stage === stage && at(s.ended) >= start);
   const [loading, writing] = [newest("loading"), newest("writing")];
@@ -51,6 +56,7 @@ export function Clock({ job, stages, log }: { job: Job; stages: Stage[]; log: Lo
   const from = Math.min(...all.map((s) => s.from));
   const to = Math.max(...all.map((s) => s.to), from + 1);
   const percent = (ms: number) => `${(100 * ms) / (to - from)}%`;
+  const checkpoints = stages.filter((s) => s.stage === checkpoint && at(s.ended) >= from);
   const lines = log.filter((l) => l.job === job.job && at(l.time) >= from && at(l.time) <= to);
   return (
     <section class="panel" aria-label="Wall clock">
@@ -71,6 +77,18 @@ export function Clock({ job, stages, log }: { job: Job; stages: Stage[]; log: Lo
                 <td class="n">{format.seconds((s.to - s.from) / 1e3)}</td>
               </tr>
             ))}
+            {checkpoints.length > 0 && (
+              <tr>
+                <td>{checkpoints.length === 1 ? "1 checkpoint" : `${format.exact(checkpoints.length)} checkpoints`}</td>
+                <td class="track">
+                  {checkpoints.map((s, i) => (
+                    <i key={i} title={`before ${s.part}: ${format.seconds(s.seconds!)}`} style={{ left: percent(Math.max(begin(s) - from, 0)), width: percent(Math.max(at(s.ended) - Math.max(begin(s), from), 0)), background: named("mark") }} />
+                  ))}
+                </td>
+                <td class="n">{format.seconds(Math.max((begin(checkpoints[0]!) - from) / 1e3, 0))}</td>
+                <td class="n">{format.seconds(checkpoints.reduce((sum, s) => sum + s.seconds!, 0))}</td>
+              </tr>
+            )}
             {lines.length > 0 && (
               <tr>
                 <td>log</td>

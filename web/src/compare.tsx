@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import { api, type Job, type Step } from "./api";
 import { Fact } from "./decision";
 import * as format from "./format";
-import { useLive } from "./live";
+import { usePage } from "./live";
 import { axis, Plot } from "./plot";
 import { Readout } from "./readout";
 import { go, link } from "./route";
@@ -20,7 +20,8 @@ interface Both {
 }
 
 export function Compare({ a, b }: { a: string; b: string }) {
-  const { jobs } = useLive();
+  const newest = usePage({ sort: "-", limit: "200" })?.items ?? [];
+  const [chosen, setChosen] = useState<Job[]>([]);
   const [steps, setSteps] = useState<{ a: Step[]; b: Step[] }>({ a: [], b: [] });
   const [error, setError] = useState("");
   const [shown, setShown] = useState<number>();
@@ -28,8 +29,12 @@ export function Compare({ a, b }: { a: string; b: string }) {
     let gone = false;
     setError("");
     if (!a || !b) return;
-    Promise.all([api.steps(a), api.steps(b)]).then(
-      ([x, y]) => gone || setSteps({ a: x, b: y }),
+    Promise.all([api.steps(a), api.steps(b), api.job(a), api.job(b)]).then(
+      ([x, y, ...jobs]) => {
+        if (gone) return;
+        setSteps({ a: x, b: y });
+        setChosen(jobs);
+      },
       (e: Error) => gone || setError(e.message),
     );
     return () => {
@@ -37,8 +42,9 @@ export function Compare({ a, b }: { a: string; b: string }) {
     };
   }, [a, b]);
   const both = useMemo(() => join(steps.a, steps.b), [steps]);
-  const jobA = jobs.find((j) => j.id === a);
-  const jobB = jobs.find((j) => j.id === b);
+  const jobA = chosen.find((j) => j.id === a);
+  const jobB = chosen.find((j) => j.id === b);
+  const jobs = [...newest.toReversed(), ...chosen.filter((j, i) => chosen.findIndex((o) => o.id === j.id) === i && !newest.some((n) => n.id === j.id))];
   const last = both.at(-1)?.superstep ?? 0;
   const every = Math.max(1, Math.ceil((last + 1) / 500));
   const times = useMemo(() => lines(both, every, (s) => s.seconds.total), [both]);

@@ -2,12 +2,13 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type About, api, type Job, type Kernel, type Stage, type Worker } from "./api";
-import { Clock } from "./clock";
+import { type About, api, type Job, type Kernel, type Page, saved, type Stage, type Step, type Worker } from "./api";
+import { checkpoint, Clock } from "./clock";
+import { convergence } from "./convergence";
 import { Fact } from "./decision";
 import { Sure } from "./form";
 import * as format from "./format";
-import { live as source, useLive } from "./live";
+import { live as source, useLive, usePage } from "./live";
 import { Partitions } from "./partitions";
 import { Result } from "./results";
 import { go, link } from "./route";
@@ -25,78 +26,59 @@ export function State({ state, ended }: Pick<Job, "state" | "ended">) {
 
 /** Jobs is the first page: the current state of the cluster and the history of jobs. */
 export function Jobs() {
-  const { about, jobs: all } = useLive();
-  const names = new Set(all.map((j) => j.job));
-  // the page of a Graph500 job lists its searches
-  const jobs = all.filter((j) => !isSearch(j.job, names));
+  const { about } = useLive();
   const file = about.kind === "file" || about.kind === "report";
   return (
     <>
       <Stages of={(s) => !s.job || file} named />
-      {!file && <Now jobs={jobs} />}
+      {!file && <Now />}
       {about.programs && <Submit />}
-      <History jobs={jobs} />
+      <History />
     </>
   );
 }
 
-const day = 24 * 3600e3; // milliseconds
+const day = 24 * 3600; // seconds
 const mostWaiting = 20; // listed above the history
 const mostFailed = 10;
 
 /** Now shows the running jobs, the queue, the failures of the last day, and the workers. */
-function Now({ jobs }: { jobs: Job[] }) {
+function Now() {
   const { about } = useLive();
-  const running = jobs.filter((j) => j.state === "running");
-  const queue = inTurn(jobs.filter((j) => j.state === "queued"));
-  const failed = (j: Job) => Date.parse(j.finished ?? "");
-  const recent = jobs.filter((j) => j.state === "failed" && Date.now() - failed(j) < day).sort((a, b) => failed(b) - failed(a) || number(b) - number(a));
-  if (running.length + queue.length + recent.length === 0 && about.kind !== "master") return null;
+  const running = usePage({ of: "", state: "running", limit: "50" });
+  const queue = usePage({ of: "", state: "queued", sort: "turn", limit: String(mostWaiting) });
+  const failed = usePage({ of: "", state: "failed", ended_within: String(day), sort: "-finished", limit: String(mostFailed) });
+  if (!running || !queue || !failed) return null;
+  if (running.total + queue.total + failed.total === 0 && about.kind !== "master") return null;
   return (
     <section class="panel now" aria-label="Now">
       <h2>Now</h2>
-      {running.length === 0 && <p class="quiet">No job runs.</p>}
+      {running.total === 0 && <p class="quiet">No job runs.</p>}
       <ul class="running">
-        {running.map((j) => (
+        {running.items.map((j) => (
           <Running job={j} key={j.id} />
         ))}
       </ul>
-      {queue.length > 0 && (
+      {running.total > running.items.length && <p class="hint">The list below has the others: choose the state running.</p>}
+      {queue.total > 0 && (
         <List
-          title={`Queue: ${format.exact(queue.length)} ${queue.length === 1 ? "job waits" : "jobs wait"}`}
+          title={`Queue: ${format.exact(queue.total)} ${queue.total === 1 ? "job waits" : "jobs wait"}`}
           names={["place", "job", "graph", "submitted", "reason"]}
-          rows={queue.slice(0, mostWaiting).map((j, i) => [i + 1, <Named job={j} />, j.graph ?? "-", format.when(j.submitted ?? ""), j.error ?? ""])}
+          rows={queue.items.map((j, i) => [i + 1, <Named job={j} />, j.graph ?? "-", format.when(j.submitted ?? ""), j.error ?? ""])}
         />
       )}
-      {queue.length > mostWaiting && <p class="hint">The list below has the others: choose the state queued.</p>}
-      {recent.length > 0 && (
+      {queue.total > mostWaiting && <p class="hint">The list below has the others: choose the state queued.</p>}
+      {failed.total > 0 && (
         <List
-          title={`Failed in the last day: ${format.exact(recent.length)} ${recent.length === 1 ? "job" : "jobs"}`}
+          title={`Failed in the last day: ${format.exact(failed.total)} ${failed.total === 1 ? "job" : "jobs"}`}
           names={["job", "failed", "reason"]}
-          rows={recent.slice(0, mostFailed).map((j) => [<Named job={j} />, format.when(j.finished ?? ""), j.error ?? ""])}
+          rows={failed.items.map((j) => [<Named job={j} />, format.when(j.finished ?? ""), j.error ?? ""])}
         />
       )}
-      {recent.length > mostFailed && <p class="hint">The list below has the others: choose the state failed.</p>}
+      {failed.total > mostFailed && <p class="hint">The list below has the others: choose the state failed.</p>}
       {about.kind === "master" && <WorkerCounts />}
     </section>
   );
-}
-
-/** number returns the number at the end of a job's ID. Later jobs have greater numbers. */
-const number = (j: Job): number => Number(/\d+$/.exec(j.id)?.[0] ?? 0);
-
-const priorities = ["low", "normal", "high"];
-
-/**
- * inTurn sorts jobs like the master's queue: first the jobs that have run before, then by priority.
- * A job's priority rises by one every ten minutes.
- */
-function inTurn(queue: Job[]): Job[] {
-  // the clocks of browser and master may differ
-  const age = (j: Job) => Math.max(Date.now() - Date.parse(j.submitted ?? "") || 0, 0);
-  const priority = (j: Job) => Math.min(priorities.indexOf(j.priority ?? "normal") + Math.floor(age(j) / 600e3), 2);
-  const again = (j: Job) => (j.lost ? 1 : 0);
-  return queue.toSorted((a, b) => again(b) - again(a) || priority(b) - priority(a) || number(a) - number(b));
 }
 
 const Named = ({ job }: { job: Job }) => <a href={link("job", job.id)}>{called(job)}</a>;
@@ -159,56 +141,34 @@ function WorkerCounts() {
 const pageSize = 50;
 const none = { state: "", program: "", graph: "", text: "" };
 
-/**
- * orders has the sort key of each column. The key of the empty name is the time at which a job
- * began.
- */
-const orders: Record<string, (j: Job) => string | number> = {
-  "": (j) => [j.began, j.state === "queued" ? "" : (j.submitted ?? "")].map((t) => Date.parse(t)).find((t) => t > 0) ?? Infinity,
-  job: number, graph: (j) => j.graph ?? "", supersteps: (j) => j.supersteps, seconds: (j) => j.seconds, messages: (j) => j.messages,
-};
-
-function sorted(jobs: Job[], by: (j: Job) => string | number): Job[] {
-  const all = jobs.map((j) => ({ j, key: by(j) }));
-  return all.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ j }) => j);
-}
-
-const within = (text: string, part: string): boolean => text.toLowerCase().includes(part.trim().toLowerCase());
-
-/**
- * wanted reports whether a job passes the filter. The filter's text may occur in the job's name,
- * program, graph, owner or error.
- */
-const wanted = (j: Job, f: typeof none): boolean =>
-  (!f.state || j.state === f.state) && within(j.program ?? "", f.program) && within(j.graph ?? "", f.graph) &&
-  within([j.job, j.program, j.graph, j.owner, j.error].join("\n"), f.text);
-
 /** History lists the jobs that pass the filter, sorted and in pages. */
-function History({ jobs: all }: { jobs: Job[] }) {
-  const { stages, loaded } = useLive();
+function History() {
+  const { stages } = useLive();
   const [filter, setFilter] = useState(none);
-  const [sort, setSort] = useState("-");
+  const [sort, setSort] = useState("-began");
   const [from, setFrom] = useState(0);
-  const found = sorted(all.filter((j) => wanted(j, filter)), orders[sort.replace("-", "")]!);
-  if (sort.startsWith("-")) found.reverse();
-  const total = found.length;
-  // the number of jobs may have become smaller
-  const at = Math.min(from, Math.max(0, Math.ceil(total / pageSize) - 1) * pageSize);
-  const jobs = found.slice(at, at + pageSize);
+  const page = usePage({ of: "", ...Object.fromEntries(Object.entries(filter).filter(([, value]) => value)), sort, from: String(from), limit: String(pageSize) });
+  const jobs = page?.items ?? [];
+  const total = page?.total ?? 0;
+  const filtered = Object.values(filter).some((value) => value);
+  const several = filtered || total > 1;
+  useEffect(() => {
+    if (from > 0 && from >= total) setFrom(Math.max(0, Math.ceil(total / pageSize) - 1) * pageSize); // the number of jobs has become smaller
+  }, [total]);
   const set = (name: keyof typeof none) => (e: { currentTarget: { value: string } }) => {
     setFilter({ ...filter, [name]: e.currentTarget.value });
     setFrom(0);
   };
   const head = (key: string, name: string, number = false) => (
-    <th scope="col" class={number ? "n" : ""} aria-sort={sort === key ? "ascending" : sort === `-${key}` ? "descending" : undefined}>
-      <button type="button" class="link" onClick={() => (setSort(sort === `-${key}` ? key : `-${key}`), setFrom(0))}>{name}</button>
+    <th scope="col" class={number ? "n" : ""} aria-sort={saved ? undefined : sort === key ? "ascending" : sort === `-${key}` ? "descending" : undefined}>
+      {saved ? name : <button type="button" class="link" onClick={() => (setSort(sort === `-${key}` ? key : `-${key}`), setFrom(0))}>{name}</button>}
     </th>
   );
-  const empty = all.length > 0 ? "No job matches." : stages.length > 0 ? "No job has begun yet." : "There are no jobs.";
+  const empty = filtered ? "No job matches." : stages.length > 0 ? "No job has begun yet." : "There are no jobs.";
   return (
     <section class="panel" aria-label="History">
       <h2>Jobs</h2>
-      {all.length > 1 && (
+      {several && !saved && (
         <form class="row" role="search" aria-label="Jobs" onSubmit={(e) => e.preventDefault()}>
           <label>
             State{" "}
@@ -224,7 +184,7 @@ function History({ jobs: all }: { jobs: Job[] }) {
           ))}
         </form>
       )}
-      {all.length <= 1 && jobs.length === 0 && <p class="quiet">{!loaded ? "Loading…" : empty}</p>}
+      {!several && jobs.length === 0 && <p class="quiet">{page ? empty : "Loading…"}</p>}
       {jobs.length > 0 && (
         <div class="scroll" tabIndex={0} role="region" aria-label="List of jobs">
           <table>
@@ -237,7 +197,7 @@ function History({ jobs: all }: { jobs: Job[] }) {
                 {head("seconds", "time", true)}
                 {head("messages", "messages", true)}
                 <th scope="col" class="n">partitions</th>
-                {head("", "began")}
+                {head("began", "began")}
               </tr>
             </thead>
             <tbody>
@@ -257,14 +217,14 @@ function History({ jobs: all }: { jobs: Job[] }) {
           </table>
         </div>
       )}
-      {all.length > 1 && (
+      {several && (
         <p class="pages">
-          {total > pageSize && <button type="button" disabled={at === 0} onClick={() => setFrom(at - pageSize)}>Previous</button>}
-          <span role="status" key="count">{total === 0 ? empty : `${format.exact(at + 1)} to ${format.exact(at + jobs.length)} of ${format.exact(total)}`}</span>
-          {total > pageSize && <button type="button" disabled={at + pageSize >= total} onClick={() => setFrom(at + pageSize)}>Next</button>}
+          {total > pageSize && <button type="button" disabled={from === 0} onClick={() => setFrom(from - pageSize)}>Previous</button>}
+          <span role="status" key="count">{total === 0 ? empty : `${format.exact(from + 1)} to ${format.exact(from + jobs.length)} of ${format.exact(total)}`}</span>
+          {total > pageSize && <button type="button" disabled={from + pageSize >= total} onClick={() => setFrom(from + pageSize)}>Next</button>}
         </p>
       )}
-      {all.length > 1 && <p><a href={link("compare")}>Compare two jobs</a></p>}
+      {several && <p><a href={link("compare")}>Compare two jobs</a></p>}
     </section>
   );
 }
@@ -275,7 +235,7 @@ function History({ jobs: all }: { jobs: Job[] }) {
  */
 export function Stages({ of, running = true, named = false }: { of: (s: Stage) => boolean; running?: boolean; named?: boolean }) {
   const { stages: all, link: state } = useLive();
-  const stages = all.filter(of);
+  const stages = all.filter((s) => of(s) && s.stage !== checkpoint);
   if (stages.length === 0) return null;
   const current = state === "ended" || !running ? undefined : stages.findLast((s) => !s.seconds);
   return (
@@ -325,11 +285,12 @@ export function JobPage({ id }: { id: string }) {
     setSelected(undefined);
     return () => live.follow("");
   }, [id]);
-  const job = live.jobs.find((j) => j.id === id);
-  if (!job) return <p class="quiet">{!live.loaded ? "Loading…" : `There is no job ${id}.`}</p>;
-  const at = live.jobs.indexOf(job);
-  const before = live.jobs[at - 1];
-  const after = live.jobs[at + 1];
+  const page = usePage({ near: id });
+  const at = page?.items.findIndex((j) => j.id === id) ?? -1;
+  const job = page?.items[at];
+  if (!job) return <p class="quiet">{page ? `There is no job ${id}.` : live.link === "ended" ? "The page has not read this job, and the server has ended." : "Loading…"}</p>;
+  const before = page!.items[at - 1];
+  const after = page!.items[at + 1];
   const own = (s: Stage) => !s.job || s.job === job.job || job.job.startsWith(`${s.job}: `);
   return (
     <>
@@ -357,6 +318,7 @@ export function JobPage({ id }: { id: string }) {
           </ul>
         )}
         {job.state === "running" && live.link === "live" && <Bound job={job} />}
+        {job.state === "running" && live.link === "live" && <Converges job={job} steps={live.job === id ? live.steps : []} />}
         <Facts job={job} kept={live.job === id && live.steps.length > 0} />
         <Aggregators of={job.aggregators ?? {}} />
         {job.said && job.said.length > 0 && (
@@ -367,7 +329,7 @@ export function JobPage({ id }: { id: string }) {
           </ul>
         )}
       </section>
-      <Searches job={job} />
+      {job.program === "graph500" && <Searches job={job} />}
       {hasResult(job, live.about) && <Result job={id} key={id} />}
       <section class="panel" aria-label="Timeline">
         <h2>Timeline</h2>
@@ -394,6 +356,12 @@ function Bound({ job }: { job: Job }) {
   );
 }
 
+/** Converges shows when the job is expected to converge. */
+function Converges({ job, steps }: { job: Job; steps: Step[] }) {
+  const text = convergence(job, steps);
+  return text ? <p class="converges" role="note">{text}</p> : null;
+}
+
 /**
  * hasResult reports whether the result of a job may exist. Only the answer to a request tells
  * whether a master has kept the result of a job.
@@ -410,17 +378,9 @@ function Cancel({ job }: { job: Job }) {
   return <Sure button="Cancel job" question={`Cancel ${whole}?`} yes="Cancel it" no="Let it run" act={async () => source.turned(await api.cancel(whole))} />;
 }
 
-/**
- * isSearch reports whether a job is a Graph500 search: its name begins with the name of another job
- * and a space.
- */
-const isSearch = (name: string, jobs: Set<string>): boolean =>
-  [...name.matchAll(/ /g)].some((blank) => jobs.has(name.slice(0, blank.index)));
-
 /** Searches shows the summary and the list of the searches of a Graph500 job. */
 function Searches({ job }: { job: Job }) {
-  const { jobs } = useLive();
-  const own = jobs.filter((j) => j.job.startsWith(`${job.job} `));
+  const own = usePage({ of: job.id })?.items ?? [];
   if (own.length === 0 && !job.kernels) return null;
   return (
     <section class="panel" aria-label="Searches">
@@ -540,9 +500,8 @@ function Aggregators({ of }: { of: Record<string, string> }) {
 }
 
 /** Start shows the job if there is only one, and the list of jobs otherwise. */
-export function Start() {
-  const { jobs } = useLive();
-  const only = jobs.length === 1 ? jobs[0]!.id : undefined;
+export function Start({ newest }: { newest: Page | undefined }) {
+  const only = newest?.total === 1 ? newest.items[0]?.id : undefined;
   useEffect(() => {
     if (only !== undefined) go(link("job", only));
   }, [only]);

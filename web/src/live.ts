@@ -1,7 +1,7 @@
 // The state of the page. It is read from the API and kept up to date by the API's events.
 
-import { useEffect, useReducer } from "preact/hooks";
-import { type About, api, ApiError, type Job, type LogLine, saved, type Stage, type Step } from "./api";
+import { useEffect, useReducer, useRef } from "preact/hooks";
+import { type About, api, ApiError, type Job, type LogLine, type Page, type Query, saved, type Stage, type Step } from "./api";
 
 /**
  * Link is the state of the connection to the API: locked means that the API needs a token, ended
@@ -16,16 +16,20 @@ interface Change {
 
 const maxLog = 1000;
 const tellEvery = 200; // milliseconds between redraws
-const mostPolled = 20; // running jobs that are polled
 const noJob = "-"; // not the name of any job
+
+/** Listing is a list of jobs that a component shows. page is undefined until it has been read. */
+interface Listing {
+  query: Query;
+  page?: Page;
+}
 
 class Live {
   about: About = { kind: "", name: "", version: "" };
-  jobs: Job[] = [];
   stages: Stage[] = [];
   log: LogLine[] = [];
   link: Link = "opening";
-  /** the jobs have been read at least once */
+  /** the API has been read at least once */
   loaded = false;
   error = "";
   /** the ID of the job whose supersteps the page follows */
@@ -36,6 +40,9 @@ class Live {
   /** increases with every change of steps */
   version = 0;
 
+  private listings = new Set<Listing>();
+  /** jobs have changed since the listings were read */
+  private stale = false;
   /** the page has read the followed job again, because the job had ended without supersteps */
   private restored = false;
   private source: EventSource | undefined;
@@ -101,7 +108,8 @@ class Live {
       void this.load();
     });
     on("gone", (c) => {
-      this.jobs = this.jobs.filter((j) => j.id !== c.job);
+      for (const { page } of this.listings) if (page) page.items = page.items.filter((j) => j.id !== c.job);
+      this.stale = true;
       this.tell();
     });
     on("step", (c) => {
@@ -133,11 +141,22 @@ class Live {
     this.polling ??= setInterval(() => void this.poll(), 1000);
   }
 
-  /** turned adds a new job or replaces a job whose state has changed. */
+  /** list reads a list of jobs, and keeps it up to date until the returned function is called. */
+  list(of: Listing): () => void {
+    this.listings.add(of);
+    if (this.loaded) void this.attempt(async () => void (of.page = await api.jobs(of.query)));
+    return () => this.listings.delete(of);
+  }
+
+  private async readListings() {
+    this.stale = false;
+    await Promise.all([...this.listings].map(async (l) => (l.page = await api.jobs(l.query))));
+  }
+
+  /** turned replaces a job whose state has changed. Lists that lack it are read again. */
   turned(job: Job) {
-    const i = this.jobs.findIndex((j) => j.id === job.id);
-    if (i < 0) this.jobs = [...this.jobs, job];
-    else this.jobs = this.jobs.with(i, job);
+    for (const { page } of this.listings) if (page) page.items = page.items.map((j) => (j.id === job.id ? job : j));
+    this.stale = true;
     this.tell();
   }
 
@@ -152,22 +171,16 @@ class Live {
     this.tell();
   }
 
-  /** poll updates the progress of running jobs. No event reports it. */
+  /** poll reads lists with new or running jobs. No event reports the progress of a job. */
   private async poll() {
     const open = this.link === "live" || (this.link === "away" && this.source?.readyState === EventSource.OPEN);
-    if (this.inFlight || !open || document.hidden || !this.jobs.some((j) => j.state === "running")) return;
+    const running = () => [...this.listings].some((l) => l.page?.items.some((j) => j.state === "running"));
+    if (this.inFlight || !open || document.hidden || !(this.stale || running())) return;
     this.inFlight = true;
     await this.attempt(async () => {
-      const followed = (j: Job) => Number(j.id === this.job);
-      const running = this.jobs.filter((j) => j.state === "running").sort((a, b) => followed(b) - followed(a)).slice(0, mostPolled);
-      const gone = (e: unknown) => {
-        // an event reports that the job is gone
-        if (!(e instanceof ApiError && e.status === 404)) throw e;
-      };
-      const found = await Promise.all(running.map((j) => api.job(j.id).catch(gone)));
+      await this.readListings();
       // Only a call had failed, not the stream.
       if (this.link === "away" && this.source?.readyState === EventSource.OPEN) this.link = "live";
-      for (const j of found) if (j) this.jobs = this.jobs.map((old) => (old.id === j.id && old.state === "running" ? j : old));
     });
     this.inFlight = false;
   }
@@ -175,7 +188,7 @@ class Live {
   async load() {
     const job = this.job;
     await this.attempt(async () => {
-      [this.about, this.jobs, this.stages, this.log] = await Promise.all([api.about(), api.jobs(), api.stages(), api.log()]);
+      [this.about, this.stages, this.log] = await Promise.all([api.about(), api.stages(), api.log(), this.readListings()]);
       this.loaded = true;
       if (this.link === "locked" || this.link === "opening") this.link = "live";
       if (job === noJob) return;
@@ -221,4 +234,20 @@ export function useLive(): Live {
   const [, again] = useReducer<number, void>((n) => n + 1, 0);
   useEffect(() => live.read(() => again()), []);
   return live;
+}
+
+/**
+ * usePage returns the jobs that a query selects. After a change of the query it returns the earlier
+ * page until the new one has been read.
+ */
+export function usePage(query: Query): Page | undefined {
+  useLive();
+  const now = useRef<Listing>({ query });
+  const key = JSON.stringify(query);
+  useEffect(() => {
+    const before = now.current.page;
+    now.current = before ? { query, page: before } : { query };
+    return live.list(now.current);
+  }, [key]);
+  return now.current.page;
 }

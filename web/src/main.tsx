@@ -4,12 +4,12 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
-import { api, type Graph, saved, type Worker } from "./api";
+import { api, type Graph, type Page, saved, type Worker } from "./api";
 import { Compare } from "./compare";
 import { Sure } from "./form";
 import * as format from "./format";
 import { Jobs, JobPage, Start } from "./jobs";
-import { type Link, live, useLive } from "./live";
+import { type Link, live, useLive, usePage } from "./live";
 import { link, useRoute } from "./route";
 import { LoadForm } from "./submit";
 import { apply, setTheme, theme, type Theme } from "./theme";
@@ -27,7 +27,8 @@ const linkWords: Record<Link, string> = {
 };
 
 function App() {
-  const { about, link: state, error, jobs } = useLive();
+  const { about, link: state, error } = useLive();
+  const newest = usePage({ sort: "-", limit: "2" });
   const [page = "", ...rest] = useRoute();
   useEffect(() => {
     document.title = about.name ? `${about.name.slice(0, 60)} · superstep` : "superstep";
@@ -57,7 +58,7 @@ function App() {
       </header>
       <main id="main" tabIndex={-1}>
         {error && <p class="bad" role="alert">{error}</p>}
-        {state === "locked" ? <Locked /> : <Content page={page} rest={rest} pair={[jobs.at(-2)?.id ?? jobs.at(-1)?.id ?? "", jobs.at(-1)?.id ?? ""]} />}
+        {state === "locked" ? <Locked /> : <Content page={page} rest={rest} newest={newest} />}
       </main>
       <footer>
         superstep {about.version} ·{" "}
@@ -67,16 +68,16 @@ function App() {
   );
 }
 
-function Content({ page, rest, pair }: { page: string; rest: string[]; pair: [string, string] }) {
+function Content({ page, rest, newest }: { page: string; rest: string[]; newest: Page | undefined }) {
   switch (page) {
     case "":
-      return <Start />;
+      return <Start newest={newest} />;
     case "jobs":
       return <Jobs />;
     case "job":
       return <JobPage id={rest[0] ?? ""} key={rest[0]} />;
     case "compare":
-      return <Compare a={rest[0] || pair[0]} b={rest[1] || pair[1]} />;
+      return <Compare a={rest[0] || (newest?.items.at(-1)?.id ?? "")} b={rest[1] || (newest?.items[0]?.id ?? "")} />;
     case "graphs":
       return <Graphs />;
     case "workers":

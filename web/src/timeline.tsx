@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Step } from "./api";
 import { type Buckets, bucket, indexOf, schemesOf } from "./buckets";
+import { type Series, seriesOf } from "./convergence";
 import { Decision } from "./decision";
 import * as format from "./format";
 import { outliers } from "./outliers";
@@ -41,8 +42,9 @@ export function Timeline({ steps, loading, version, running, ended, selected, on
   const from = zoom ? Math.max(zoom[0], first) : first;
   const to = zoom ? Math.min(zoom[1], last) : last;
   const schemes = useMemo(() => schemesOf(steps), [version]);
+  const aggregators = useMemo(() => seriesOf(steps), [version]);
   const b = useMemo(
-    () => bucket(steps, indexOf(steps, from), indexOf(steps, to + 1), mostColumns, schemes),
+    () => bucket(steps, indexOf(steps, from), indexOf(steps, to + 1), mostColumns, schemes, aggregators),
     [version, from, to, schemes.join()],
   );
   const odd = useMemo(() => outliers(steps), [version]);
@@ -131,6 +133,16 @@ export function Timeline({ steps, loading, version, running, ended, selected, on
         </figcaption>
         <Plot label="Size of the frontier by superstep" height={130} options={frontier} optionsKey="" data={data.frontier} {...plot} />
       </figure>
+      {aggregators.map((a, i) => (
+        <figure key={a.name}>
+          <figcaption>
+            <h3>
+              {a.name} <small>aggregator{positive(a) && ", on a logarithmic scale"}</small>
+            </h3>
+          </figcaption>
+          <Plot label={`${a.name} by superstep, ${a.values.findLast((v) => v !== undefined)} at the end`} height={110} options={() => total(positive(a))} optionsKey={String(positive(a))} data={data.aggregators[i]!} {...plot} />
+        </figure>
+      ))}
       <figure>
         <figcaption>
           <h3>
@@ -216,6 +228,7 @@ function plots(b: Buckets, ringed: number[]) {
   return {
     costs: [b.x, ...b.predicted, b.actual] as uPlot.AlignedData,
     frontier: [b.x, b.active, b.senders] as uPlot.AlignedData,
+    aggregators: b.aggregators.map((line) => [b.x, line] as uPlot.AlignedData),
     // highest sum first, so that the lower ones cover it
     phases: [b.x, whole, ...sums.toReversed(), whole.map((x, i) => (at.has(i) ? x : null))] as uPlot.AlignedData,
     memory: [b.x, b.memory] as uPlot.AlignedData,
@@ -260,6 +273,24 @@ function frontier() {
       { stroke: c.faint, width: 1.5, dash: [4, 3], points: { show: few, size: 5 } },
       { stroke: c.mark, width: 2, points: { show: few, size: 6 } },
     ],
+  };
+}
+
+/** positive reports whether an aggregator's values spread over more than a factor of ten above 0. */
+function positive({ values }: Series): boolean {
+  const known = values.filter((v) => v !== undefined);
+  const least = known.reduce((a, b) => Math.min(a, b), Infinity);
+  return least > 0 && known.reduce((a, b) => Math.max(a, b), 0) > 10 * least;
+}
+
+const digits = (v: number): string => (Number.isInteger(v) && Math.abs(v) < 1e15 ? format.count(v) : String(Number(v.toPrecision(3))));
+
+function total(logarithmic: boolean) {
+  const c = colors();
+  return {
+    axes: [axis(), logarithmic ? sparse(digits) : axis(digits)],
+    scales: { y: logarithmic ? logs : {} },
+    series: [{}, { stroke: c.mark, width: 2, points: { show: few, size: 6 }, spanGaps: true }],
   };
 }
 
