@@ -13,6 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve/benchmark"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -145,7 +146,7 @@ func (s *server) restore(from *saved) {
 		s.cluster.restoreGraph(g)
 	}
 	slices.SortFunc(from.jobs, func(a, b *control.JobRecord) int { return int(min(max(int64(a.Number)-int64(b.Number), -1), 1)) })
-	shown := &jobtrace.Observer{New: func() trace.Journal { return s.options.History }}
+	shown := &jobtrace.Observer{Report: benchmark.Text, New: func() trace.Journal { return s.options.History }}
 	for _, r := range from.jobs {
 		about := r.Job
 		j := &job{

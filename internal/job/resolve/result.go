@@ -9,7 +9,7 @@ import (
 // ResultForm returns the format of the lines of a program's result, with or without names of
 // vertices. For an unknown program, a value is one field.
 func ResultForm(programs engine.Registry, program string, parameters map[string]string, named bool) resultlines.Form {
-	f := resultlines.Form{Named: named, Fields: []engine.Field{{Name: "value"}}}
+	f := resultlines.Form{Named: named, Fields: []resultlines.Field{{Name: "value"}}}
 	e, err := programs.Find(program)
 	if err != nil {
 		return f
