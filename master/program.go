@@ -12,6 +12,7 @@ import (
 	layout "github.com/superstep-go/superstep/internal/graph"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
+	"github.com/superstep-go/superstep/internal/job/resolve/benchmark"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -31,7 +32,7 @@ type kind struct {
 var (
 	programKind  = kind{again: true, check: resolve.CheckProgram, shape: layout.Of}
 	graph500Kind = kind{
-		alone: true, again: true, check: resolve.CheckGraph500, shape: layout.Squarest,
+		alone: true, again: true, check: benchmark.Check, shape: layout.Squarest,
 	}
 	netbenchKind = kind{alone: true, check: resolve.CheckNetbench, shape: layout.Of}
 )

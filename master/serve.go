@@ -17,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/history"
+	"github.com/superstep-go/superstep/internal/job/resolve/benchmark"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/statefile"
@@ -90,7 +91,7 @@ func (o *Config) observed() *metrics.Set {
 	}
 	slices.Sort(programs)
 	runs, store := set.NewRuns(programs...), history.NewNamedStore()
-	observer := &jobtrace.Observer{Queued: store.Queue, New: func() trace.Journal {
+	observer := &jobtrace.Observer{Report: benchmark.Text, Queued: store.Queue, New: func() trace.Journal {
 		all := trace.Tee{runs.Journal(nil), &history.Searches{To: store}}
 		if o.Spans != nil {
 			all = append(all, o.Spans.Journal())

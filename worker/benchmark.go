@@ -18,6 +18,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/job/resolve"
+	"github.com/superstep-go/superstep/internal/job/resolve/benchmark"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -44,8 +45,8 @@ func (a *attempt) graph500(ctx context.Context) (*control.DriveReport, error) {
 		Team:  a.threads, Progress: a.task.progress,
 	})
 	a.report = &graph500.Report{
-		Restarts: was.GetRestarts(), BFS: resolve.Searched(was.GetBfs()),
-		SSSP: resolve.Searched(was.GetSssp()),
+		Restarts: was.GetRestarts(), BFS: benchmark.Searched(was.GetBfs()),
+		SSSP: benchmark.Searched(was.GetSssp()),
 	}
 	err = a.report.Coordinate(ctx, ranks{a}, spec.SSSP, !spec.NoValidate, a.tell)
 	var broken *validate.Violation

@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
+	"github.com/superstep-go/superstep/internal/job/resolve/benchmark"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -75,7 +76,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if err := apart("", "--json", g.run.JSON, "--trace", g.run.seeFlags.Trace); err != nil {
 		return err
 	}
-	return g.run.perform(ctx, g.app, spec, resolve.CheckGraph500,
+	return g.run.perform(ctx, g.app, spec, benchmark.Check,
 		func(ctx context.Context, to runner, seen *observer) error {
 			report, err := to.graph500(ctx, spec)
 			seen.done()

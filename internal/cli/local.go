@@ -128,7 +128,7 @@ type localResult struct {
 	*loaded
 	seen              *observer
 	bound             engine.Bound
-	fields            []engine.Field
+	fields            []resultlines.Field
 	outcome           *bsp.Outcome
 	loadTime, runTime time.Duration
 	kept              *kept // nil without checkpoints

@@ -21,6 +21,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
+	"github.com/superstep-go/superstep/internal/job/resolve/benchmark"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/internal/resultlines"
@@ -49,7 +50,7 @@ func (c *remote) job(ctx context.Context, spec *job.Spec) (*control.Job, error) 
 
 func (c *remote) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report, error) {
 	job, err := c.job(ctx, spec)
-	return resolve.Report(job), err
+	return benchmark.Report(job), err
 }
 
 func (c *remote) netbench(ctx context.Context, spec *job.Spec) (*netbench.Report, error) {

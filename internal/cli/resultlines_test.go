@@ -14,7 +14,6 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
@@ -32,8 +31,8 @@ func inParts(text string) filler {
 
 // TestResultFormats writes result lines as tables. encoding/csv and encoding/json read them back.
 func TestResultFormats(t *testing.T) {
-	hits := []engine.Field{{Name: "hub"}, {Name: "from", Vertex: true}}
-	one := []engine.Field{{Name: "value"}}
+	hits := []resultlines.Field{{Name: "hub"}, {Name: "from", Vertex: true}}
+	one := []resultlines.Field{{Name: "value"}}
 	for _, test := range []struct {
 		name, lines, csv, jsonl string
 		form                    resultlines.Form
@@ -84,7 +83,7 @@ func TestResultFormats(t *testing.T) {
 
 // TestResultParquet writes results as Parquet. The library reads the columns with their types back.
 func TestResultParquet(t *testing.T) {
-	fields := []engine.Field{
+	fields := []resultlines.Field{
 		{Name: "rank", Kind: reflect.Float32},
 		{Name: "steps", Kind: reflect.Int},
 		{Name: "bits", Kind: reflect.Uint64},
@@ -153,7 +152,7 @@ func TestResultParquet(t *testing.T) {
 
 // TestPick selects lines by their fields.
 func TestPick(t *testing.T) {
-	form := resultlines.Form{Named: true, Fields: []engine.Field{{Name: "hub"}, {Name: "authority"}}}
+	form := resultlines.Form{Named: true, Fields: []resultlines.Field{{Name: "hub"}, {Name: "authority"}}}
 	text := "a b\t1\t9\nc\t3\t7\nd\t2\t8\ne\tnan\t6\n"
 	for _, test := range []struct {
 		flags      pickFlags

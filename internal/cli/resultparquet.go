@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"strconv"
 
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
@@ -32,7 +31,7 @@ func columnTypes(f resultlines.Form) []graphio.ParquetColumn {
 	return columns
 }
 
-func columnType(f engine.Field) graphio.ColumnType {
+func columnType(f resultlines.Field) graphio.ColumnType {
 	switch k := f.Kind; {
 	case k == reflect.Bool:
 		return graphio.BoolColumn

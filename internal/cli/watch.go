@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
-	"github.com/superstep-go/superstep/internal/job/resolve"
+	"github.com/superstep-go/superstep/internal/job/resolve/benchmark"
 )
 
 // aJob describes the argument of commands for one job.
@@ -76,7 +76,7 @@ was cancelled. After an interrupt the job continues.`,
 			err = outcome(job)
 			switch {
 			case job.Spec().Graph500 != nil:
-				return cmp.Or(a.benchmarkReported(cmd.Context(), resolve.Report(job), "", lines),
+				return cmp.Or(a.benchmarkReported(cmd.Context(), benchmark.Report(job), "", lines),
 					err)
 			case err != nil:
 				return err

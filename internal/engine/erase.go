@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/pack"
@@ -46,7 +47,7 @@ type Program interface {
 	// Printable returns an error if the program's values have no text form for a result file.
 	Printable() error
 	// Fields describes the columns of a value in a result file.
-	Fields() []Field
+	Fields() []resultlines.Field
 	ValueType() (string, error)
 	Column(name string) (kernel.Property, error)
 	Properties() []kernel.Property

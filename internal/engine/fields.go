@@ -4,37 +4,29 @@ import (
 	"reflect"
 	"strings"
 	"unicode"
-)
 
-// Field describes a column of a vertex's value in a result file.
-type Field struct {
-	Name   string // for example hub or in_degree; "value" if the value is one column
-	Vertex bool   // it is a vertex
-	// Kind is the kind of a number or boolean in its default format, Array for a JSON array, Slice
-	// for a list of numbers, and Invalid for other text.
-	Kind     reflect.Kind
-	Vertices bool // Kind is Slice: the elements are vertices
-}
+	"github.com/superstep-go/superstep/internal/resultlines"
+)
 
 // Fields returns a column for each exported field, if the value is a struct of numbers, booleans,
 // vertices, and lists of these. Any other value has a single column with its whole text.
-func (m *methods) Fields() []Field {
+func (m *methods) Fields() []resultlines.Field {
 	t := m.program.Value
 	switch {
 	case m.Has("Output") || m.Has("OutputLabels"):
-		return []Field{{Name: "value"}}
+		return []resultlines.Field{{Name: "value"}}
 	case t.Kind() != reflect.Struct || textual(t):
 		f := fieldOf("value", t)
 		f.Vertex = f.Vertex || m.traits.InputIDs
 		if f.Kind == reflect.Array && isPlain(t.Elem()) {
 			f.Kind, f.Vertices = reflect.Slice, t.Elem() == vertexType
 		}
-		return []Field{f}
+		return []resultlines.Field{f}
 	}
-	var fields []Field
+	var fields []resultlines.Field
 	for _, f := range shown(t) {
 		if !isCell(f.Type) {
-			return []Field{{Name: "value"}}
+			return []resultlines.Field{{Name: "value"}}
 		}
 		fields = append(fields, fieldOf(snake(f.Name), f.Type))
 	}
@@ -57,8 +49,8 @@ func isCell(t reflect.Type) bool {
 	return true
 }
 
-func fieldOf(name string, t reflect.Type) Field {
-	f := Field{Name: name, Vertex: t == vertexType}
+func fieldOf(name string, t reflect.Type) resultlines.Field {
+	f := resultlines.Field{Name: name, Vertex: t == vertexType}
 	switch {
 	case isPlain(t):
 		f.Kind = t.Kind()

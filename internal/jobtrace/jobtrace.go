@@ -12,7 +12,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/history"
-	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -23,6 +22,8 @@ type Observer struct {
 	New func() trace.Journal
 	// Queued, if not nil, is called for jobs that wait, with the reason.
 	Queued func(j *trace.Job, reason string)
+	// Report, if not nil, returns the text of the report of a job of Graph500, or "".
+	Report func(j *control.Job) string
 
 	mu   sync.Mutex
 	jobs map[string]*job
@@ -30,10 +31,11 @@ type Observer struct {
 
 // job is a job that has not ended.
 type job struct {
-	to    trace.Journal
-	state control.JobState
-	stage string // the running stage of Graph500
-	since time.Time
+	to     trace.Journal
+	report func(j *control.Job) string
+	state  control.JobState
+	stage  string // the running stage of Graph500
+	since  time.Time
 	// searches says that it is of Graph500, whose records name their searches.
 	searches bool
 	unread   sync.Once // logs once that a record could not be decoded
@@ -53,7 +55,7 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 			if t.jobs == nil {
 				t.jobs = map[string]*job{}
 			}
-			j = &job{to: t.New()}
+			j = &job{to: t.New(), report: t.Report}
 			t.jobs[id] = j
 		}
 		// the job begins again
@@ -140,14 +142,14 @@ func (j *job) update(now *control.Job) {
 	}
 	if now.State.Ended() {
 		j.enter(now.Id, "")
-		_ = j.to.Record(end(now))
+		_ = j.to.Record(j.end(now))
 	}
 }
 
 // lost ends the record of an attempt that lost a worker or moved; another attempt follows.
 func (j *job) lost(now *control.Job) {
 	j.enter(now.Id, "")
-	e := end(now)
+	e := j.end(now)
 	e.State, e.Again = trace.Failed, true
 	_ = j.to.Record(e)
 }
@@ -185,7 +187,7 @@ func begin(now *control.Job) *trace.Job {
 	return b
 }
 
-func end(now *control.Job) *trace.End {
+func (j *job) end(now *control.Job) *trace.End {
 	e := &trace.End{
 		Job: now.Id, Error: control.Text(now.Reason, control.MaxName),
 		Supersteps: int(now.Supersteps), Seconds: now.RunSeconds,
@@ -201,8 +203,8 @@ func end(now *control.Job) *trace.End {
 		e.State, e.Ended = trace.Done, trace.Ended(now.EndedBy)
 		e.Aggregators, e.GraphLeft = now.FinalAggregates(), now.GraphLeft.Trace()
 	}
-	if r := resolve.Report(now); r != nil {
-		e.Report = r.Text()
+	if j.report != nil {
+		e.Report = j.report(now)
 	}
 	return e
 }

@@ -78,7 +78,7 @@ var uncounted = map[string]bool{
 }
 
 // maxFloors is the maximum length of a chain of imports.
-const maxFloors = 14
+const maxFloors = 13
 
 // slack is the number of lines that a room may be below its budget before the budget must be
 // lowered.

@@ -6,16 +6,25 @@ package resultlines
 import (
 	"bytes"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
-
-	"github.com/superstep-go/superstep/internal/engine"
 )
+
+// Field describes a column of a vertex's value in a result file.
+type Field struct {
+	Name   string // for example hub or in_degree; "value" if the value is one column
+	Vertex bool   // it is a vertex
+	// Kind is the kind of a number or boolean in its default format, Array for a JSON array, Slice
+	// for a list of numbers, and Invalid for other text.
+	Kind     reflect.Kind
+	Vertices bool // Kind is Slice: the elements are vertices
+}
 
 // Form is the format of a result's lines.
 type Form struct {
 	Named  bool // name<TAB>value
-	Fields []engine.Field
+	Fields []Field
 }
 
 // Names returns the names of the fields.

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/superstep-go/superstep/internal/engine"
 )
 
 // inParts returns a function that reads a text in parts of different sizes.
@@ -27,7 +25,7 @@ func inParts(text string) func(each func(data []byte) error) error {
 	}
 }
 
-var value = Form{Fields: []engine.Field{{Name: "value"}}}
+var value = Form{Fields: []Field{{Name: "value"}}}
 
 // TestSurveyIsThatOfASort compares top, bottom, statistics and bins with those of the sorted
 // values.
@@ -99,7 +97,7 @@ func checkBins(t *testing.T, name string, all []Bin, sorted []float64) {
 }
 
 func TestSurveyOfFieldsAndNames(t *testing.T) {
-	form := Form{Fields: []engine.Field{{Name: "hub"}, {Name: "ok"}}}
+	form := Form{Fields: []Field{{Name: "hub"}, {Name: "ok"}}}
 	text := "Rue <de>\t2\ttrue\n\"a\\tb\"\t3\tfalse\nc\t1\ttrue\n"
 	named := Form{Named: HasNames([]byte(text)), Fields: form.Fields}
 	s, err := NewSurvey(named, inParts(text))
@@ -150,7 +148,7 @@ func FuzzSurvey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, named, two bool) {
 		form := Form{Named: named, Fields: value.Fields}
 		if two {
-			form.Fields = append(form.Fields, engine.Field{Name: "second"})
+			form.Fields = append(form.Fields, Field{Name: "second"})
 		}
 		s, err := NewSurvey(form, inParts(text))
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-var ofOneField = resultlines.Form{Fields: []engine.Field{{Name: "rank"}}}
+var ofOneField = resultlines.Form{Fields: []resultlines.Field{{Name: "rank"}}}
 
 // TestTheResultOfARun: the result of a run can be fetched like that of a master's job while it is
 // offered.

@@ -12,10 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -172,40 +170,13 @@ func WeightsText(p engine.Registered) (string, error) {
 	return "not read: --weight-column is refused", nil
 }
 
-// filled reports whether the spec has initial values for columns.
-func filled(spec *job.Spec) bool { return len(spec.Inputs)+len(spec.ColumnData) > 0 }
-
-// CheckGraph500 is CheckProgram for a job of Graph500.
-func CheckGraph500(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
-	if spec.Program != trace.Graph500 || spec.Graph != "" || spec.Source != nil || filled(spec) {
-		return fmt.Errorf(
-			"expected the program %s without graph, source and columns", trace.Graph500)
-	}
-	g, err := Generator(spec.Graph500)
-	if err != nil {
-		return err
-	}
-	if g.Scale > graph500.MaxScale {
-		return fmt.Errorf("scale: found %d, expected at most %d: vertices have numbers of 32 bits",
-			g.Scale, graph500.MaxScale)
-	}
-	if spec.Graph500.Roots == 0 {
-		return errors.New("roots: found 0, expected 1 or more")
-	}
-	o, err := Options(spec.Options)
-	if err != nil {
-		return err
-	}
-	return graph500.EachKernel(spec.Graph500.SSSP, programs.New("bfs"),
-		func(program engine.Program) error {
-			return engine.CheckOnCluster(context.Background(), program, o, grid)
-		})
-}
+// Filled reports whether the spec has initial values for columns.
+func Filled(spec *job.Spec) bool { return len(spec.Inputs)+len(spec.ColumnData) > 0 }
 
 // CheckNetbench is CheckProgram for a job that measures the network.
 func CheckNetbench(_ engine.Registry, spec *job.Spec, _ graph.Grid) error {
 	if spec.Program != control.NetbenchProgram || spec.Graph != "" || spec.Source != nil ||
-		spec.Rows|spec.Columns != 0 || filled(spec) {
+		spec.Rows|spec.Columns != 0 || Filled(spec) {
 		return fmt.Errorf("expected the program %s without graph, source, columns and grid",
 			control.NetbenchProgram)
 	}

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/load"
@@ -116,25 +114,6 @@ func Finder(located []*control.Vertex) engine.Find {
 	}
 }
 
-// Searched copies the searches of a kernel from a result of Graph500, up to the first one with
-// impossible figures.
-func Searched(r *control.KernelResult) graph500.Kernel {
-	var k graph500.Kernel
-	for i, time := range r.GetTime() {
-		if i >= min(len(r.Translate), len(r.Nedge)) || !(time > 0 && time < 1e9 &&
-			r.Translate[i] >= 0 && r.Translate[i] <= time) || r.Nedge[i]-1 >= math.MaxInt64 {
-			break
-		}
-		k.Time = append(k.Time, time)
-		k.Translate = append(k.Translate, r.Translate[i])
-		k.Nedge = append(k.Nedge, int64(r.Nedge[i]))
-		if i < len(r.Validate) && r.Validate[i] >= 0 && r.Validate[i] < 1e9 {
-			k.Validate = append(k.Validate, r.Validate[i])
-		}
-	}
-	return k
-}
-
 // Generator returns the generator of a run of Graph500.
 func Generator(s *job.Graph500) (generate.Kronecker, error) {
 	g, err := generate.Parse(fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d",
@@ -156,32 +135,4 @@ func Netbench(s *job.Netbench) netbench.Options {
 		o.Collectives = append(o.Collectives, collective.Collective(c))
 	}
 	return o
-}
-
-// Report returns the report of a job of Graph500 that is done or had an invalid search. It returns
-// nil for others.
-func Report(j *control.Job) *graph500.Report {
-	result := j.GetGraph500()
-	valid := result.GetViolation() == nil
-	if j == nil || j.State != control.JobState_JOB_STATE_DONE && valid {
-		return nil
-	}
-	spec := j.Spec().Graph500
-	if spec == nil {
-		return nil
-	}
-	r := &graph500.Report{
-		Scale: int(spec.Scale), EdgeFactor: int(spec.EdgeFactor),
-		Seeds:     [2]uint64{spec.Seed1, spec.Seed2},
-		Processes: len(j.Workers), Generation: result.GetGeneration(),
-		Construction: result.GetConstruction(), Roots: result.GetRoots(),
-		BFS: Searched(result.GetBfs()), SSSP: Searched(result.GetSssp()),
-		Restarts: result.GetRestarts(),
-		Threads:  int(j.Threads), Partitions: int(j.Rows * j.Columns), Rows: int(j.Rows),
-		Columns: int(j.Columns), PeakRSS: int64(j.PeakMemory),
-	}
-	if !spec.NoValidate {
-		r.Valid = &valid
-	}
-	return r
 }

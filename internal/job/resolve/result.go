@@ -11,7 +11,7 @@ import (
 func ResultForm(
 	programs engine.Registry, program string, parameters map[string]string, named bool,
 ) resultlines.Form {
-	f := resultlines.Form{Named: named, Fields: []engine.Field{{Name: "value"}}}
+	f := resultlines.Form{Named: named, Fields: []resultlines.Field{{Name: "value"}}}
 	e, err := programs.Find(program)
 	if err != nil {
 		return f
