@@ -316,7 +316,7 @@ func (x Refusal_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Refusal_Kind.Descriptor instead.
 func (Refusal_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{15, 0}
+	return file_control_proto_rawDescGZIP(), []int{14, 0}
 }
 
 type PutObjectRequest struct {
@@ -885,7 +885,7 @@ type Budget struct {
 	Free          uint64                 `protobuf:"varint,5,opt,name=free,proto3" json:"free,omitempty"`       // that arrays may still take in memory
 	Room          uint64                 `protobuf:"varint,6,opt,name=room,proto3" json:"room,omitempty"`       // that arrays may still take, in memory or in files
 	Files         uint64                 `protobuf:"varint,8,opt,name=files,proto3" json:"files,omitempty"`     // part of room that is in files
-	Kinds         []*BudgetKind          `protobuf:"bytes,7,rep,name=kinds,proto3" json:"kinds,omitempty"`      // what arrays and spilled consist of
+	Use           string                 `protobuf:"bytes,7,opt,name=use,proto3" json:"use,omitempty"`          // a mem.Use as text
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -969,72 +969,11 @@ func (x *Budget) GetFiles() uint64 {
 	return 0
 }
 
-func (x *Budget) GetKinds() []*BudgetKind {
+func (x *Budget) GetUse() string {
 	if x != nil {
-		return x.Kinds
-	}
-	return nil
-}
-
-// BudgetKind is the memory held by arrays of one kind, in bytes.
-type BudgetKind struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // loading, graph, columns, messages, frames
-	Memory        uint64                 `protobuf:"varint,2,opt,name=memory,proto3" json:"memory,omitempty"`
-	Spilled       uint64                 `protobuf:"varint,3,opt,name=spilled,proto3" json:"spilled,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *BudgetKind) Reset() {
-	*x = BudgetKind{}
-	mi := &file_control_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *BudgetKind) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*BudgetKind) ProtoMessage() {}
-
-func (x *BudgetKind) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use BudgetKind.ProtoReflect.Descriptor instead.
-func (*BudgetKind) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *BudgetKind) GetKind() string {
-	if x != nil {
-		return x.Kind
+		return x.Use
 	}
 	return ""
-}
-
-func (x *BudgetKind) GetMemory() uint64 {
-	if x != nil {
-		return x.Memory
-	}
-	return 0
-}
-
-func (x *BudgetKind) GetSpilled() uint64 {
-	if x != nil {
-		return x.Spilled
-	}
-	return 0
 }
 
 // Program is a vertex program in a binary. The fingerprint is of its code.
@@ -1048,7 +987,7 @@ type Program struct {
 
 func (x *Program) Reset() {
 	*x = Program{}
-	mi := &file_control_proto_msgTypes[11]
+	mi := &file_control_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1060,7 +999,7 @@ func (x *Program) String() string {
 func (*Program) ProtoMessage() {}
 
 func (x *Program) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[11]
+	mi := &file_control_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1073,7 +1012,7 @@ func (x *Program) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Program.ProtoReflect.Descriptor instead.
 func (*Program) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{11}
+	return file_control_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Program) GetName() string {
@@ -1108,7 +1047,7 @@ type RegisterResponse struct {
 
 func (x *RegisterResponse) Reset() {
 	*x = RegisterResponse{}
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1120,7 +1059,7 @@ func (x *RegisterResponse) String() string {
 func (*RegisterResponse) ProtoMessage() {}
 
 func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1133,7 +1072,7 @@ func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterResponse.ProtoReflect.Descriptor instead.
 func (*RegisterResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{12}
+	return file_control_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RegisterResponse) GetIncarnation() uint64 {
@@ -1197,7 +1136,7 @@ type ReportExitRequest struct {
 
 func (x *ReportExitRequest) Reset() {
 	*x = ReportExitRequest{}
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1209,7 +1148,7 @@ func (x *ReportExitRequest) String() string {
 func (*ReportExitRequest) ProtoMessage() {}
 
 func (x *ReportExitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1222,7 +1161,7 @@ func (x *ReportExitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportExitRequest.ProtoReflect.Descriptor instead.
 func (*ReportExitRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{13}
+	return file_control_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ReportExitRequest) GetName() string {
@@ -1261,7 +1200,7 @@ type ReportExitResponse struct {
 
 func (x *ReportExitResponse) Reset() {
 	*x = ReportExitResponse{}
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1212,7 @@ func (x *ReportExitResponse) String() string {
 func (*ReportExitResponse) ProtoMessage() {}
 
 func (x *ReportExitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1225,7 @@ func (x *ReportExitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportExitResponse.ProtoReflect.Descriptor instead.
 func (*ReportExitResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{14}
+	return file_control_proto_rawDescGZIP(), []int{13}
 }
 
 // Refusal is the reason why a worker may not register or attach.
@@ -1301,7 +1240,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1313,7 +1252,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1326,7 +1265,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{15}
+	return file_control_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Refusal) GetKind() Refusal_Kind {
@@ -1367,7 +1306,7 @@ type FromWorker struct {
 
 func (x *FromWorker) Reset() {
 	*x = FromWorker{}
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1379,7 +1318,7 @@ func (x *FromWorker) String() string {
 func (*FromWorker) ProtoMessage() {}
 
 func (x *FromWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1392,7 +1331,7 @@ func (x *FromWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FromWorker.ProtoReflect.Descriptor instead.
 func (*FromWorker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{16}
+	return file_control_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *FromWorker) GetIncarnation() uint64 {
@@ -1503,7 +1442,7 @@ type Deliver struct {
 
 func (x *Deliver) Reset() {
 	*x = Deliver{}
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1515,7 +1454,7 @@ func (x *Deliver) String() string {
 func (*Deliver) ProtoMessage() {}
 
 func (x *Deliver) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1528,7 +1467,7 @@ func (x *Deliver) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Deliver.ProtoReflect.Descriptor instead.
 func (*Deliver) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{17}
+	return file_control_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Deliver) GetName() string {
@@ -1581,7 +1520,7 @@ type DeliverValuesResponse struct {
 
 func (x *DeliverValuesResponse) Reset() {
 	*x = DeliverValuesResponse{}
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1593,7 +1532,7 @@ func (x *DeliverValuesResponse) String() string {
 func (*DeliverValuesResponse) ProtoMessage() {}
 
 func (x *DeliverValuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1606,7 +1545,7 @@ func (x *DeliverValuesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliverValuesResponse.ProtoReflect.Descriptor instead.
 func (*DeliverValuesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{18}
+	return file_control_proto_rawDescGZIP(), []int{17}
 }
 
 // Progress is the progress of a worker's load, or of its result, in vertices. It is not stored.
@@ -1623,7 +1562,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1635,7 +1574,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1648,7 +1587,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{19}
+	return file_control_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Progress) GetJob() string {
@@ -1697,7 +1636,7 @@ type Attach struct {
 
 func (x *Attach) Reset() {
 	*x = Attach{}
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1709,7 +1648,7 @@ func (x *Attach) String() string {
 func (*Attach) ProtoMessage() {}
 
 func (x *Attach) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1722,7 +1661,7 @@ func (x *Attach) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attach.ProtoReflect.Descriptor instead.
 func (*Attach) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{20}
+	return file_control_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Attach) GetName() string {
@@ -1758,7 +1697,7 @@ type Offer struct {
 
 func (x *Offer) Reset() {
 	*x = Offer{}
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1770,7 +1709,7 @@ func (x *Offer) String() string {
 func (*Offer) ProtoMessage() {}
 
 func (x *Offer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1783,7 +1722,7 @@ func (x *Offer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offer.ProtoReflect.Descriptor instead.
 func (*Offer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{21}
+	return file_control_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Offer) GetLoad() *Load {
@@ -1812,7 +1751,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1824,7 +1763,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1837,7 +1776,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Heartbeat) GetMemoryUsed() uint64 {
@@ -1882,7 +1821,7 @@ type Way struct {
 
 func (x *Way) Reset() {
 	*x = Way{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1894,7 +1833,7 @@ func (x *Way) String() string {
 func (*Way) ProtoMessage() {}
 
 func (x *Way) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1907,7 +1846,7 @@ func (x *Way) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Way.ProtoReflect.Descriptor instead.
 func (*Way) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Way) GetWorker() string {
@@ -1955,7 +1894,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1967,7 +1906,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1980,7 +1919,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Leave) GetReason() string {
@@ -2005,7 +1944,7 @@ type ToWorker struct {
 
 func (x *ToWorker) Reset() {
 	*x = ToWorker{}
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2017,7 +1956,7 @@ func (x *ToWorker) String() string {
 func (*ToWorker) ProtoMessage() {}
 
 func (x *ToWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2030,7 +1969,7 @@ func (x *ToWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToWorker.ProtoReflect.Descriptor instead.
 func (*ToWorker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ToWorker) GetBody() isToWorker_Body {
@@ -2116,7 +2055,7 @@ type Attached struct {
 
 func (x *Attached) Reset() {
 	*x = Attached{}
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2128,7 +2067,7 @@ func (x *Attached) String() string {
 func (*Attached) ProtoMessage() {}
 
 func (x *Attached) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2141,7 +2080,7 @@ func (x *Attached) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attached.ProtoReflect.Descriptor instead.
 func (*Attached) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{26}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Attached) GetJobs() []string {
@@ -2168,7 +2107,7 @@ type Beat struct {
 
 func (x *Beat) Reset() {
 	*x = Beat{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2180,7 +2119,7 @@ func (x *Beat) String() string {
 func (*Beat) ProtoMessage() {}
 
 func (x *Beat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2193,7 +2132,7 @@ func (x *Beat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beat.ProtoReflect.Descriptor instead.
 func (*Beat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Beat) GetHeard() []*Heard {
@@ -2215,7 +2154,7 @@ type Heard struct {
 
 func (x *Heard) Reset() {
 	*x = Heard{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2227,7 +2166,7 @@ func (x *Heard) String() string {
 func (*Heard) ProtoMessage() {}
 
 func (x *Heard) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2240,7 +2179,7 @@ func (x *Heard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heard.ProtoReflect.Descriptor instead.
 func (*Heard) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Heard) GetJob() string {
@@ -2273,7 +2212,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2285,7 +2224,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2298,7 +2237,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{28}
 }
 
 // Command is work for a worker. All commands of a job have its id and the number of the attempt.
@@ -2327,7 +2266,7 @@ type Command struct {
 
 func (x *Command) Reset() {
 	*x = Command{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2339,7 +2278,7 @@ func (x *Command) String() string {
 func (*Command) ProtoMessage() {}
 
 func (x *Command) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2352,7 +2291,7 @@ func (x *Command) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Command.ProtoReflect.Descriptor instead.
 func (*Command) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Command) GetId() uint64 {
@@ -2563,7 +2502,7 @@ type Rejoin struct {
 
 func (x *Rejoin) Reset() {
 	*x = Rejoin{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2575,7 +2514,7 @@ func (x *Rejoin) String() string {
 func (*Rejoin) ProtoMessage() {}
 
 func (x *Rejoin) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2588,7 +2527,7 @@ func (x *Rejoin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rejoin.ProtoReflect.Descriptor instead.
 func (*Rejoin) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Rejoin) GetWanted() uint64 {
@@ -2608,7 +2547,7 @@ type KeepNow struct {
 
 func (x *KeepNow) Reset() {
 	*x = KeepNow{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2620,7 +2559,7 @@ func (x *KeepNow) String() string {
 func (*KeepNow) ProtoMessage() {}
 
 func (x *KeepNow) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2633,7 +2572,7 @@ func (x *KeepNow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeepNow.ProtoReflect.Descriptor instead.
 func (*KeepNow) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
 // Report answers a command. Run has several answers, all but the last with `more`.
@@ -2659,7 +2598,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2671,7 +2610,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2684,7 +2623,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Report) GetId() uint64 {
@@ -2832,7 +2771,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2844,7 +2783,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2857,7 +2796,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Failure) GetMessage() string {
@@ -2933,7 +2872,7 @@ type Panic struct {
 
 func (x *Panic) Reset() {
 	*x = Panic{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2945,7 +2884,7 @@ func (x *Panic) String() string {
 func (*Panic) ProtoMessage() {}
 
 func (x *Panic) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2958,7 +2897,7 @@ func (x *Panic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Panic.ProtoReflect.Descriptor instead.
 func (*Panic) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Panic) GetProgram() string {
@@ -3031,7 +2970,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3043,7 +2982,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3056,7 +2995,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Placement) GetPartition() uint32 {
@@ -3107,7 +3046,7 @@ type Meet struct {
 
 func (x *Meet) Reset() {
 	*x = Meet{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3119,7 +3058,7 @@ func (x *Meet) String() string {
 func (*Meet) ProtoMessage() {}
 
 func (x *Meet) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3132,7 +3071,7 @@ func (x *Meet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Meet.ProtoReflect.Descriptor instead.
 func (*Meet) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Meet) GetGraph() string {
@@ -3175,7 +3114,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3187,7 +3126,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3200,7 +3139,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Load) GetGraph() string {
@@ -3274,7 +3213,7 @@ type Save struct {
 
 func (x *Save) Reset() {
 	*x = Save{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3286,7 +3225,7 @@ func (x *Save) String() string {
 func (*Save) ProtoMessage() {}
 
 func (x *Save) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3299,7 +3238,7 @@ func (x *Save) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Save.ProtoReflect.Descriptor instead.
 func (*Save) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Save) GetGraph() string {
@@ -3346,7 +3285,7 @@ type SaveReport struct {
 
 func (x *SaveReport) Reset() {
 	*x = SaveReport{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3358,7 +3297,7 @@ func (x *SaveReport) String() string {
 func (*SaveReport) ProtoMessage() {}
 
 func (x *SaveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3371,7 +3310,7 @@ func (x *SaveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveReport.ProtoReflect.Descriptor instead.
 func (*SaveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SaveReport) GetManifest() []byte {
@@ -3399,7 +3338,7 @@ type LoadReport struct {
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3411,7 +3350,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3424,7 +3363,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -3514,7 +3453,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3526,7 +3465,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3539,7 +3478,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Locate) GetGraph() string {
@@ -3597,7 +3536,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3609,7 +3548,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3622,7 +3561,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Located) GetVertices() []*Vertex {
@@ -3657,7 +3596,7 @@ type Name struct {
 
 func (x *Name) Reset() {
 	*x = Name{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3669,7 +3608,7 @@ func (x *Name) String() string {
 func (*Name) ProtoMessage() {}
 
 func (x *Name) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3682,7 +3621,7 @@ func (x *Name) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Name.ProtoReflect.Descriptor instead.
 func (*Name) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Name) GetName() string {
@@ -3710,7 +3649,7 @@ type Vertex struct {
 
 func (x *Vertex) Reset() {
 	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3722,7 +3661,7 @@ func (x *Vertex) String() string {
 func (*Vertex) ProtoMessage() {}
 
 func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3735,7 +3674,7 @@ func (x *Vertex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
 func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Vertex) GetLabel() uint64 {
@@ -3766,7 +3705,7 @@ type Keep struct {
 
 func (x *Keep) Reset() {
 	*x = Keep{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3778,7 +3717,7 @@ func (x *Keep) String() string {
 func (*Keep) ProtoMessage() {}
 
 func (x *Keep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3791,7 +3730,7 @@ func (x *Keep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keep.ProtoReflect.Descriptor instead.
 func (*Keep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Keep) GetPlace() string {
@@ -3840,7 +3779,7 @@ type GoOn struct {
 
 func (x *GoOn) Reset() {
 	*x = GoOn{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3852,7 +3791,7 @@ func (x *GoOn) String() string {
 func (*GoOn) ProtoMessage() {}
 
 func (x *GoOn) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3865,7 +3804,7 @@ func (x *GoOn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoOn.ProtoReflect.Descriptor instead.
 func (*GoOn) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *GoOn) GetPlace() string {
@@ -3895,7 +3834,7 @@ type ReadColumnRequest struct {
 
 func (x *ReadColumnRequest) Reset() {
 	*x = ReadColumnRequest{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3907,7 +3846,7 @@ func (x *ReadColumnRequest) String() string {
 func (*ReadColumnRequest) ProtoMessage() {}
 
 func (x *ReadColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3920,7 +3859,7 @@ func (x *ReadColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadColumnRequest.ProtoReflect.Descriptor instead.
 func (*ReadColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ReadColumnRequest) GetJob() string {
@@ -3968,7 +3907,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3980,7 +3919,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3993,7 +3932,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Outcome) GetEnded() string {
@@ -4076,7 +4015,7 @@ type DriveReport struct {
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4088,7 +4027,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4101,7 +4040,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -4199,7 +4138,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4211,7 +4150,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4224,7 +4163,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RunEnd) GetSeconds() float64 {
@@ -4258,7 +4197,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4270,7 +4209,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4283,7 +4222,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Step) GetBody() isStep_Body {
@@ -4358,28 +4297,16 @@ func (*Step_End_) isStep_Body() {}
 func (*Step_Phase_) isStep_Body() {}
 
 type Superstep struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Superstep   uint32                 `protobuf:"varint,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
-	Phase       uint32                 `protobuf:"varint,2,opt,name=phase,proto3" json:"phase,omitempty"`
-	Scheme      uint32                 `protobuf:"varint,3,opt,name=scheme,proto3" json:"scheme,omitempty"`
-	Sends       bool                   `protobuf:"varint,4,opt,name=sends,proto3" json:"sends,omitempty"`
-	SenderEdges uint64                 `protobuf:"varint,5,opt,name=sender_edges,json=senderEdges,proto3" json:"sender_edges,omitempty"`
-	Totals      []byte                 `protobuf:"bytes,6,opt,name=totals,proto3" json:"totals,omitempty"`      // of the aggregators
-	Finished    bool                   `protobuf:"varint,7,opt,name=finished,proto3" json:"finished,omitempty"` // some vertices have finished
-	// for a program of direction Either: a bit for each direction in which vertices sent: out, in
-	Ways          uint32  `protobuf:"varint,8,opt,name=ways,proto3" json:"ways,omitempty"`
-	Change        bool    `protobuf:"varint,9,opt,name=change,proto3" json:"change,omitempty"`        // vertices requested changes of the graph in the last superstep
-	Summarize     bool    `protobuf:"varint,10,opt,name=summarize,proto3" json:"summarize,omitempty"` // not a superstep: the program has ended, and its values are summed up
-	Save          bool    `protobuf:"varint,11,opt,name=save,proto3" json:"save,omitempty"`           // partitions save their state at the start of the superstep, for a checkpoint
-	Flush         bool    `protobuf:"varint,14,opt,name=flush,proto3" json:"flush,omitempty"`         // partitions report when their saved state is stored
-	Took          float64 `protobuf:"fixed64,15,opt,name=took,proto3" json:"took,omitempty"`          // duration of the last superstep in seconds
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Command       []byte                 `protobuf:"bytes,1,opt,name=command,proto3" json:"command,omitempty"` // a bsp.Command, encoded by package pack
+	Totals        []byte                 `protobuf:"bytes,2,opt,name=totals,proto3" json:"totals,omitempty"`   // of the aggregators
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4391,7 +4318,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4404,42 +4331,14 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
-func (x *Superstep) GetSuperstep() uint32 {
+func (x *Superstep) GetCommand() []byte {
 	if x != nil {
-		return x.Superstep
+		return x.Command
 	}
-	return 0
-}
-
-func (x *Superstep) GetPhase() uint32 {
-	if x != nil {
-		return x.Phase
-	}
-	return 0
-}
-
-func (x *Superstep) GetScheme() uint32 {
-	if x != nil {
-		return x.Scheme
-	}
-	return 0
-}
-
-func (x *Superstep) GetSends() bool {
-	if x != nil {
-		return x.Sends
-	}
-	return false
-}
-
-func (x *Superstep) GetSenderEdges() uint64 {
-	if x != nil {
-		return x.SenderEdges
-	}
-	return 0
+	return nil
 }
 
 func (x *Superstep) GetTotals() []byte {
@@ -4447,55 +4346,6 @@ func (x *Superstep) GetTotals() []byte {
 		return x.Totals
 	}
 	return nil
-}
-
-func (x *Superstep) GetFinished() bool {
-	if x != nil {
-		return x.Finished
-	}
-	return false
-}
-
-func (x *Superstep) GetWays() uint32 {
-	if x != nil {
-		return x.Ways
-	}
-	return 0
-}
-
-func (x *Superstep) GetChange() bool {
-	if x != nil {
-		return x.Change
-	}
-	return false
-}
-
-func (x *Superstep) GetSummarize() bool {
-	if x != nil {
-		return x.Summarize
-	}
-	return false
-}
-
-func (x *Superstep) GetSave() bool {
-	if x != nil {
-		return x.Save
-	}
-	return false
-}
-
-func (x *Superstep) GetFlush() bool {
-	if x != nil {
-		return x.Flush
-	}
-	return false
-}
-
-func (x *Superstep) GetTook() float64 {
-	if x != nil {
-		return x.Took
-	}
-	return 0
 }
 
 // SuperstepReport has the reports of a worker's partitions.
@@ -4510,7 +4360,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4522,7 +4372,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4535,7 +4385,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -4571,7 +4421,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4583,7 +4433,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4596,7 +4446,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -4638,7 +4488,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4650,7 +4500,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4663,7 +4513,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Run) GetSpecJson() string {
@@ -4727,7 +4577,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4739,7 +4589,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4752,7 +4602,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -4786,7 +4636,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4798,7 +4648,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4811,7 +4661,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -4831,7 +4681,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4843,7 +4693,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4856,7 +4706,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -4878,7 +4728,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4890,7 +4740,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4903,7 +4753,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Values) GetSorted() bool {
@@ -4938,7 +4788,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4950,7 +4800,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4963,7 +4813,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -4998,7 +4848,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5010,7 +4860,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5023,7 +4873,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Cancel) GetReason() string {
@@ -5050,7 +4900,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5062,7 +4912,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5075,7 +4925,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Drop) GetGraph() string {
@@ -5097,7 +4947,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5109,7 +4959,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5122,7 +4972,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -5164,7 +5014,7 @@ type Sum struct {
 
 func (x *Sum) Reset() {
 	*x = Sum{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5176,7 +5026,7 @@ func (x *Sum) String() string {
 func (*Sum) ProtoMessage() {}
 
 func (x *Sum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5189,7 +5039,7 @@ func (x *Sum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sum.ProtoReflect.Descriptor instead.
 func (*Sum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Sum) GetBytes() uint64 {
@@ -5219,7 +5069,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5231,7 +5081,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5244,7 +5094,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -5283,7 +5133,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5295,7 +5145,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5308,7 +5158,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 // Graph500Result is the result of the benchmark so far. Times are in seconds, by root.
@@ -5327,7 +5177,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5339,7 +5189,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5352,7 +5202,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -5416,7 +5266,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5428,7 +5278,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5441,7 +5291,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -5525,7 +5375,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5537,7 +5387,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5550,7 +5400,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Job) GetId() string {
@@ -5852,7 +5702,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5864,7 +5714,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5877,7 +5727,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Aggregator) GetName() string {
@@ -5917,7 +5767,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5929,7 +5779,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5942,7 +5792,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *SubmitJobRequest) GetSpecJson() string {
@@ -5976,7 +5826,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5988,7 +5838,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6001,7 +5851,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -6021,7 +5871,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6033,7 +5883,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6046,7 +5896,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -6074,7 +5924,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6086,7 +5936,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6099,7 +5949,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -6132,7 +5982,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6144,7 +5994,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6157,7 +6007,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -6181,7 +6031,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6193,7 +6043,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6206,7 +6056,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -6262,7 +6112,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6274,7 +6124,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6287,7 +6137,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -6423,7 +6273,7 @@ type Stored struct {
 
 func (x *Stored) Reset() {
 	*x = Stored{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6435,7 +6285,7 @@ func (x *Stored) String() string {
 func (*Stored) ProtoMessage() {}
 
 func (x *Stored) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6448,7 +6298,7 @@ func (x *Stored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stored.ProtoReflect.Descriptor instead.
 func (*Stored) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Stored) GetSuperstep() uint32 {
@@ -6479,7 +6329,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6491,7 +6341,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6504,7 +6354,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -6558,7 +6408,7 @@ type BenchmarkSearch struct {
 
 func (x *BenchmarkSearch) Reset() {
 	*x = BenchmarkSearch{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6570,7 +6420,7 @@ func (x *BenchmarkSearch) String() string {
 func (*BenchmarkSearch) ProtoMessage() {}
 
 func (x *BenchmarkSearch) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6583,7 +6433,7 @@ func (x *BenchmarkSearch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkSearch.ProtoReflect.Descriptor instead.
 func (*BenchmarkSearch) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *BenchmarkSearch) GetName() string {
@@ -6644,7 +6494,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6656,7 +6506,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6669,7 +6519,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -6689,7 +6539,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6701,7 +6551,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6714,7 +6564,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -6741,7 +6591,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6753,7 +6603,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6766,7 +6616,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -6793,7 +6643,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6805,7 +6655,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6818,7 +6668,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -6844,7 +6694,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6856,7 +6706,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6869,7 +6719,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -6891,7 +6741,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6903,7 +6753,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6916,7 +6766,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -6976,7 +6826,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6988,7 +6838,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7001,7 +6851,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Graph) GetName() string {
@@ -7160,7 +7010,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7172,7 +7022,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7185,7 +7035,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ListGraphsRequest) GetAfter() string {
@@ -7205,7 +7055,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7217,7 +7067,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7230,7 +7080,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -7256,7 +7106,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7268,7 +7118,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7281,7 +7131,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -7300,7 +7150,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7312,7 +7162,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7325,7 +7175,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -7345,7 +7195,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7357,7 +7207,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7370,7 +7220,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -7397,7 +7247,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7409,7 +7259,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7422,7 +7272,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -7452,7 +7302,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7464,7 +7314,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7477,7 +7327,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -7525,7 +7375,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7537,7 +7387,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7550,7 +7400,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -7592,7 +7442,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7604,7 +7454,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7617,7 +7467,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Worker) GetName() string {
@@ -7747,7 +7597,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7759,7 +7609,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7772,7 +7622,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 type BackupChunk struct {
@@ -7784,7 +7634,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7796,7 +7646,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7809,7 +7659,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -7827,7 +7677,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7839,7 +7689,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7852,7 +7702,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 type ListWorkersResponse struct {
@@ -7865,7 +7715,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7877,7 +7727,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7890,7 +7740,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -7915,7 +7765,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7927,7 +7777,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7940,7 +7790,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 type StatusResponse struct {
@@ -7967,7 +7817,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7979,7 +7829,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7992,7 +7842,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -8124,7 +7974,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8136,7 +7986,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8149,7 +7999,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -8227,7 +8077,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8239,7 +8089,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8252,7 +8102,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -8340,7 +8190,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8352,7 +8202,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8365,7 +8215,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{106}
+	return file_control_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -8421,7 +8271,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8433,7 +8283,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8472,14 +8322,14 @@ func (x *ListObjectsResponse_Object) GetVersion() string {
 
 type Step_End struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Took          float64                `protobuf:"fixed64,1,opt,name=took,proto3" json:"took,omitempty"` // see Superstep
+	Took          float64                `protobuf:"fixed64,1,opt,name=took,proto3" json:"took,omitempty"` // duration of the last superstep in seconds
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8491,7 +8341,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8504,7 +8354,7 @@ func (x *Step_End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
 func (*Step_End) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52, 0}
+	return file_control_proto_rawDescGZIP(), []int{51, 0}
 }
 
 func (x *Step_End) GetTook() float64 {
@@ -8527,7 +8377,7 @@ type Step_Phase struct {
 
 func (x *Step_Phase) Reset() {
 	*x = Step_Phase{}
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8539,7 +8389,7 @@ func (x *Step_Phase) String() string {
 func (*Step_Phase) ProtoMessage() {}
 
 func (x *Step_Phase) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8552,7 +8402,7 @@ func (x *Step_Phase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_Phase.ProtoReflect.Descriptor instead.
 func (*Step_Phase) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52, 1}
+	return file_control_proto_rawDescGZIP(), []int{51, 1}
 }
 
 func (x *Step_Phase) GetPhase() uint32 {
@@ -8629,7 +8479,7 @@ const file_control_proto_rawDesc = "" +
 	"\bprograms\x18\n" +
 	" \x03(\v2\x1d.superstep.control.v1.ProgramR\bprograms\x12!\n" +
 	"\fhttp_address\x18\v \x01(\tR\vhttpAddress\x124\n" +
-	"\x06budget\x18\f \x01(\v2\x1c.superstep.control.v1.BudgetR\x06budget\"\xda\x01\n" +
+	"\x06budget\x18\f \x01(\v2\x1c.superstep.control.v1.BudgetR\x06budget\"\xb4\x01\n" +
 	"\x06Budget\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\x04R\x05limit\x12\x16\n" +
 	"\x06arrays\x18\x02 \x01(\x04R\x06arrays\x12\x12\n" +
@@ -8637,13 +8487,8 @@ const file_control_proto_rawDesc = "" +
 	"\aspilled\x18\x04 \x01(\x04R\aspilled\x12\x12\n" +
 	"\x04free\x18\x05 \x01(\x04R\x04free\x12\x12\n" +
 	"\x04room\x18\x06 \x01(\x04R\x04room\x12\x14\n" +
-	"\x05files\x18\b \x01(\x04R\x05files\x126\n" +
-	"\x05kinds\x18\a \x03(\v2 .superstep.control.v1.BudgetKindR\x05kinds\"R\n" +
-	"\n" +
-	"BudgetKind\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
-	"\x06memory\x18\x02 \x01(\x04R\x06memory\x12\x18\n" +
-	"\aspilled\x18\x03 \x01(\x04R\aspilled\"?\n" +
+	"\x05files\x18\b \x01(\x04R\x05files\x12\x10\n" +
+	"\x03use\x18\a \x01(\tR\x03use\"?\n" +
 	"\aProgram\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vfingerprint\x18\x02 \x01(\tR\vfingerprint\"\x8b\x02\n" +
@@ -8913,22 +8758,10 @@ const file_control_proto_rawDesc = "" +
 	"\x06before\x18\x02 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x06before\x12\x13\n" +
 	"\x05go_on\x18\x03 \x01(\bR\x04goOn\x12\x12\n" +
 	"\x04idle\x18\x04 \x01(\bR\x04idleB\x06\n" +
-	"\x04body\"\xd8\x02\n" +
-	"\tSuperstep\x12\x1c\n" +
-	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
-	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
-	"\x06scheme\x18\x03 \x01(\rR\x06scheme\x12\x14\n" +
-	"\x05sends\x18\x04 \x01(\bR\x05sends\x12!\n" +
-	"\fsender_edges\x18\x05 \x01(\x04R\vsenderEdges\x12\x16\n" +
-	"\x06totals\x18\x06 \x01(\fR\x06totals\x12\x1a\n" +
-	"\bfinished\x18\a \x01(\bR\bfinished\x12\x12\n" +
-	"\x04ways\x18\b \x01(\rR\x04ways\x12\x16\n" +
-	"\x06change\x18\t \x01(\bR\x06change\x12\x1c\n" +
-	"\tsummarize\x18\n" +
-	" \x01(\bR\tsummarize\x12\x12\n" +
-	"\x04save\x18\v \x01(\bR\x04save\x12\x14\n" +
-	"\x05flush\x18\x0e \x01(\bR\x05flush\x12\x12\n" +
-	"\x04took\x18\x0f \x01(\x01R\x04tookJ\x04\b\f\x10\rJ\x04\b\r\x10\x0e\"o\n" +
+	"\x04body\"=\n" +
+	"\tSuperstep\x12\x18\n" +
+	"\acommand\x18\x01 \x01(\fR\acommand\x12\x16\n" +
+	"\x06totals\x18\x02 \x01(\fR\x06totals\"o\n" +
 	"\x0fSuperstepReport\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x18\n" +
 	"\areports\x18\x03 \x01(\fR\areports\x12\x1e\n" +
@@ -9330,7 +9163,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 110)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 109)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -9347,270 +9180,268 @@ var file_control_proto_goTypes = []any{
 	(*DeleteObjectResponse)(nil),       // 12: superstep.control.v1.DeleteObjectResponse
 	(*RegisterRequest)(nil),            // 13: superstep.control.v1.RegisterRequest
 	(*Budget)(nil),                     // 14: superstep.control.v1.Budget
-	(*BudgetKind)(nil),                 // 15: superstep.control.v1.BudgetKind
-	(*Program)(nil),                    // 16: superstep.control.v1.Program
-	(*RegisterResponse)(nil),           // 17: superstep.control.v1.RegisterResponse
-	(*ReportExitRequest)(nil),          // 18: superstep.control.v1.ReportExitRequest
-	(*ReportExitResponse)(nil),         // 19: superstep.control.v1.ReportExitResponse
-	(*Refusal)(nil),                    // 20: superstep.control.v1.Refusal
-	(*FromWorker)(nil),                 // 21: superstep.control.v1.FromWorker
-	(*Deliver)(nil),                    // 22: superstep.control.v1.Deliver
-	(*DeliverValuesResponse)(nil),      // 23: superstep.control.v1.DeliverValuesResponse
-	(*Progress)(nil),                   // 24: superstep.control.v1.Progress
-	(*Attach)(nil),                     // 25: superstep.control.v1.Attach
-	(*Offer)(nil),                      // 26: superstep.control.v1.Offer
-	(*Heartbeat)(nil),                  // 27: superstep.control.v1.Heartbeat
-	(*Way)(nil),                        // 28: superstep.control.v1.Way
-	(*Leave)(nil),                      // 29: superstep.control.v1.Leave
-	(*ToWorker)(nil),                   // 30: superstep.control.v1.ToWorker
-	(*Attached)(nil),                   // 31: superstep.control.v1.Attached
-	(*Beat)(nil),                       // 32: superstep.control.v1.Beat
-	(*Heard)(nil),                      // 33: superstep.control.v1.Heard
-	(*Goodbye)(nil),                    // 34: superstep.control.v1.Goodbye
-	(*Command)(nil),                    // 35: superstep.control.v1.Command
-	(*Rejoin)(nil),                     // 36: superstep.control.v1.Rejoin
-	(*KeepNow)(nil),                    // 37: superstep.control.v1.KeepNow
-	(*Report)(nil),                     // 38: superstep.control.v1.Report
-	(*Failure)(nil),                    // 39: superstep.control.v1.Failure
-	(*Panic)(nil),                      // 40: superstep.control.v1.Panic
-	(*Placement)(nil),                  // 41: superstep.control.v1.Placement
-	(*Meet)(nil),                       // 42: superstep.control.v1.Meet
-	(*Load)(nil),                       // 43: superstep.control.v1.Load
-	(*Save)(nil),                       // 44: superstep.control.v1.Save
-	(*SaveReport)(nil),                 // 45: superstep.control.v1.SaveReport
-	(*LoadReport)(nil),                 // 46: superstep.control.v1.LoadReport
-	(*Locate)(nil),                     // 47: superstep.control.v1.Locate
-	(*Located)(nil),                    // 48: superstep.control.v1.Located
-	(*Name)(nil),                       // 49: superstep.control.v1.Name
-	(*Vertex)(nil),                     // 50: superstep.control.v1.Vertex
-	(*Keep)(nil),                       // 51: superstep.control.v1.Keep
-	(*GoOn)(nil),                       // 52: superstep.control.v1.GoOn
-	(*ReadColumnRequest)(nil),          // 53: superstep.control.v1.ReadColumnRequest
-	(*Outcome)(nil),                    // 54: superstep.control.v1.Outcome
-	(*DriveReport)(nil),                // 55: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                     // 56: superstep.control.v1.RunEnd
-	(*Step)(nil),                       // 57: superstep.control.v1.Step
-	(*Superstep)(nil),                  // 58: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),            // 59: superstep.control.v1.SuperstepReport
-	(*GraphSize)(nil),                  // 60: superstep.control.v1.GraphSize
-	(*Run)(nil),                        // 61: superstep.control.v1.Run
-	(*Violation)(nil),                  // 62: superstep.control.v1.Violation
-	(*Probe)(nil),                      // 63: superstep.control.v1.Probe
-	(*ProbeReport)(nil),                // 64: superstep.control.v1.ProbeReport
-	(*Values)(nil),                     // 65: superstep.control.v1.Values
-	(*ValuesChunk)(nil),                // 66: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                     // 67: superstep.control.v1.Cancel
-	(*Drop)(nil),                       // 68: superstep.control.v1.Drop
-	(*LogLine)(nil),                    // 69: superstep.control.v1.LogLine
-	(*Sum)(nil),                        // 70: superstep.control.v1.Sum
-	(*SendColumnRequest)(nil),          // 71: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),         // 72: superstep.control.v1.SendColumnResponse
-	(*Graph500Result)(nil),             // 73: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),               // 74: superstep.control.v1.KernelResult
-	(*Job)(nil),                        // 75: superstep.control.v1.Job
-	(*Aggregator)(nil),                 // 76: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),           // 77: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),          // 78: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),            // 79: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),           // 80: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),              // 81: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),            // 82: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),                   // 83: superstep.control.v1.JobEvent
-	(*Stored)(nil),                     // 84: superstep.control.v1.Stored
-	(*BenchmarkStage)(nil),             // 85: superstep.control.v1.BenchmarkStage
-	(*BenchmarkSearch)(nil),            // 86: superstep.control.v1.BenchmarkSearch
-	(*DrainWorkerRequest)(nil),         // 87: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 88: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 89: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 90: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 91: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 92: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 93: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 94: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 95: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 96: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 97: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 98: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 99: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 100: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 101: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 102: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 103: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 104: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 105: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 106: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 107: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 108: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 109: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 110: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 111: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 112: superstep.control.v1.ListObjectsResponse.Object
-	(*Step_End)(nil),                   // 113: superstep.control.v1.Step.End
-	(*Step_Phase)(nil),                 // 114: superstep.control.v1.Step.Phase
-	(*timestamppb.Timestamp)(nil),      // 115: google.protobuf.Timestamp
+	(*Program)(nil),                    // 15: superstep.control.v1.Program
+	(*RegisterResponse)(nil),           // 16: superstep.control.v1.RegisterResponse
+	(*ReportExitRequest)(nil),          // 17: superstep.control.v1.ReportExitRequest
+	(*ReportExitResponse)(nil),         // 18: superstep.control.v1.ReportExitResponse
+	(*Refusal)(nil),                    // 19: superstep.control.v1.Refusal
+	(*FromWorker)(nil),                 // 20: superstep.control.v1.FromWorker
+	(*Deliver)(nil),                    // 21: superstep.control.v1.Deliver
+	(*DeliverValuesResponse)(nil),      // 22: superstep.control.v1.DeliverValuesResponse
+	(*Progress)(nil),                   // 23: superstep.control.v1.Progress
+	(*Attach)(nil),                     // 24: superstep.control.v1.Attach
+	(*Offer)(nil),                      // 25: superstep.control.v1.Offer
+	(*Heartbeat)(nil),                  // 26: superstep.control.v1.Heartbeat
+	(*Way)(nil),                        // 27: superstep.control.v1.Way
+	(*Leave)(nil),                      // 28: superstep.control.v1.Leave
+	(*ToWorker)(nil),                   // 29: superstep.control.v1.ToWorker
+	(*Attached)(nil),                   // 30: superstep.control.v1.Attached
+	(*Beat)(nil),                       // 31: superstep.control.v1.Beat
+	(*Heard)(nil),                      // 32: superstep.control.v1.Heard
+	(*Goodbye)(nil),                    // 33: superstep.control.v1.Goodbye
+	(*Command)(nil),                    // 34: superstep.control.v1.Command
+	(*Rejoin)(nil),                     // 35: superstep.control.v1.Rejoin
+	(*KeepNow)(nil),                    // 36: superstep.control.v1.KeepNow
+	(*Report)(nil),                     // 37: superstep.control.v1.Report
+	(*Failure)(nil),                    // 38: superstep.control.v1.Failure
+	(*Panic)(nil),                      // 39: superstep.control.v1.Panic
+	(*Placement)(nil),                  // 40: superstep.control.v1.Placement
+	(*Meet)(nil),                       // 41: superstep.control.v1.Meet
+	(*Load)(nil),                       // 42: superstep.control.v1.Load
+	(*Save)(nil),                       // 43: superstep.control.v1.Save
+	(*SaveReport)(nil),                 // 44: superstep.control.v1.SaveReport
+	(*LoadReport)(nil),                 // 45: superstep.control.v1.LoadReport
+	(*Locate)(nil),                     // 46: superstep.control.v1.Locate
+	(*Located)(nil),                    // 47: superstep.control.v1.Located
+	(*Name)(nil),                       // 48: superstep.control.v1.Name
+	(*Vertex)(nil),                     // 49: superstep.control.v1.Vertex
+	(*Keep)(nil),                       // 50: superstep.control.v1.Keep
+	(*GoOn)(nil),                       // 51: superstep.control.v1.GoOn
+	(*ReadColumnRequest)(nil),          // 52: superstep.control.v1.ReadColumnRequest
+	(*Outcome)(nil),                    // 53: superstep.control.v1.Outcome
+	(*DriveReport)(nil),                // 54: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                     // 55: superstep.control.v1.RunEnd
+	(*Step)(nil),                       // 56: superstep.control.v1.Step
+	(*Superstep)(nil),                  // 57: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),            // 58: superstep.control.v1.SuperstepReport
+	(*GraphSize)(nil),                  // 59: superstep.control.v1.GraphSize
+	(*Run)(nil),                        // 60: superstep.control.v1.Run
+	(*Violation)(nil),                  // 61: superstep.control.v1.Violation
+	(*Probe)(nil),                      // 62: superstep.control.v1.Probe
+	(*ProbeReport)(nil),                // 63: superstep.control.v1.ProbeReport
+	(*Values)(nil),                     // 64: superstep.control.v1.Values
+	(*ValuesChunk)(nil),                // 65: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                     // 66: superstep.control.v1.Cancel
+	(*Drop)(nil),                       // 67: superstep.control.v1.Drop
+	(*LogLine)(nil),                    // 68: superstep.control.v1.LogLine
+	(*Sum)(nil),                        // 69: superstep.control.v1.Sum
+	(*SendColumnRequest)(nil),          // 70: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),         // 71: superstep.control.v1.SendColumnResponse
+	(*Graph500Result)(nil),             // 72: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),               // 73: superstep.control.v1.KernelResult
+	(*Job)(nil),                        // 74: superstep.control.v1.Job
+	(*Aggregator)(nil),                 // 75: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),           // 76: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),          // 77: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),            // 78: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),           // 79: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),              // 80: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),            // 81: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),                   // 82: superstep.control.v1.JobEvent
+	(*Stored)(nil),                     // 83: superstep.control.v1.Stored
+	(*BenchmarkStage)(nil),             // 84: superstep.control.v1.BenchmarkStage
+	(*BenchmarkSearch)(nil),            // 85: superstep.control.v1.BenchmarkSearch
+	(*DrainWorkerRequest)(nil),         // 86: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 87: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 88: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 89: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 90: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 91: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 92: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 93: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 94: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 95: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 96: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 97: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 98: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 99: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 100: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 101: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 102: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 103: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 104: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 105: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 106: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 107: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 108: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 109: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 110: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 111: superstep.control.v1.ListObjectsResponse.Object
+	(*Step_End)(nil),                   // 112: superstep.control.v1.Step.End
+	(*Step_Phase)(nil),                 // 113: superstep.control.v1.Step.Phase
+	(*timestamppb.Timestamp)(nil),      // 114: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	112, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
-	16,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
+	111, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	15,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
-	15,  // 3: superstep.control.v1.Budget.kinds:type_name -> superstep.control.v1.BudgetKind
-	4,   // 4: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
-	25,  // 5: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
-	27,  // 6: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
-	38,  // 7: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
-	29,  // 8: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	24,  // 9: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
-	26,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
-	43,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
-	46,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
-	28,  // 13: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
-	14,  // 14: superstep.control.v1.Heartbeat.budget:type_name -> superstep.control.v1.Budget
-	31,  // 15: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
-	32,  // 16: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
-	35,  // 17: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
-	34,  // 18: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
-	33,  // 19: superstep.control.v1.Beat.heard:type_name -> superstep.control.v1.Heard
-	43,  // 20: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	65,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	67,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	68,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	47,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	42,  // 25: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	63,  // 26: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	44,  // 27: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
-	36,  // 28: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
-	37,  // 29: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
-	61,  // 30: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
-	39,  // 31: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	46,  // 32: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	48,  // 33: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	64,  // 34: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	55,  // 35: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	45,  // 36: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
-	40,  // 37: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	41,  // 38: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	41,  // 39: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	50,  // 40: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	49,  // 41: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	115, // 42: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
-	60,  // 43: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	54,  // 44: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	56,  // 45: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	46,  // 46: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
-	73,  // 47: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
-	85,  // 48: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
-	76,  // 49: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	58,  // 50: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	47,  // 51: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	113, // 52: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	114, // 53: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
-	41,  // 54: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
-	73,  // 55: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
-	51,  // 56: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
-	52,  // 57: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
-	41,  // 58: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	22,  // 59: superstep.control.v1.ValuesChunk.to:type_name -> superstep.control.v1.Deliver
-	115, // 60: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	74,  // 61: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	74,  // 62: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	62,  // 63: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	1,   // 64: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	115, // 65: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	115, // 66: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	115, // 67: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	70,  // 68: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
-	40,  // 69: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	76,  // 70: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	60,  // 71: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 72: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	73,  // 73: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	75,  // 74: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	115, // 75: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	75,  // 76: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	69,  // 77: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	24,  // 78: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	85,  // 79: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	84,  // 80: superstep.control.v1.JobEvent.checkpoint:type_name -> superstep.control.v1.Stored
-	115, // 81: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	86,  // 82: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
-	2,   // 83: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	41,  // 84: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	24,  // 85: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	93,  // 86: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	49,  // 87: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 88: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	28,  // 89: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 90: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	102, // 91: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	102, // 92: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	93,  // 93: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	75,  // 94: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	115, // 95: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	109, // 96: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	75,  // 97: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	41,  // 98: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	41,  // 99: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	43,  // 100: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 101: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	46,  // 102: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	54,  // 103: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
-	13,  // 104: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 105: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	53,  // 106: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
-	66,  // 107: superstep.control.v1.Workers.DeliverValues:input_type -> superstep.control.v1.ValuesChunk
-	5,   // 108: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 109: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 110: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 111: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	77,  // 112: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	78,  // 113: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	79,  // 114: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	81,  // 115: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	82,  // 116: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	89,  // 117: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	71,  // 118: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	90,  // 119: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	92,  // 120: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	94,  // 121: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	96,  // 122: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	97,  // 123: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	98,  // 124: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	100, // 125: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	103, // 126: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	87,  // 127: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	105, // 128: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	107, // 129: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 130: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 131: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	91,  // 132: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
-	23,  // 133: superstep.control.v1.Workers.DeliverValues:output_type -> superstep.control.v1.DeliverValuesResponse
-	6,   // 134: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 135: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 136: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 137: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	75,  // 138: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	75,  // 139: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	80,  // 140: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	75,  // 141: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	83,  // 142: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	75,  // 143: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	72,  // 144: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	91,  // 145: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	93,  // 146: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	95,  // 147: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	93,  // 148: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	93,  // 149: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	99,  // 150: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	101, // 151: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	104, // 152: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	88,  // 153: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	106, // 154: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	108, // 155: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	130, // [130:156] is the sub-list for method output_type
-	104, // [104:130] is the sub-list for method input_type
-	104, // [104:104] is the sub-list for extension type_name
-	104, // [104:104] is the sub-list for extension extendee
-	0,   // [0:104] is the sub-list for field type_name
+	4,   // 3: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
+	24,  // 4: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
+	26,  // 5: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
+	37,  // 6: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
+	28,  // 7: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
+	23,  // 8: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
+	25,  // 9: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
+	42,  // 10: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
+	45,  // 11: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
+	27,  // 12: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
+	14,  // 13: superstep.control.v1.Heartbeat.budget:type_name -> superstep.control.v1.Budget
+	30,  // 14: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
+	31,  // 15: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
+	34,  // 16: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
+	33,  // 17: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
+	32,  // 18: superstep.control.v1.Beat.heard:type_name -> superstep.control.v1.Heard
+	42,  // 19: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	64,  // 20: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	66,  // 21: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	67,  // 22: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	46,  // 23: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	41,  // 24: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	62,  // 25: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	43,  // 26: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
+	35,  // 27: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
+	36,  // 28: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
+	60,  // 29: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
+	38,  // 30: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	45,  // 31: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	47,  // 32: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	63,  // 33: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	54,  // 34: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	44,  // 35: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	39,  // 36: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	40,  // 37: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	40,  // 38: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	49,  // 39: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	48,  // 40: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
+	114, // 41: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	59,  // 42: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	53,  // 43: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	55,  // 44: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	45,  // 45: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
+	72,  // 46: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
+	84,  // 47: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
+	75,  // 48: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	57,  // 49: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	46,  // 50: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	112, // 51: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	113, // 52: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
+	40,  // 53: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
+	72,  // 54: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
+	50,  // 55: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
+	51,  // 56: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
+	40,  // 57: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	21,  // 58: superstep.control.v1.ValuesChunk.to:type_name -> superstep.control.v1.Deliver
+	114, // 59: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	73,  // 60: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	73,  // 61: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	61,  // 62: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	1,   // 63: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	114, // 64: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	114, // 65: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	114, // 66: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	69,  // 67: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
+	39,  // 68: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	75,  // 69: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	59,  // 70: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 71: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	72,  // 72: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	74,  // 73: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	114, // 74: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	74,  // 75: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	68,  // 76: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	23,  // 77: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	84,  // 78: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	83,  // 79: superstep.control.v1.JobEvent.checkpoint:type_name -> superstep.control.v1.Stored
+	114, // 80: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	85,  // 81: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
+	2,   // 82: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 83: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 84: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	92,  // 85: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	48,  // 86: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 87: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 88: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 89: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	101, // 90: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	101, // 91: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	92,  // 92: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	74,  // 93: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	114, // 94: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	108, // 95: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	74,  // 96: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 97: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 98: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	42,  // 99: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 100: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	45,  // 101: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	53,  // 102: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
+	13,  // 103: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	17,  // 104: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	52,  // 105: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
+	65,  // 106: superstep.control.v1.Workers.DeliverValues:input_type -> superstep.control.v1.ValuesChunk
+	5,   // 107: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 108: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 109: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 110: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	76,  // 111: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	77,  // 112: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	78,  // 113: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	80,  // 114: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	81,  // 115: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	88,  // 116: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	70,  // 117: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	89,  // 118: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	91,  // 119: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	93,  // 120: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	95,  // 121: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	96,  // 122: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	97,  // 123: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	99,  // 124: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	102, // 125: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	86,  // 126: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	104, // 127: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	106, // 128: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	16,  // 129: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	18,  // 130: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	90,  // 131: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
+	22,  // 132: superstep.control.v1.Workers.DeliverValues:output_type -> superstep.control.v1.DeliverValuesResponse
+	6,   // 133: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 134: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 135: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 136: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	74,  // 137: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	74,  // 138: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	79,  // 139: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	74,  // 140: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	82,  // 141: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	74,  // 142: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	71,  // 143: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	90,  // 144: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	92,  // 145: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	94,  // 146: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	92,  // 147: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	92,  // 148: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	98,  // 149: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	100, // 150: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	103, // 151: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	87,  // 152: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	105, // 153: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	107, // 154: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	129, // [129:155] is the sub-list for method output_type
+	103, // [103:129] is the sub-list for method input_type
+	103, // [103:103] is the sub-list for extension type_name
+	103, // [103:103] is the sub-list for extension extendee
+	0,   // [0:103] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -9618,20 +9449,20 @@ func file_control_proto_init() {
 	if File_control_proto != nil {
 		return
 	}
-	file_control_proto_msgTypes[16].OneofWrappers = []any{
+	file_control_proto_msgTypes[15].OneofWrappers = []any{
 		(*FromWorker_Attach)(nil),
 		(*FromWorker_Heartbeat)(nil),
 		(*FromWorker_Report)(nil),
 		(*FromWorker_Leave)(nil),
 		(*FromWorker_Progress)(nil),
 	}
-	file_control_proto_msgTypes[25].OneofWrappers = []any{
+	file_control_proto_msgTypes[24].OneofWrappers = []any{
 		(*ToWorker_Attached)(nil),
 		(*ToWorker_Beat)(nil),
 		(*ToWorker_Command)(nil),
 		(*ToWorker_Goodbye)(nil),
 	}
-	file_control_proto_msgTypes[30].OneofWrappers = []any{
+	file_control_proto_msgTypes[29].OneofWrappers = []any{
 		(*Command_Load)(nil),
 		(*Command_Values)(nil),
 		(*Command_Cancel)(nil),
@@ -9644,20 +9475,20 @@ func file_control_proto_init() {
 		(*Command_KeepNow)(nil),
 		(*Command_Run)(nil),
 	}
-	file_control_proto_msgTypes[33].OneofWrappers = []any{
+	file_control_proto_msgTypes[32].OneofWrappers = []any{
 		(*Report_Load)(nil),
 		(*Report_Located)(nil),
 		(*Report_Probe)(nil),
 		(*Report_Drive)(nil),
 		(*Report_Save)(nil),
 	}
-	file_control_proto_msgTypes[52].OneofWrappers = []any{
+	file_control_proto_msgTypes[51].OneofWrappers = []any{
 		(*Step_Superstep)(nil),
 		(*Step_Locate)(nil),
 		(*Step_End_)(nil),
 		(*Step_Phase_)(nil),
 	}
-	file_control_proto_msgTypes[78].OneofWrappers = []any{
+	file_control_proto_msgTypes[77].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -9665,14 +9496,14 @@ func file_control_proto_init() {
 		(*JobEvent_Stage)(nil),
 		(*JobEvent_Checkpoint)(nil),
 	}
-	file_control_proto_msgTypes[81].OneofWrappers = []any{}
+	file_control_proto_msgTypes[80].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   110,
+			NumMessages:   109,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
