@@ -56,7 +56,9 @@ func (d *Decision) Reason() string {
 		before string
 		n      int
 	}{
-		{": ", d.Senders}, {senders, d.SenderEdges}, {" edges, ", d.Unfinished},
+		{": ", d.Senders},
+		{senders, d.SenderEdges},
+		{" edges, ", d.Unfinished},
 		{" unfinished with ", d.UnfinishedEdges},
 	} {
 		text = strconv.AppendInt(append(text, part.before...), int64(part.n), 10)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/internal/trace"
 )

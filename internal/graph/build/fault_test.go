@@ -179,7 +179,7 @@ func TestLinkFails(t *testing.T) {
 			for rank := range 3 {
 				go func() {
 					defer func() { done <- struct{}{} }()
-					link := m.Link(rank)
+					var link collective.Link = m.Link(rank)
 					if rank == 1 {
 						link = &breaking{Link: link, left: after}
 					}
