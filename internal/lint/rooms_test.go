@@ -24,13 +24,13 @@ type room struct {
 // rooms are ordered from the bottom. A package may import only from its own room and from rooms
 // below.
 var rooms = []room{
-	{"ground", 3555, []string{
+	{"ground", 3543, []string{
 		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem",
 		"internal/statefile",
-		"internal/figure", "internal/buildinfo", "internal/invariants", "internal/laxgc",
+		"internal/figure", "internal/buildinfo", "internal/invariants",
 		"internal/faults", "internal/lint", "internal/escape", "record", "internal/trace",
 	}},
-	{"programs", 4286, []string{
+	{"programs", 4288, []string{
 		"internal/kernel", "pregel", "combiners", "internal/plans", "plan", "internal/laws",
 	}},
 	{"storage", 3372, []string{
@@ -40,32 +40,33 @@ var rooms = []room{
 	{"formats", 10791, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
-	{"transport", 8312, []string{
-		"internal/certs", "internal/transport", "internal/collective", "internal/netbench",
+	{"transport", 8183, []string{
+		"internal/certs", "internal/membership", "internal/transport", "internal/collective", "internal/netbench",
 		"internal/testcluster/memlink",
 	}},
 	{"graphs", 11609, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 11542, []string{
+	{"engine", 11582, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
-	{"algorithms", 5498, []string{"algorithms", "internal/builtin"}},
-	{"graph500", 2764, []string{"internal/graph500", "internal/graphalytics"}},
-	{"cluster", 8080, []string{
+	{"algorithms", 5485, []string{"algorithms", "internal/builtin"}},
+	{"graph500", 2723, []string{"internal/graph500", "internal/graphalytics"}},
+	{"cluster", 8006, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace",
 		"internal/web",
-		"drivers/otlp", "internal/control", "internal/client", "internal/membership",
+		"drivers/otlp", "internal/control", "internal/client",
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12107, []string{"master", "worker", "internal/daemon"}},
-	{"users", 12301, []string{
+	{"daemons", 12113, []string{"master", "worker", "internal/daemon"}},
+	{"users", 11995, []string{
 		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
 		"internal/reference",
 		"pregel/pregeltest",
-		"internal/testcluster", "internal/programtest",
+		"internal/testcluster", "internal/programtest", "internal/laxgc",
+		"internal/statefile/statetest",
 	}},
 	{"examples and tests", 0, []string{"examples", "test"}},
 }
