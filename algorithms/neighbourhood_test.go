@@ -158,7 +158,10 @@ func TestGraphalytics(t *testing.T) {
 
 // expect runs a program in every way, or in one if the graph is undirected, and on the cluster, and
 // compares with a file.
-func expect[V int64 | uint64 | float64, M any](t *testing.T, here, there *superstep.Graph, file string, p pregel.Program[V, M], tolerance float64) {
+func expect[V int64 | uint64 | float64, M any](
+	t *testing.T, here, there *superstep.Graph, file string, p pregel.Program[V, M],
+	tolerance float64,
+) {
 	t.Helper()
 	near := func(a, b V) bool {
 		return a == b || tolerance > 0 &&

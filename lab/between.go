@@ -216,7 +216,9 @@ func (b *betweenCommand) options(name string) (o between.Options, err error) {
 }
 
 // cable returns the cable of a worker. The path between two workers has two cables.
-func (b *betweenCommand) cable() netns.Cable { return netns.Cable{Rate: b.bytes, Delay: b.delay / 2} }
+func (b *betweenCommand) cable() netns.Cable {
+	return netns.Cable{Rate: b.bytes, Delay: b.delay / 2}
+}
 
 func (b *betweenCommand) execute(ctx context.Context, name string) error {
 	o, err := b.options(name)

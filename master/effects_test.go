@@ -4,13 +4,17 @@ import "fmt"
 
 // The text of effects in scripts.
 
-func (e startJob) String() string { return fmt.Sprintf("start %s on %v", e.job.id, e.job.workers()) }
-func (e stopJob) String() string  { return fmt.Sprintf("stop %s: %s", e.id, e.reason) }
+func (e startJob) String() string {
+	return fmt.Sprintf("start %s on %v", e.job.id, e.job.workers())
+}
+func (e stopJob) String() string { return fmt.Sprintf("stop %s: %s", e.id, e.reason) }
 func (e startLoad) String() string {
 	return fmt.Sprintf("load %s on %v", e.graph.name, workersOf(e.graph.placements))
 }
 
-func (e stopLoad) String() string       { return fmt.Sprintf("stop loading %s: %s", e.name, e.reason) }
+func (e stopLoad) String() string {
+	return fmt.Sprintf("stop loading %s: %s", e.name, e.reason)
+}
 func (e dropShare) String() string      { return fmt.Sprintf("drop %s on %v", e.name, e.workers) }
 func (e probe) String() string          { return fmt.Sprintf("probe %s and %s", e.a, e.b) }
 func (e moveJob) String() string        { return fmt.Sprintf("move %s: %s", e.job.id, e.reason) }

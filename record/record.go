@@ -32,7 +32,7 @@ type Superstep struct {
 	Graph   *GraphSize `json:"graph,omitempty"` // after a superstep that changed it
 	Ended   time.Time  `json:"ended,omitzero"`  // when the superstep ended
 	// the program's aggregators whose type is float64, int64, int or int32, with finite values,
-	// without those that reports omit; at most 8
+	// without those that reports omit or that have names of over 64 bytes; at most 8
 	Aggregators []Aggregator `json:"aggregators,omitempty"`
 	Partitions  []Partition  `json:"partitions"` // ordered by partition
 }

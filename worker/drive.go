@@ -153,7 +153,7 @@ func commandOf(
 		return nil, fmt.Errorf("the next superstep: %w", err)
 	}
 	if c.Superstep < 0 || c.Scheme > delivery.RingPull {
-		return nil, fmt.Errorf("superstep %d: there is no scheme %d", c.Superstep, c.Scheme)
+		return nil, fmt.Errorf("found superstep %d with scheme %d, expected others", c.Superstep, c.Scheme)
 	}
 	c.Totals = totals
 	return c, aggregates.Decode(s.Totals, totals)

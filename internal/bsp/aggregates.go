@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"unicode/utf8"
 
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport/pack"
@@ -90,7 +91,7 @@ func (a Aggregates) Record(to []record.Aggregator, cells []kernel.Cell) []record
 			x = float64(*p)
 		}
 		if !one.Unreported && math.Abs(x) <= math.MaxFloat64 && len(to) < most &&
-			len(one.Name) <= record.MaxAggregatorName {
+			len(one.Name) <= record.MaxAggregatorName && utf8.ValidString(one.Name) {
 			to = append(to, record.Aggregator{Name: one.Name, Value: x})
 		}
 	}

@@ -74,6 +74,7 @@ func TestAggregatesInRecords(t *testing.T) {
 		pregel.SumOf[float64]("sum"), pregel.MinOf("none", math.Inf(1)), pregel.MaxOf("max", int32(7)),
 		pregel.AnyOf("any"), pregel.SumOf[int64]("hidden").Unreported(),
 		pregel.MaxOf("named", ratio(1)), pregel.SumOf[int64](strings.Repeat("x", 65)),
+		pregel.SumOf[int64]("\xff"),
 		pregel.MinOf("nan", math.NaN()), pregel.MaxOf("a", 1), pregel.MaxOf("b", 2.),
 		pregel.MaxOf("c", int64(3)), pregel.MaxOf("d", 4), pregel.MaxOf("e", 5.),
 		pregel.MaxOf("f", 6.), pregel.MaxOf("too many", 1.),

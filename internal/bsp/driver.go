@@ -323,9 +323,8 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 			return err
 		}
 		superstep, scheme, seconds := command.Superstep, command.Scheme, took.Seconds()
-		step := d.recorder.pending(c, reports, seconds, ended)
-		command, outcome = c.next(reports, seconds)
-		if err := d.recorder.add(c, step, reports); err != nil {
+		command, outcome, err = d.next(reports, seconds, ended)
+		if err != nil {
 			return err
 		}
 		command.Took, d.last = seconds, seconds
@@ -349,6 +348,17 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		return d.summarize(ctx, p, next)
 	}
 	return nil
+}
+
+// next records the superstep that has just ended, and returns the next one's command or, after the
+// last one, the outcome. If the program's Coordinate panics, the record is complete.
+func (d *Driver) next(
+	reports []*Report, seconds float64, ended time.Time,
+) (command *Command, outcome *Outcome, err error) {
+	step := d.recorder.pending(&d.c, reports, seconds, ended)
+	defer func() { err = d.recorder.add(&d.c, step, reports) }()
+	command, outcome = d.c.next(reports, seconds)
+	return command, outcome, nil
 }
 
 // superstep runs one superstep on the partitions, within the time limit.

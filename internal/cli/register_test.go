@@ -189,7 +189,7 @@ func TestOwnProgramsTakeThePlaceOfBuiltInOnes(t *testing.T) {
 		t.Errorf("status %d, %s%s", status, &out, &errs)
 	}
 	if status, _, errs := run("run", "bfs", "-g", "path:vertices=3", "--verify"); status != 2 ||
-		!strings.Contains(errs.String(), "there is no certificate for bfs") {
+		!strings.Contains(errs.String(), "found bfs, expected an algorithm with a certificate") {
 		t.Errorf("status %d, %s", status, &errs)
 	}
 }

@@ -31,8 +31,10 @@ func (r *runner) moveTo(ctx context.Context, to changedState) error {
 	if err := r.place(ctx, changed.Partition); err != nil {
 		return err
 	}
-	if err := r.checkWeights(); err != nil {
-		return err
+	if !r.command.Ended {
+		if err := r.checkWeights(); err != nil {
+			return err
+		}
 	}
 	r.exchange.SetPartition(r.part)
 	r.instance.Values().Copy(0, own, 0, owned)

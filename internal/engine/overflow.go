@@ -16,16 +16,16 @@ func (r *runner) checkWeights() error {
 	if _, ok := r.kernel.(kernel.Bounded); !ok || !m.traits.Monotone || !m.Reached {
 		return nil
 	}
-	largest, kind := math.MaxFloat64, "float64"
-	if m.Methods.Weights == reflect.Float32 {
-		largest, kind = math.MaxFloat32, "float32"
-	}
 	greatest, n := r.greatestWeight(), r.changing.ids
+	largest, kind, weight := math.MaxFloat64, "float64", fmt.Sprint(greatest)
+	if m.Methods.Weights == reflect.Float32 {
+		largest, kind, weight = math.MaxFloat32, "float32", fmt.Sprint(float32(greatest))
+	}
 	if greatest*float64(n) <= largest/2 { // sums are rounded
 		return nil
 	}
-	return fmt.Errorf("%s: an edge has weight %g: a path over %d vertices might be longer than the largest %s, %.2g",
-		r.job.graph.Name, greatest, n, kind, largest)
+	return fmt.Errorf("%s: an edge has weight %s: a path over %d vertices might be longer than the largest %s, %.2g",
+		r.job.graph.Name, weight, n, kind, largest)
 }
 
 // greatestWeight returns the greatest weight of the partition's arcs, or 0 if that is greater.

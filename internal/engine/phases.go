@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
+	"sync"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
@@ -177,11 +179,14 @@ func (j *Job) fitsBase() error {
 			return fmt.Errorf(
 				"an earlier phase has added an edge of weight %g: no weight may be negative", least)
 		}
-		if err := r.checkWeights(); err != nil {
-			return err
-		}
 	}
-	return nil
+	errs := make([]error, len(j.runners))
+	var all sync.WaitGroup
+	for i, r := range j.runners {
+		all.Go(func() { errs[i] = r.checkWeights() })
+	}
+	all.Wait()
+	return cmp.Or(errs...)
 }
 
 // countBase counts the vertices and arcs with which the run begins, if the previous phase could

@@ -206,7 +206,10 @@ func TestChangedEnds(t *testing.T) {
 }
 
 // changeUntil cancels a change at partition 0's exchange number after.
-func changeUntil(ctx context.Context, g []*graph.Partition, changes []graph.Change, after int, cancel context.CancelCauseFunc) error {
+func changeUntil(
+	ctx context.Context, g []*graph.Partition, changes []graph.Change, after int,
+	cancel context.CancelCauseFunc,
+) error {
 	m := graph.NewRendezvous(len(g))
 	errs := make(chan error)
 	for i, p := range g {

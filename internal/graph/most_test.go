@@ -34,7 +34,10 @@ func crowdedTuples(rng *rand.Rand, n, m int, grid graph.Grid, directed bool) [][
 }
 
 // buildOver builds a graph over some ranks, each with a part of the tuples and its own budget.
-func buildOver(t *testing.T, ranks int, tuples [][2]uint64, n int, directed bool, o graph.Options, meters []*mem.Budget) ([]*graph.Graph, []error) {
+func buildOver(
+	t *testing.T, ranks int, tuples [][2]uint64, n int, directed bool, o graph.Options,
+	meters []*mem.Budget,
+) ([]*graph.Graph, []error) {
 	t.Helper()
 	graphs, errs := make([]*graph.Graph, ranks), make([]error, ranks)
 	if ranks == 1 {

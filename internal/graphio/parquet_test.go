@@ -21,7 +21,10 @@ import (
 )
 
 // parquetFile writes rows with the library, in row groups of the given size.
-func parquetFile(t testing.TB, columns []string, nodes []parquet.Node, rows []parquet.Row, group int, o ...parquet.WriterOption) []byte {
+func parquetFile(
+	t testing.TB, columns []string, nodes []parquet.Node, rows []parquet.Row, group int,
+	o ...parquet.WriterOption,
+) []byte {
 	t.Helper()
 	fields := parquet.Group{}
 	for i, name := range columns {

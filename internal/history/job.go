@@ -97,9 +97,11 @@ const MaxSteps = 50_000
 func (j *job) bytes() int {
 	bytes := cap(j.Steps)*8 + len(j.Steps)<<10 + cap(j.Totals)*220 +
 		cap(j.Matrix.Bytes)*8 + len(j.Report) + 4<<10
-	if n := len(j.Steps); n > 0 {
-		bytes += n * len(j.Steps[n-1].Aggregators) * (record.MaxAggregatorName + 24)
+	n, most := len(j.Steps), 0
+	for _, s := range j.Steps[max(0, n-2):] { // the last superstep may have run no vertex
+		most = max(most, len(s.Aggregators))
 	}
+	bytes += n * most * (record.MaxAggregatorName + 24)
 	for name, text := range j.Aggregators {
 		bytes += len(name) + len(text)
 	}

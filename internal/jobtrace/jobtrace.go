@@ -62,7 +62,7 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 		if body.Job.State == control.JobState_JOB_STATE_QUEUED &&
 			j.state > control.JobState_JOB_STATE_QUEUED {
 			j.lost(body.Job)
-			*j = job{to: t.New()}
+			*j = job{to: t.New(), report: t.Report}
 		}
 		if body.Job.State == control.JobState_JOB_STATE_QUEUED && t.Queued != nil {
 			t.Queued(begin(body.Job), control.Text(body.Job.Reason, control.MaxName))

@@ -259,3 +259,33 @@ func TestTextsOfJobsAreShort(t *testing.T) {
 		}
 	}
 }
+
+// ends notes the reports of ends.
+type ends struct{ reports *[]string }
+
+func (e ends) Record(event trace.Event) error {
+	if end, ok := event.(*trace.End); ok {
+		*e.reports = append(*e.reports, end.Report)
+	}
+	return nil
+}
+
+// TestReportOfALaterAttempt: a job that lost a worker and began again has its report.
+func TestReportOfALaterAttempt(t *testing.T) {
+	var reports []string
+	o := &Observer{
+		New:    func() trace.Journal { return ends{&reports} },
+		Report: func(j *control.Job) string { return j.State.String() },
+	}
+	for _, state := range []control.JobState{
+		control.JobState_JOB_STATE_RUNNING, control.JobState_JOB_STATE_QUEUED,
+		control.JobState_JOB_STATE_RUNNING, control.JobState_JOB_STATE_DONE,
+	} {
+		o.Event("j1", &control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{
+			Id: "j1", State: state, SpecJson: jobspec.Text(spec),
+		}}})
+	}
+	if n := len(reports); n == 0 || reports[n-1] != control.JobState_JOB_STATE_DONE.String() {
+		t.Errorf("found %q", reports)
+	}
+}

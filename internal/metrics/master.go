@@ -112,7 +112,9 @@ type collected struct {
 }
 
 // one sends a metric without labels.
-func (c collected) one(name, help string, v float64) { send(c.to, clusterDesc(name, help), c.kind, v) }
+func (c collected) one(name, help string, v float64) {
+	send(c.to, clusterDesc(name, help), c.kind, v)
+}
 
 // by sends a metric for each value of a label.
 func (c collected) by(label, name, help string, all values) {
@@ -123,7 +125,10 @@ func (c collected) by(label, name, help string, all values) {
 }
 
 // send sends a metric. An invalid label only makes the scrape fail.
-func send(to chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+func send(
+	to chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, v float64,
+	labels ...string,
+) {
 	m, err := prometheus.NewConstMetric(d, kind, v, labels...)
 	if err != nil {
 		m = prometheus.NewInvalidMetric(d, err)

@@ -61,7 +61,9 @@ func (s *Set) counters(name, help string, labels ...string) *prometheus.CounterV
 	return promauto.With(s).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
-func (s *Set) histograms(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
+func (s *Set) histograms(
+	name, help string, bounds []float64, labels ...string,
+) *prometheus.HistogramVec {
 	o := prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}
 	return promauto.With(s).NewHistogramVec(o, labels)
 }

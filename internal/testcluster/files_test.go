@@ -117,7 +117,7 @@ func TestFaultsOfFiles(t *testing.T) {
 			}
 			lines := strings.SplitAfter(string(text), "\n")
 			at := 5 + rng.IntN(len(lines)-6)
-			bad := []string{"7 x\n", "1\n", "1 2 3 4\n", "99999999999999 4\n"}[round]
+			bad := []string{"7 x\n", "1\n", "1 2 3 4\n", "99999999999999 99999999999999\n"}[round]
 			lines[at] = bad
 			if err := os.WriteFile(spoilt, []byte(strings.Join(lines, "")), 0o600); err != nil {
 				t.Fatal(err)

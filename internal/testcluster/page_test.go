@@ -16,6 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve/benchmark"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/web"
@@ -25,7 +26,7 @@ import (
 // withPage returns the options of a master with a page.
 func withPage(token control.Token) master.Config {
 	store := history.NewNamedStore()
-	teller := &jobtrace.Observer{Queued: store.Queue, New: func() trace.Journal { return trace.Tee{&history.Searches{To: store}} }}
+	teller := &jobtrace.Observer{Report: benchmark.Text, Queued: store.Queue, New: func() trace.Journal { return trace.Tee{&history.Searches{To: store}} }}
 	return master.Config{Options: master.Options{Log: slog.New(history.NewLogHandler(store))}, Master: daemon.Master{
 		Process: daemon.Process{Token: token},
 		Watch:   teller.Event,

@@ -20,7 +20,9 @@ func (k *kept) Record(e Event) error {
 	return nil
 }
 
-func (k *kept) play(text string) error   { return NewReader(strings.NewReader(text), "t.jsonl").Play(k) }
+func (k *kept) play(text string) error {
+	return NewReader(strings.NewReader(text), "t.jsonl").Play(k)
+}
 func (k *kept) into(t *testing.T) string { return written(t, k.all) }
 
 func written(t *testing.T, lines []any) string {

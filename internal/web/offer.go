@@ -20,7 +20,9 @@ type offer struct {
 
 // Offer serves the result of the newest run with a name. write writes the lines, and may be called
 // concurrently. withdraw ends that: it cancels the readers, and waits for them.
-func (l *Local) Offer(name string, form resultlines.Form, write func(ctx context.Context, w io.Writer) error) (withdraw func()) {
+func (l *Local) Offer(
+	name string, form resultlines.Form, write func(ctx context.Context, w io.Writer) error,
+) (withdraw func()) {
 	withdrawn, cancel := context.WithCancel(context.Background())
 	o := &offer{job: l.SetResult(name, true), form: form, write: write, withdrawn: withdrawn}
 	l.mu.Lock()

@@ -67,7 +67,9 @@ var (
 
 // of returns the survey of a job's result, and begins it if there is none. ctx has the caller's
 // identity. The survey goes on when ctx ends.
-func (s *surveys) of(ctx context.Context, job string, form resultlines.Form, read resultReader) (*survey, error) {
+func (s *surveys) of(
+	ctx context.Context, job string, form resultlines.Form, read resultReader,
+) (*survey, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, v := range s.kept {

@@ -57,7 +57,10 @@ func encoding(ctx context.Context, b *bench) error {
 	return nil
 }
 
-func (b *bench) encodings(ctx context.Context, s *source, name string, grid graph.Grid, choice delivery.Choice, t, steps *Table) error {
+func (b *bench) encodings(
+	ctx context.Context, s *source, name string, grid graph.Grid, choice delivery.Choice, t,
+	steps *Table,
+) error {
 	g, err := s.build(ctx, graph.Options{Grid: grid})
 	if err != nil {
 		return err

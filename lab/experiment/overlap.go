@@ -83,7 +83,10 @@ func overlap(ctx context.Context, b *bench) error {
 }
 
 // overlaps measures a layout over a cable with and without overlap. It returns the gain.
-func (b *bench) overlaps(ctx context.Context, s *source, g *graph.Graph, name string, choice delivery.Choice, c cable, t *Table) (float64, error) {
+func (b *bench) overlaps(
+	ctx context.Context, s *source, g *graph.Graph, name string, choice delivery.Choice,
+	c cable, t *Table,
+) (float64, error) {
 	var ways []way
 	var counts [2]traffic
 	for i, serial := range []bool{false, true} {

@@ -65,7 +65,10 @@ func (c counter) Record(e trace.Event) error {
 
 // Check builds a graph for a grid, searches it with every scheme from roots of all degrees, and
 // compares the traffic with predictions.
-func Check(ctx context.Context, scale, edgeFactor int, grid Grid, roots int, progress func(stage string, done, total int64)) (*Comparison, error) {
+func Check(
+	ctx context.Context, scale, edgeFactor int, grid Grid, roots int,
+	progress func(stage string, done, total int64),
+) (*Comparison, error) {
 	kronecker := generate.Kronecker{Scale: scale, EdgeFactor: edgeFactor, Seed1: 2, Seed2: 3}
 	in, err := generate.Input(ctx, kronecker,
 		generate.Options{Progress: func(done, total int64) { progress("generating", done, total) }})

@@ -52,7 +52,10 @@ type forced map[collective.Collective]collective.Algorithm
 
 // NewSolver returns a rank's part. The model of all ranks determines algorithms that are not
 // forced.
-func NewSolver(size CGSize, m *Matrix, grid graph.Grid, link collective.Link, model *collective.Model, by forced) (*Solver, error) {
+func NewSolver(
+	size CGSize, m *Matrix, grid graph.Grid, link collective.Link, model *collective.Model,
+	by forced,
+) (*Solver, error) {
 	if grid.Partitions() != link.Size() {
 		return nil, fmt.Errorf("a grid of %v for %d ranks", grid, link.Size())
 	}

@@ -104,7 +104,10 @@ func (p *predict) do(
 
 // iterations adds the communication of an iteration: as in the paper, with the predicted best
 // algorithms, and in other grids.
-func (p *predict) iterations(ctx context.Context, size CGSize, m *Matrix, link collective.Link, model *collective.Model, add func(prediction, func() error)) error {
+func (p *predict) iterations(
+	ctx context.Context, size CGSize, m *Matrix, link collective.Link, model *collective.Model,
+	add func(prediction, func() error),
+) error {
 	layouts := []struct {
 		part string
 		grid graph.Grid
@@ -176,7 +179,10 @@ func algorithmsOf(m *collective.Model, c collective.Collective) (list []collecti
 
 // inCG runs the paper's CG and measures the ranks' times in collectives. The last rank to enter a
 // collective does not wait, so the shortest time is closest to that of the communication.
-func (r *predicted) inCG(ctx context.Context, class Class, m *Matrix, link collective.Link, model *collective.Model, all *collective.Group) error {
+func (r *predicted) inCG(
+	ctx context.Context, class Class, m *Matrix, link collective.Link, model *collective.Model,
+	all *collective.Group,
+) error {
 	s, err := NewSolver(class.CG, m, graph.Of(link.Size()), link, model, nil)
 	if err != nil {
 		return err

@@ -240,7 +240,9 @@ func do(ctx context.Context, g *collective.Group, c collective.Collective, size 
 }
 
 // pattern returns what one rank sends another.
-func pattern(from, to, size int) []byte { return bytes.Repeat([]byte{byte(16*from + to + 1)}, size) }
+func pattern(from, to, size int) []byte {
+	return bytes.Repeat([]byte{byte(16*from + to + 1)}, size)
+}
 
 // Text writes the report as text.
 func (r *Report) Text(w io.Writer) error {

@@ -41,7 +41,10 @@ func Graph(t testing.TB, words string, options ...superstep.LoadOptions) *supers
 	if len(options) > 1 {
 		t.Fatalf("pregeltest: at most one options struct")
 	}
-	o := append(options, superstep.LoadOptions{})[0]
+	var o superstep.LoadOptions
+	if len(options) == 1 {
+		o = options[0]
+	}
 	list, vertices, weighted, err := parse(words)
 	if err != nil {
 		t.Fatalf("pregeltest.Graph: %v", err)

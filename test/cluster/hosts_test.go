@@ -122,7 +122,9 @@ func (c *cluster) client(args ...string) (out string, err error) {
 }
 
 // access returns the flags with which a command reaches the master.
-func (c *cluster) access() []string { return []string{"--master", c.master, "--token-file", c.token} }
+func (c *cluster) access() []string {
+	return []string{"--master", c.master, "--token-file", c.token}
+}
 
 // await waits until the cluster's status satisfies is.
 func (c *cluster) await(what string, is func(status string) bool) {

@@ -29,7 +29,9 @@ const (
 	search
 )
 
-func (strong) Combiner() pregel.Combiner[pregel.VertexID] { return combiners.Min[pregel.VertexID]() }
+func (strong) Combiner() pregel.Combiner[pregel.VertexID] {
+	return combiners.Min[pregel.VertexID]()
+}
 
 func (strong) Traits() pregel.Traits {
 	return pregel.Traits{

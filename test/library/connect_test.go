@@ -250,7 +250,7 @@ func TestClusterRefuses(t *testing.T) {
 	refused("Place, Keep and Resume are only for runs in this process",
 		run(t, g, nothing{},
 			superstep.Options{Checkpoints: superstep.CheckpointOptions{Place: t.TempDir()}}))
-	refused("this master keeps none", run(t, g, nothing{},
+	refused("and this master stores none", run(t, g, nothing{},
 		superstep.Options{Checkpoints: superstep.CheckpointOptions{Every: 3}}))
 	refused("a limit of -1 supersteps", run(t, g, nothing{}, superstep.Options{MaxSupersteps: -1}))
 	refused("a limit of -1s for a superstep",

@@ -196,7 +196,7 @@ func TestRepartition(t *testing.T) {
 		}
 		_, err = g.Repartition(t.Context(),
 			superstep.LoadOptions{Directed: directed, Undirected: !directed})
-		refused(t, err, "keeps its direction")
+		refused(t, err, "cannot change the direction")
 	}
 }
 

@@ -49,7 +49,9 @@ func (reader) Compute(v *pregel.Vertex[reading, int64], _ int64) {
 type summing struct{}
 
 func (summing) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (summing) Traits() pregel.Traits            { return pregel.Traits{Columns: []pregel.Column{sumBefore}} }
+func (summing) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{sumBefore}}
+}
 
 func (summing) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	v.Set(sumBefore.Of(v) + int64(v.Label()))

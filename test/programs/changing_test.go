@@ -192,7 +192,9 @@ type Degrees struct{}
 var before = pregel.NewVertexColumn[int64]("before")
 
 func (Degrees) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (Degrees) Traits() pregel.Traits           { return pregel.Traits{Columns: []pregel.Column{before}} }
+func (Degrees) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{before}}
+}
 
 func (Degrees) Compute(v *pregel.Vertex[int64, bool], _ bool) {
 	v.Set(before.Of(v))

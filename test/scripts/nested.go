@@ -61,7 +61,9 @@ type Leads struct{}
 
 var leader = pregel.NewVertexColumn[pregel.VertexID]("leader")
 
-func (Leads) Traits() pregel.Traits           { return pregel.Traits{Columns: []pregel.Column{leader}} }
+func (Leads) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{leader}}
+}
 func (Leads) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 func (Leads) Report() pregel.Report[pregel.VertexID] {
 	return pregel.Report[pregel.VertexID]{

@@ -219,7 +219,9 @@ type Tolls struct{}
 var toll = pregel.NewEdgeColumn[int64]("toll")
 
 func (Tolls) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (Tolls) Traits() pregel.Traits            { return pregel.Traits{Columns: []pregel.Column{toll}} }
+func (Tolls) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{toll}}
+}
 
 func (Tolls) Compute(v *vertex, _ int64) {
 	for e := range v.Edges() {

@@ -209,7 +209,9 @@ func (c *cluster) differing(worker string, hold time.Duration) *fault {
 const fileName = "graph.el"
 
 // root returns the data root of a worker.
-func (c *cluster) root(worker string) string { return filepath.Join(filepath.Dir(c.disk.dir), worker) }
+func (c *cluster) root(worker string) string {
+	return filepath.Join(filepath.Dir(c.disk.dir), worker)
+}
 
 // putFile replaces a worker's file.
 func (c *cluster) putFile(worker string, text []byte) error {

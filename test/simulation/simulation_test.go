@@ -243,7 +243,10 @@ func simulate(
 }
 
 // disturbed runs a job in a setting with faults.
-func disturbed(t *testing.T, seed uint64, s setting, want map[uint64]string, faultsOf func(c *cluster) []*fault) *outcome {
+func disturbed(
+	t *testing.T, seed uint64, s setting, want map[uint64]string,
+	faultsOf func(c *cluster) []*fault,
+) *outcome {
 	o := &outcome{seed: seed, setting: s.String()}
 	stuck := time.AfterFunc(realWithin, func() {
 		buf := make([]byte, 16<<20)

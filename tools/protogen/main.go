@@ -63,7 +63,9 @@ func run(dir string, files []string) error {
 }
 
 // add adds a file to the request after its imports.
-func add(request *pluginpb.CodeGeneratorRequest, f protoreflect.FileDescriptor, seen map[string]bool) {
+func add(
+	request *pluginpb.CodeGeneratorRequest, f protoreflect.FileDescriptor, seen map[string]bool,
+) {
 	if seen[f.Path()] {
 		return
 	}

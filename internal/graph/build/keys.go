@@ -89,7 +89,9 @@ func (t *tuples) distinct(ctx context.Context) error {
 
 // searchBucket subtracts 1 from the degrees of both ends of every duplicate, and returns the number
 // of duplicates. memory is reused by the next call.
-func (t *tuples) searchBucket(pool *keyPool, heads [][]cursor, bucket int, width uint, memory *[]uint64) (dropped int64) {
+func (t *tuples) searchBucket(
+	pool *keyPool, heads [][]cursor, bucket int, width uint, memory *[]uint64,
+) (dropped int64) {
 	total := 0
 	eachRun(pool, heads, bucket, func(keys []uint64) { total += len(keys) })
 	size := 1 << (bits.Len(uint(total)) + 1)

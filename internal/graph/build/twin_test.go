@@ -45,7 +45,10 @@ func everywhere(t testing.TB, ranks int, f func(rank int, group *collective.Grou
 }
 
 // buildOver builds a graph of parts, one per rank.
-func buildOver(t testing.TB, ctx context.Context, shares []*edges.RankInput, owner []int, options func(rank int) graph.Options) []built {
+func buildOver(
+	t testing.TB, ctx context.Context, shares []*edges.RankInput, owner []int,
+	options func(rank int) graph.Options,
+) []built {
 	all := make([]built, len(shares))
 	everywhere(t, len(shares), func(rank int, group *collective.Group) {
 		g, d, err := Graph(ctx, group, 10, shares[rank], owner, options(rank))

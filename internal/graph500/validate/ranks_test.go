@@ -73,7 +73,10 @@ func together[T comparable](t testing.TB, ranks int, run func(ctx context.Contex
 
 // ranksJudge validates with several ranks. Each has a part of the tuples and of the result. dist is
 // nil for BFS.
-func ranksJudge(t testing.TB, ranks, threads, n int, tuples []tuple, root uint64, parent []uint32, dist []float32) (Result, error) {
+func ranksJudge(
+	t testing.TB, ranks, threads, n int, tuples []tuple, root uint64, parent []uint32,
+	dist []float32,
+) (Result, error) {
 	t.Helper()
 	return together(t, ranks, func(ctx context.Context, g *collective.Group) (Result, error) {
 		team := parallel.NewTeam(threads, false)
@@ -109,7 +112,10 @@ func ranksJudge(t testing.TB, ranks, threads, n int, tuples []tuple, root uint64
 
 // manyRanks checks that any number of ranks finds the same result as one process, or the same
 // broken rule. If exact is true, the errors must have the same text.
-func manyRanks(t *testing.T, n int, tuples []tuple, root uint64, parent []uint32, dist []float32, want Result, wantErr error) {
+func manyRanks(
+	t *testing.T, n int, tuples []tuple, root uint64, parent []uint32, dist []float32,
+	want Result, wantErr error,
+) {
 	t.Helper()
 	var broken *Violation
 	errors.As(wantErr, &broken)

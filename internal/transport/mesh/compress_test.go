@@ -20,7 +20,9 @@ type narrow struct {
 	free time.Time // when the last write has been sent
 }
 
-func (n *narrow) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(203, 0, 113, 1), Port: 1} }
+func (n *narrow) RemoteAddr() net.Addr {
+	return &net.TCPAddr{IP: net.IPv4(203, 0, 113, 1), Port: 1}
+}
 
 func (n *narrow) Write(b []byte) (int, error) {
 	if now := time.Now(); n.free.Before(now) {

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
-	"sync"
 )
 
 // lane is the queue of a session's messages to one worker under one tag. It has its own window, as
@@ -59,7 +58,7 @@ func (o *outbound) post(ctx context.Context, s *Session, to int, tag uint32, dat
 		o.mu.Unlock()
 		return err
 	}
-	p := posts.Get().(*post)
+	p := o.newPost()
 	p.copied = len(data) <= small && len(l.posts) == 0 && l.credit > 0
 	if p.copied {
 		p.buffer = append(p.buffer[:0], data...)
@@ -82,7 +81,7 @@ func (o *outbound) post(ctx context.Context, s *Session, to int, tag uint32, dat
 func (o *outbound) await(ctx context.Context, l *lane, p *post) error {
 	select {
 	case err := <-p.written:
-		p.free()
+		o.reuse(p)
 		return err
 	case <-ctx.Done():
 	case <-l.session.done:
@@ -184,7 +183,7 @@ func (o *outbound) settlePost(l *lane, p *post) {
 	}
 	if p.copied {
 		l.session.settled()
-		p.free()
+		o.reuse(p)
 	} else {
 		p.written <- nil
 	}
@@ -258,13 +257,17 @@ func (o *outbound) dropLanes(s *Session) {
 	}
 }
 
-// posts are free posts.
-var posts = sync.Pool{New: func() any { return &post{written: make(chan error, 1)} }}
+func (o *outbound) newPost() *post {
+	if p, ok := o.spare.Get().(*post); ok {
+		return p
+	}
+	return &post{written: make(chan error, 1)}
+}
 
-// free makes a post available for another message.
-func (p *post) free() {
+// reuse makes a post available for another message.
+func (o *outbound) reuse(p *post) {
 	*p = post{written: p.written, buffer: p.buffer}
-	posts.Put(p)
+	o.spare.Put(p)
 }
 
 // Credits go in the opposite direction of frames. There are three kinds. SSCR is for frames: the

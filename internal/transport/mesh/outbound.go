@@ -35,6 +35,7 @@ type outbound struct {
 	late     bool      // the other side was once silent for long
 	lanes    map[laneKey]*lane
 	awaken   []*lane       // lanes with something that may be written
+	spare    sync.Pool     // posts; of this connection, as simulations share no channels
 	posted   chan struct{} // signalled when a lane is awake
 
 	// Used by the writer only.

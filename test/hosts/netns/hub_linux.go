@@ -55,7 +55,9 @@ func (h *Hub) End(i int) *End {
 }
 
 // Apart makes a process start in a new network namespace.
-func Apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET} }
+func Apart(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+}
 
 // Plug connects the cable of the i-th process. Then the process calls Up of its End.
 func (h *Hub) Plug(i, pid int) error {
