@@ -46,8 +46,12 @@ func TestWeightsTooLargeForPaths(t *testing.T) {
 			}
 			check(t, run(math.Ldexp(1, math.Ilogb(most)-3)))
 			heavy := math.Ldexp(1, math.Ilogb(most)-2)
-			want := fmt.Sprintf("an edge has weight %g: a path over 4 vertices might be longer "+
-				"than the largest %s", heavy, name)
+			text := fmt.Sprint(heavy)
+			if kind == edges.Float32 {
+				text = fmt.Sprint(float32(heavy))
+			}
+			want := fmt.Sprintf("an edge has weight %s: a path over 4 vertices might be longer "+
+				"than the largest %s", text, name)
 			if err := run(heavy); err == nil || !strings.HasSuffix(err.Error(), want) {
 				t.Errorf("%v: found %v, expected %s", way, err, want)
 			}

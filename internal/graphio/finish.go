@@ -57,7 +57,12 @@ func (r *reader) finish(ctx context.Context, p *parsed) (*edges.RankInput, error
 	if undeclared >= 0 {
 		return nil, p.undeclared(ctx, undeclared, t.undeclaredIn(undeclared, x))
 	}
-	s := r.input(r.name, list, x, r.directed(p.directed))
+	s, done := r.input(r.name, list, x, r.directed(p.directed)), false
+	defer func() { // also if memory is refused
+		if !done {
+			s.Close()
+		}
+	}()
 	if p.numbering == nil {
 		s.Largest = t.max
 	}
@@ -70,9 +75,9 @@ func (r *reader) finish(ctx context.Context, p *parsed) (*edges.RankInput, error
 		s.Account = r.account(p.f, p.what, p.remarks+t.remarks, s, p.weighted)
 	}
 	if err != nil {
-		s.Close()
 		return nil, err
 	}
+	done = true
 	return s, nil
 }
 

@@ -183,7 +183,8 @@ func (h *serialized) lists(f *file, q *parser, at int64, data []byte) error {
 	ends, word := bufio.NewReaderSize(rest, offsetsSize), make([]byte, 8)
 	size := int(h.recordSize())
 	for len(data) > 0 {
-		if _, err := io.ReadFull(ends, word); err == io.EOF {
+		if _, err := io.ReadFull(ends, word); err == io.EOF ||
+			err == io.ErrUnexpectedEOF {
 			return f.changed("other offsets")
 		} else if err != nil {
 			return &readError{err}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // start is the beginning of the data in a text file: after a header that was read, or at the first
@@ -120,6 +121,12 @@ func (r *reader) parseInto(
 	return err
 }
 
+// admitted calls f, and returns a refusal of memory as an error, so that the other workers stop, too.
+func admitted(f func() error) (err error) {
+	defer mem.Recover(&err)
+	return f()
+}
+
 // pieces calls do for every piece that next cuts (source). Each worker processes its own piece at
 // the same time as the others. If pieces fail, it returns the error of the first of these; all
 // pieces before it have been processed.
@@ -137,7 +144,7 @@ func (r *reader) pieces(
 				return
 			}
 			if err == nil {
-				err = do(worker, &p)
+				err = admitted(func() error { return do(worker, &p) })
 			}
 			mu.Lock()
 			if err != nil && p.index < first {

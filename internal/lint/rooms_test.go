@@ -37,31 +37,31 @@ var rooms = []room{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby",
 		"drivers/s3",
 	}},
-	{"formats", 10791, []string{
+	{"formats", 10802, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
-	{"transport", 8183, []string{
+	{"transport", 8188, []string{
 		"internal/certs", "internal/membership", "internal/transport", "internal/collective", "internal/netbench",
 		"internal/testcluster/memlink",
 	}},
-	{"graphs", 11609, []string{
+	{"graphs", 11610, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 11582, []string{
+	{"engine", 11597, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
 	{"algorithms", 5485, []string{"algorithms", "internal/builtin"}},
 	{"graph500", 2723, []string{"internal/graph500", "internal/graphalytics"}},
-	{"cluster", 8006, []string{
+	{"cluster", 8014, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace",
 		"internal/web",
 		"drivers/otlp", "internal/control", "internal/client",
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 12113, []string{"master", "worker", "internal/daemon"}},
-	{"users", 11995, []string{
+	{"daemons", 12114, []string{"master", "worker", "internal/daemon"}},
+	{"users", 11998, []string{
 		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
 		"internal/reference",
 		"pregel/pregeltest",
