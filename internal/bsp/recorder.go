@@ -64,8 +64,8 @@ func (k *recorder) pending(
 	return step
 }
 
-// add buffers a superstep, after the coordinator has decided on the next one. It returns an error if
-// a record failed, of this superstep or an earlier one.
+// add buffers a superstep, after the coordinator has decided on the next one. It returns an error
+// if a record failed, of this superstep or an earlier one.
 func (k *recorder) add(c *coordinator, step pendingRecord, reports []*Report) error {
 	if k == nil {
 		return nil

@@ -100,8 +100,8 @@ type Event struct {
 	Interval  float64 `json:"interval"`  // seconds to the next; 0 if Every is set
 }
 
-// NewKeeper makes the keeper of a run, whose state has about this number of bytes. warn is called for
-// failed checkpoints, and news for all, by any goroutine.
+// NewKeeper makes the keeper of a run, whose state has about this number of bytes. warn is called
+// for failed checkpoints, and news for all, by any goroutine.
 func NewKeeper(s store.Store, p Policy, bytes int64, warn func(string), news func(Event)) *Keeper {
 	if p.Keep <= 0 {
 		p.Keep = 2

@@ -89,8 +89,8 @@ func (k *kinds) Record(e trace.Event) error {
 	return nil
 }
 
-// TestSearchesAreTold: records have the names of searches, which tell what they came to; how far the
-// searches are covers both kernels.
+// TestSearchesAreTold: records have the names of searches, which tell what they came to; how far
+// the searches are covers both kernels.
 func TestSearchesAreTold(t *testing.T) {
 	c := config(t)
 	var all kinds

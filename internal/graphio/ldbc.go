@@ -57,8 +57,8 @@ var vertexGrammar = grammar{
 	columns: 1, more: true, marks: listMarks, high: maxID, layout: "1: a vertex id",
 }
 
-// ldbcGrammar returns the grammar of e, which is FILE.e: the columns named in FILE.properties, or as
-// many as the first line has.
+// ldbcGrammar returns the grammar of e, which is FILE.e: the columns named in FILE.properties, or
+// as many as the first line has.
 func (r *reader) ldbcGrammar(f *ldbcFiles, p *properties, e *file) grammar {
 	if p.edges == nil {
 		n := columns(e.head())

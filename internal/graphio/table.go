@@ -121,7 +121,8 @@ func (r *reader) parseInto(
 	return err
 }
 
-// admitted calls f, and returns a refusal of memory as an error, so that the other workers stop, too.
+// admitted calls f, and returns a refusal of memory as an error, so that the other workers stop,
+// too.
 func admitted(f func() error) (err error) {
 	defer mem.Recover(&err)
 	return f()

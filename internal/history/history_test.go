@@ -434,8 +434,8 @@ func TestPredictionsAreJudgedByARange(t *testing.T) {
 	}
 }
 
-// TestMediansOfFactors: medians that are computed from counts of buckets are near the medians of the
-// sorted values.
+// TestMediansOfFactors: medians that are computed from counts of buckets are near the medians of
+// the sorted values.
 func TestMediansOfFactors(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := 1; n < 200; n++ {

@@ -71,7 +71,7 @@ func (s *Store) Restore(name string, data []byte) (more bool, err error) {
 	}
 	if err == nil && (len(all) == 0 || all[0].Job.Job.Job != name ||
 		slices.ContainsFunc(all, func(k lasting) bool { return slices.Contains(k.Steps, nil) })) {
-		err = errors.New("it is of another job, or lacks supersteps")
+		err = errors.New("it belongs to another job, or has no supersteps")
 	}
 	if err != nil {
 		return true, fmt.Errorf("the record is damaged: %w", err)

@@ -17,11 +17,11 @@ type Query struct {
 	// Program and Graph are parts of names. Text is a part of the run's name, program, graph, owner
 	// or error. Case does not matter.
 	Program, Graph, Text string
-	// Of, if not nil, is the id of the job whose searches are selected. If it is empty, searches are
-	// left out.
+	// Of, if not nil, is the id of the job whose searches are selected. If it is empty, searches
+	// are left out.
 	Of *string
-	// Near, if not empty, is the id of a run that is selected, with the runs listed before and after
-	// it.
+	// Near, if not empty, is the id of a run that is selected, with the runs listed before and
+	// after it.
 	Near string
 	// Within, if not 0, selects runs that ended since this time ago.
 	Within time.Duration

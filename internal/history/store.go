@@ -341,8 +341,8 @@ func (s *Store) stage(stage trace.Stage) {
 	}
 }
 
-// thin removes the oldest checkpoint of a job that has many, because checkpoints should not push out
-// the stages of other jobs.
+// thin removes the oldest checkpoint of a job that has many, because checkpoints should not push
+// out the stages of other jobs.
 func (s *Store) thin(stage trace.Stage) {
 	oldest, same := -1, 0
 	for i, o := range s.stages {

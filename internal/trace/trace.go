@@ -96,8 +96,8 @@ type End struct {
 	Messages, Sent, Bytes int       `json:"-"`
 }
 
-// Checkpoint is the Stage of a checkpoint that is complete. Its Part is the superstep before which it
-// was taken.
+// Checkpoint is the Stage of a checkpoint that is complete. Its Part is the superstep before which
+// it was taken.
 const Checkpoint = "checkpoint"
 
 // Stage is work before or after the supersteps: loading, building, validating or writing. Seconds

@@ -53,8 +53,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAccountsThatMakeNoSense: Balance returns an error for malformed accounts, which another process
-// may send.
+// TestAccountsThatMakeNoSense: Balance returns an error for malformed accounts, which another
+// process may send.
 func TestAccountsThatMakeNoSense(t *testing.T) {
 	some := func(partitions ...int) *Account {
 		a := &Account{}

@@ -29,7 +29,7 @@ func body(w http.ResponseWriter, r *http.Request, most int64, to any, like strin
 	err := in.Decode(to)
 	if err == nil {
 		if _, more := in.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something follows it")
+			err = errors.New("found more text after the object, expected its end")
 		}
 	}
 	switch {

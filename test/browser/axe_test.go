@@ -25,8 +25,8 @@ func axe(t *testing.T) string {
 	return string(text)
 }
 
-// findings is a function that returns axe-core's findings on the current page, one per line. only are
-// the rules to check; all without it. Of long tables only the first rows are checked.
+// findings is a function that returns axe-core's findings on the current page, one per line. only
+// are the rules to check; all without it. Of long tables only the first rows are checked.
 const findings = `(async only => (await axe.run({ exclude: ["tbody tr:nth-child(n+9)"] },
 	{ resultTypes: ["violations"], preload: false, ...(only && { runOnly: only }) })).violations
 	.flatMap(v => v.nodes.map(n => v.id + ": " + n.target.join(" ") + ": " + n.failureSummary.replaceAll("\n", " "))).join("\n"))`

@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// converging records supersteps in the range [from, until) of a job whose change falls by a tenth in
-// each, with some noise.
+// converging records supersteps in the range [from, until) of a job whose change falls by a tenth
+// in each, with some noise.
 func converging(t *testing.T, l *web.Local, from, until int) {
 	t.Helper()
 	for i := from; i < until; i++ {

@@ -15,8 +15,8 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// work records twelve supersteps of a job, with figures that differ from job to job as those of real
-// jobs do.
+// work records twelve supersteps of a job, with figures that differ from job to job as those of
+// real jobs do.
 func work(t *testing.T, l *web.Local, job string, seed int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(seed), 1))

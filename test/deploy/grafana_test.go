@@ -99,8 +99,8 @@ func TestDashboards(t *testing.T) {
 	}
 }
 
-// checkFollowing checks that every panel of the dashboard of a run follows the chosen job, that panels
-// of jobs have links to the job's page, and that the graphs have marks.
+// checkFollowing checks that every panel of the dashboard of a run follows the chosen job, that
+// panels of jobs have links to the job's page, and that the graphs have marks.
 func checkFollowing(t *testing.T, all series, d *dashboard) {
 	t.Helper()
 	for _, p := range d.Panels {

@@ -115,7 +115,7 @@ function Locked() {
   return (
     <form class="panel" onSubmit={submit}>
       <h2>A token is needed</h2>
-      <p>Open the link that superstep printed when it started, or enter the first line of the file that it was given: by --http-token-file, a master by --token-file.</p>
+      <p>Open the link that superstep printed when it started. Or enter the first line of its token file: --http-token-file of a run, --token-file of a master.</p>
       <label>
         Token <input name="token" type="password" autocomplete="off" required />
       </label>{" "}

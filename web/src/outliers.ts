@@ -57,5 +57,5 @@ function cause(s: Step, near: Step[], excess: number): string {
   if (near.length > 0 && s.edges > 2 * edges) return `it walked ${edges > 0 ? `${times(s.edges, edges)} as many edges` : `${format.count(s.edges)} edges`}`;
   const bytes = median(near.map((n) => n.bytes));
   if (near.length > 0 && s.bytes > 2 * bytes) return `it sent ${bytes > 0 ? `${times(s.bytes, bytes)} as many bytes` : format.bytes(s.bytes)}`;
-  return "its work was the usual: the machine, or other programs on it";
+  return "its work was as usual: the machine or other programs on it slowed it down";
 }

@@ -346,7 +346,7 @@ function LaneMap({ lanes, rows, kind, steps, onSelect }: LaneMapProps) {
       <Readout
         text={at
           ? `${kind} ${rows[at[1]]}, superstep ${superstep(at[0])}${lanes.every > 1 ? ` to ${superstep(at[0]) + lanes.every - 1}` : ""}: ${value === -1 ? "not kept" : `worked ${Math.round(value ?? 0)} % of the time`}`
-          : `A faint column: all wait. A faint line beside strong ones: that ${kind.toLowerCase()} has little to do.`}
+          : `In a faint column, all wait. If a line is fainter than the others, that ${kind.toLowerCase()} has less to do.`}
       />
     </div>
   );
@@ -431,10 +431,10 @@ function PairMap({ whole, workers, partitions, of }: { whole: Whole; workers: st
       <div class="beside">
         <Readout
           text={summed
-            ? "There are too many partitions to tell of each pair: what each sent to all others is in the table of partitions above."
+            ? "There are too many partitions to show each pair. The table of partitions above shows how many bytes each partition sent."
             : at
             ? `From ${group(at[1])} to ${group(at[0])}: ${format.bytes(bytes[at[1] * side + at[0]] ?? 0)}`
-            : "Stronger cells carry more, by the square root of the bytes. A strong line: a partition that sends much; a strong column: one that gets much."}
+            : "A stronger colour means more bytes, by their square root. A strong line is a partition that sends much; a strong column is one that receives much."}
         />
         <table>
           <caption>Columns by how they are written, in the whole run</caption>
