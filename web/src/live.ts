@@ -145,6 +145,7 @@ class Live {
   list(of: Listing): () => void {
     this.listings.add(of);
     if (this.loaded) void this.attempt(async () => void (of.page = await api.jobs(of.query)));
+    else this.stale = true; // load may have read the lists before this one was added
     return () => this.listings.delete(of);
   }
 
@@ -189,6 +190,7 @@ class Live {
     const job = this.job;
     await this.attempt(async () => {
       [this.about, this.stages, this.log] = await Promise.all([api.about(), api.stages(), api.log(), this.readListings()]);
+      if (this.stale) await this.readListings();
       this.loaded = true;
       if (this.link === "locked" || this.link === "opening") this.link = "live";
       if (job === noJob) return;
