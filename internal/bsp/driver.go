@@ -350,17 +350,6 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 	return nil
 }
 
-// next records the superstep that has just ended, and returns the next one's command or, after the
-// last one, the outcome. If the program's Coordinate panics, the record is complete.
-func (d *Driver) next(
-	reports []*Report, seconds float64, ended time.Time,
-) (command *Command, outcome *Outcome, err error) {
-	step := d.recorder.pending(&d.c, reports, seconds, ended)
-	defer func() { err = d.recorder.add(&d.c, step, reports) }()
-	command, outcome = d.c.next(reports, seconds)
-	return command, outcome, nil
-}
-
 // superstep runs one superstep on the partitions, within the time limit.
 func (d *Driver) superstep(ctx context.Context, p Partitions, c *Command) ([]*Report, error) {
 	if limit := d.options.SuperstepTimeout; limit > 0 {

@@ -188,3 +188,14 @@ func (d *Driver) ending(err error, took time.Duration) *trace.End {
 	e.Forked = d.Outcome().Forked
 	return e
 }
+
+// next records the superstep that has just ended, and returns the next one's command or, after the
+// last one, the outcome. If the program's Coordinate panics, the record is complete.
+func (d *Driver) next(
+	reports []*Report, seconds float64, ended time.Time,
+) (command *Command, outcome *Outcome, err error) {
+	step := d.recorder.pending(&d.c, reports, seconds, ended)
+	defer func() { err = d.recorder.add(&d.c, step, reports) }()
+	command, outcome = d.c.next(reports, seconds)
+	return command, outcome, nil
+}

@@ -303,7 +303,7 @@ func TestStuckWorker(t *testing.T) {
 	if w.ProcessState.ExitCode() != 1 {
 		t.Errorf("the worker ended with %v: %s", w.ProcessState, w.Said)
 	}
-	if want := "superstep 0 has not stopped 3s after it was told to"; !strings.Contains(
+	if want := "superstep 0 has not stopped 3s after it was cancelled"; !strings.Contains(
 		w.Said.String(), want) {
 		t.Errorf("the worker says %s, expected %q", w.Said, want)
 	}
