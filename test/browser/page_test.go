@@ -376,7 +376,7 @@ func TestAToken(t *testing.T) {
 	b := open(t, serve(t, recorded(t, 3, 2), token), 1280, 900)
 	b.until(t, "the question", "document.querySelector('input[name=token]')")
 	if text := b.text(t, "form"); !strings.Contains(text, "--http-token-file") ||
-		!strings.Contains(text, "a master by --token-file") {
+		!strings.Contains(text, "--token-file of a master") {
 		t.Errorf("whence the token is: %s", text)
 	}
 	enter := func(text string) {
