@@ -200,7 +200,7 @@ func TestRequestsThatChangeSomething(t *testing.T) {
 		"a word for a switch": {`{"directed": "yes"}`, nil, 400, "directed: found string, expected true or false"},
 		"a list":              {`[1]`, nil, 400, "found JSON's array, expected a job"},
 		"no object":           {`{"parameters": 3}`, nil, 400, "parameters: found number, expected an object"},
-		"two":                 {good + good, nil, 400, "something follows"},
+		"two":                 {good + good, nil, 400, "found more text after the object"},
 		"a path from where":   {`{"program": "bfs", "graph": "web.el"}`, nil, 400, "the whole path of a file"},
 		"loops":               {`{"program": "bfs", "graph": "/a", "self_loops": "eat"}`, nil, 400, "expected one of keep, drop"},
 		"a grid":              {`{"program": "bfs", "graph": "/a", "grid": "2y2"}`, nil, 400, "grid: "},
