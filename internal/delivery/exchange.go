@@ -196,39 +196,15 @@ type Inbox struct {
 }
 
 // Fold sends the partial results for ghosts from the inbox to the ghosts' owners. The sink combines
-// the received ones with those of the owned vertices. s is the receivers' side.
+// the received ones with those of the owned vertices. s is the receivers' side. meanwhile, if not
+// nil, computes while the partial results are transferred; see trade.
 func (x *Exchange) Fold(
-	ctx context.Context, s *graph.Side, inbox Inbox, sink Sink, block int,
+	ctx context.Context, s *graph.Side, inbox Inbox, sink Sink, block int, meanwhile func() error,
 ) error {
 	kind, _ := x.folding(block)
 	return x.trade(ctx, s.Line, kind, len(s.Line), func(q int) error {
 		return x.foldOut(s, q, inbox, block)
-	}, func(in *transport.Frame) error { return x.foldIn(s, sink, in) })
-}
-
-// FoldOut is the first half of Fold, for a caller that computes before the second half, FoldIn. The
-// exchange must not be serial.
-func (x *Exchange) FoldOut(s *graph.Side, inbox Inbox, block int) error {
-	for _, q := range s.Line {
-		if err := x.foldOut(s, q, inbox, block); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// FoldIn is the second half of Fold.
-func (x *Exchange) FoldIn(
-	ctx context.Context, s *graph.Side, sink Sink, block int,
-) error {
-	kind, _ := x.folding(block)
-	take := func(in *transport.Frame) error { return x.foldIn(s, sink, in) }
-	for range s.Line {
-		if err := x.taken(ctx, kind, s.Line, take); err != nil {
-			return err
-		}
-	}
-	return nil
+	}, meanwhile, func(in *transport.Frame) error { return x.foldIn(s, sink, in) })
 }
 
 func (x *Exchange) foldOut(s *graph.Side, q int, inbox Inbox, block int) error {

@@ -107,7 +107,7 @@ func (x *Exchange) Expand(
 			}
 		}
 		return nil
-	}, func(in *transport.Frame) error {
+	}, nil, func(in *transport.Frame) error {
 		group, from := s.Groups[in.From], &columns[x.place(in.From)]
 		part, parts := int(in.Encoding>>4), x.parts(int(group.Count), traits)
 		if from.superstep != x.superstep {

@@ -93,10 +93,7 @@ func FuzzFrames(f *testing.F) {
 		}
 		outbox := []kernel.Sends{kernel.NewOutbox[uint32](2, false)}
 		_, err1 := x.Expand(t.Context(), senders, k, frontier, 0)
-		err2 := x.FoldOut(receivers, erased, 0)
-		if err2 == nil {
-			err2 = x.FoldIn(t.Context(), receivers, fold, 0)
-		}
+		err2 := x.Fold(t.Context(), receivers, erased, fold, 0, nil)
 		err3 := x.Uncombined(t.Context(), receivers, layout.Slots.Ghost, nil, sink, 0)
 		err4 := x.Send(t.Context(), outbox, nil, sink)
 		err5 := x.SendInOrder(t.Context(), outbox, sink)

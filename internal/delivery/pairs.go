@@ -91,7 +91,7 @@ func (x *Exchange) Send(
 		return err
 	}
 	send := func(q int) error { return x.sendTo(q, transport.Sends, combine) }
-	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), send,
+	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), send, nil,
 		func(in *transport.Frame) error {
 			if g.Columns == 1 {
 				return take(in)
@@ -119,7 +119,7 @@ func (x *Exchange) Send(
 	}
 	sink(own.positions, own.messages)
 	send = func(q int) error { return x.sendTo(q, transport.SendsOn, combine) }
-	return x.trade(ctx, p.Row, transport.SendsOn, len(p.Row), send, take)
+	return x.trade(ctx, p.Row, transport.SendsOn, len(p.Row), send, nil, take)
 }
 
 // sendTo sends the buffered pairs of a partition.
@@ -229,7 +229,7 @@ func (x *Exchange) SendInOrder(
 	}
 	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), func(q int) error {
 		return x.sendPairs(&x.sends[q], q, transport.Sends, wire.Bytes(x.sends[q].joins))
-	}, func(in *transport.Frame) error {
+	}, nil, func(in *transport.Frame) error {
 		joins := wire.Slice[join](in.Presence)
 		messages, err := x.messagesOf(in)
 		if err != nil {

@@ -191,14 +191,16 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				}
 				box := k.box(p, slots)
 				erased := Inbox{&kernel.Vec[M]{Data: box.Msg}, box.Has}
-				return x.FoldOut(pushed(p).Receivers, erased, 0)
+				return x.Fold(ctx, pushed(p).Receivers, erased, drop, 0, nil)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				box, folding := k.box(p, nil), k.kernel(p)
-				err := x.FoldIn(ctx, pushed(p).Receivers,
+				none := Inbox{&kernel.Vec[M]{Data: make([]M, len(box.Msg))},
+					bitmap.NewFrontier(make([]uint64, len(box.Has.Words)))}
+				err := x.Fold(ctx, pushed(p).Receivers, none,
 					func(to []uint32, messages kernel.Column) {
 						folding.Fold(to, kernel.Elements[M](messages), box)
-					}, 0)
+					}, 0, nil)
 				return arrived{ones(box.Has.Words), p.Owned}, err
 			},
 		},

@@ -24,7 +24,7 @@ func (x *Exchange) Finished(
 			To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence,
 		}
 		return x.send(&to.frame)
-	}, func(in *transport.Frame) error {
+	}, nil, func(in *transport.Frame) error {
 		if in.Ref != nil || len(in.Raw) != 0 {
 			return fmt.Errorf("from partition %d: %d bytes of values with finished vertices",
 				in.From, len(in.Raw))

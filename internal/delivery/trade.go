@@ -10,37 +10,49 @@ import (
 
 // trade exchanges frames with the partitions of a line. It calls send for each of them, and take
 // for each received frame, which it then releases. frames is the number of frames to receive: one
-// from each partition, or more if the exchange is not serial.
+// from each partition, or more if the exchange is not serial. meanwhile, if not nil, is called once.
 //
-// By default, trade sends all frames before it waits for the first. It takes frames in the order of
-// their arrival. So frames are packed and processed while others are on the network (Ueno11, 4.2;
-// Nakao20, 3.5.3).
+// By default, trade sends all frames before it waits for the first, and calls meanwhile in between.
+// It takes frames in the order of their arrival. So frames are packed and processed while others
+// are on the network (Ueno11, 4.2; Nakao20, 3.5.3).
 //
-// A serial exchange works like a loop of blocking MPI_Sendrecv. In round i every partition sends to
-// the i-th partition after it in the line, waits until that frame is written, then receives and
-// processes one frame. The received frame may be of a later round, because some partitions are
-// ahead. There is no deadlock: a partition in the earliest round has been sent as many frames as it
-// waits for.
+// A serial exchange calls meanwhile first. Then it works like a loop of blocking MPI_Sendrecv. In
+// round i every partition sends to the i-th partition after it in the line, waits until that frame
+// is written, then receives and processes one frame. The received frame may be of a later round,
+// because some partitions are ahead. There is no deadlock: a partition in the earliest round has
+// been sent as many frames as it waits for.
 func (x *Exchange) trade(
 	ctx context.Context, line []int, kind transport.Kind, frames int, send func(q int) error,
-	take taker,
+	meanwhile func() error, take taker,
 ) error {
+	if meanwhile == nil {
+		meanwhile = func() error { return nil }
+	}
+	if x.serial {
+		if err := meanwhile(); err != nil {
+			return err
+		}
+		for _, q := range line {
+			err := send(q)
+			if err == nil {
+				err = x.flush(ctx)
+			}
+			if err == nil {
+				err = x.taken(ctx, kind, line, take)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	for _, q := range line {
 		if err := send(q); err != nil {
 			return err
 		}
-		if !x.serial {
-			continue
-		}
-		if err := x.flush(ctx); err != nil {
-			return err
-		}
-		if err := x.taken(ctx, kind, line, take); err != nil {
-			return err
-		}
 	}
-	if x.serial {
-		return nil
+	if err := meanwhile(); err != nil {
+		return err
 	}
 	for range frames {
 		if err := x.taken(ctx, kind, line, take); err != nil {

@@ -29,7 +29,11 @@ func (x *Exchange) Uncombined(
 	for _, b := range bins {
 		x.distribute(s.Groups, ghost, b, peers)
 	}
-	own := func() {
+	send := func(q int) error {
+		to := &peers[x.place(q)]
+		return x.sendPairs(to, q, kind, wire.Bytes(to.positions))
+	}
+	own := func() error {
 		for _, b := range bins {
 			shift, to := b.Layout()
 			for i := range int(ghost >> shift) {
@@ -37,20 +41,9 @@ func (x *Exchange) Uncombined(
 			}
 		}
 		sink(here.positions, here.messages)
-	}
-	if len(s.Line) == 0 {
-		own()
 		return nil
 	}
-	last := s.Line[len(s.Line)-1]
-	return x.trade(ctx, s.Line, kind, len(s.Line), func(q int) error {
-		to := &peers[x.place(q)]
-		err := x.sendPairs(to, q, kind, wire.Bytes(to.positions))
-		if q == last && err == nil {
-			own()
-		}
-		return err
-	}, func(in *transport.Frame) error {
+	return x.trade(ctx, s.Line, kind, len(s.Line), send, own, func(in *transport.Frame) error {
 		list := s.Peers.Of(in.From)
 		to, messages, err := x.pairs(in, list.Count())
 		if err != nil {

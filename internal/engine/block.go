@@ -61,16 +61,8 @@ func (r *puller) pullBlocks(ctx context.Context) error {
 		if err := pull(b.ByReceiver.GhostChunks()); err != nil {
 			return err
 		}
-		if r.job.options.Serial {
-			err = pull(b.ByReceiver.OwnChunks())
-			if err == nil {
-				err = r.fold(ctx, i, b)
-			}
-		} else {
-			err = r.foldAround(ctx, i, b,
-				func() error { return pull(b.ByReceiver.OwnChunks()) })
-		}
-		if err != nil {
+		own := func() error { return pull(b.ByReceiver.OwnChunks()) }
+		if err := r.fold(ctx, i, b, own); err != nil {
 			return err
 		}
 	}
@@ -78,33 +70,27 @@ func (r *puller) pullBlocks(ctx context.Context) error {
 }
 
 // fold sends partial results of block i to their owners, and folds the received ones into the
-// inbox.
-func (r *partition) fold(ctx context.Context, i int, b *graph.Block) error {
-	defer r.startTimer(&r.report.Times.Fold).end()
-	if err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, i); err != nil {
-		return fmt.Errorf("fold: %w", err)
-	}
-	return nil
-}
-
-// foldAround is fold that calls meanwhile while the partial results are transferred.
-func (r *partition) foldAround(
+// inbox. meanwhile, if not nil, computes while they are transferred, unless the run is serial.
+func (r *partition) fold(
 	ctx context.Context, i int, b *graph.Block, meanwhile func() error,
 ) error {
-	fold := r.startTimer(&r.report.Times.Fold)
-	err := r.exchange.FoldOut(b.Receivers, r.inbox, i)
-	fold.end()
-	if err != nil {
+	phase := r.startTimer(&r.report.Times.Fold)
+	var failed error // of meanwhile
+	around := func() error {
+		if meanwhile == nil {
+			return nil
+		}
+		phase.end()
+		failed = meanwhile()
+		phase = r.startTimer(&r.report.Times.Fold)
+		return failed
+	}
+	err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, i, around)
+	phase.end()
+	if err != nil && failed == nil {
 		return fmt.Errorf("fold: %w", err)
 	}
-	if err := meanwhile(); err != nil {
-		return err
-	}
-	defer r.startTimer(&r.report.Times.Fold).end()
-	if err := r.exchange.FoldIn(ctx, b.Receivers, r.folding, i); err != nil {
-		return fmt.Errorf("fold: %w", err)
-	}
-	return nil
+	return err
 }
 
 // pullBlockTask pulls rows into the inbox.

@@ -112,7 +112,7 @@ func (r *pusher) pushBlock(ctx context.Context, i int, b *graph.Block) error {
 		return err
 	}
 	if !r.uncombined() {
-		return r.fold(ctx, i, b)
+		return r.fold(ctx, i, b, nil)
 	}
 	defer r.startTimer(&r.report.Times.Fold).end()
 	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.allBins(), r.sinking,

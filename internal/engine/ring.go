@@ -60,7 +60,7 @@ func (g *ringPull) ringBlocks(ctx context.Context) error {
 		if err := g.passParts(ctx, i, b); err != nil {
 			return fmt.Errorf("ring: %w", err)
 		}
-		if err := g.fold(ctx, i, b); err != nil {
+		if err := g.fold(ctx, i, b, nil); err != nil {
 			return err
 		}
 	}
