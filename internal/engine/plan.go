@@ -13,50 +13,46 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Plan is a plan whose phases are type-erased programs.
+// Plan is a plan, with its phases as type-erased programs.
 type Plan struct {
 	plans.Step
-	phase Program // if it is a phase; nil if Err is its defect
-	plans []Plan
+	phases []Program // in the plan's order
+	err    error     // the defects of all steps
 }
 
-// PlanOf converts a plan.
-func PlanOf(p pregel.Plan) Plan {
+func newPlan(p pregel.Plan) *Plan {
 	step, _ := p.Steps.(plans.Step)
-	return planOf(step)
+	all := &Plan{Step: step}
+	all.add(&step)
+	return all
 }
 
-func planOf(step plans.Step) Plan {
-	p := Plan{Step: step}
-	if step.Kind == plans.Phase {
+// add adds the phases and the defects of a step.
+func (p *Plan) add(s *plans.Step) {
+	err := s.Err
+	if s.Kind == plans.Phase {
 		// its Plan is not called: it may be the one that makes this phase
-		if _, ok := step.Phase.Program.(Planned); ok {
-			p.Err = fmt.Errorf("%s: a phase must not have a plan: use plan.Sequence",
-				Name(step.Phase.Program))
+		if _, ok := s.Phase.Program.(Planned); ok {
+			err = fmt.Errorf("%s: a phase must not have a plan: use plan.Sequence",
+				Name(s.Phase.Program))
+		} else if phase, wrong := NewProgram(s.Phase); wrong != nil {
+			err = wrong
 		} else {
-			p.phase, p.Err = NewProgram(step.Phase)
+			p.phases = append(p.phases, phase)
 		}
 	}
-	for _, inner := range step.Plans {
-		p.plans = append(p.plans, planOf(inner))
+	p.err = errors.Join(p.err, err)
+	for i := range s.Plans {
+		p.add(&s.Plans[i])
 	}
-	return p
 }
 
 // Phases returns the phases in the plan's order, and the defects of all phases. p may be nil.
-func (p *Plan) Phases() (all []Program, err error) {
+func (p *Plan) Phases() ([]Program, error) {
 	if p == nil {
 		return nil, nil
 	}
-	errs := []error{p.Err}
-	if p.Kind == plans.Phase && p.Err == nil {
-		all = append(all, p.phase)
-	}
-	for i := range p.plans {
-		inner, err := p.plans[i].Phases()
-		all, errs = append(all, inner...), append(errs, err)
-	}
-	return all, errors.Join(errs...)
+	return p.phases, p.err
 }
 
 // Ran is the result of a phase.
@@ -92,7 +88,7 @@ type Walk struct {
 func (p *Plan) Walk(ctx context.Context, w *Walk) (sum bsp.Outcome, goOn bool, err error) {
 	w.ctx, w.sum = ctx, bsp.Outcome{Ended: trace.Converged, Phase: 1}
 	w.last.Totals = kernel.Pregel.Coordinator(0, 0, nil, nil).(pregel.Context)
-	err = w.plan(p, 0)
+	err = w.plan(&p.Step, 0)
 	kept := len(w.kept())
 	if err == nil && w.sum.Ended.Complete() && w.phases < kept {
 		err = fmt.Errorf("%s: the checkpoint before superstep %d was made after %d phases, but now the plan has run %d: it has taken another path",
@@ -110,7 +106,7 @@ func (w *Walk) kept() []checkpoint.Ran {
 }
 
 // plan runs a plan whose first phase has the number first.
-func (w *Walk) plan(p *Plan, first int) error {
+func (w *Walk) plan(p *plans.Step, first int) error {
 	switch p.Kind {
 	case plans.Phase:
 		return w.phase(first)
@@ -122,18 +118,18 @@ func (w *Walk) plan(p *Plan, first int) error {
 		case err != nil:
 			return err
 		case then:
-			return w.plan(&p.plans[0], first)
+			return w.plan(&p.Plans[0], first)
 		}
-		return w.plan(&p.plans[1], first+p.plans[0].Count())
+		return w.plan(&p.Plans[1], first+p.Plans[0].Count())
 	default:
-		return w.sequence(p.plans, first)
+		return w.sequence(p.Plans, first)
 	}
 }
 
-func (w *Walk) repeat(p *Plan, first int) error {
+func (w *Walk) repeat(p *plans.Step, first int) error {
 	for number := 0; ; number++ {
 		before := w.phases
-		if err := w.sequence(p.plans, first); err != nil || !w.sum.Ended.Complete() {
+		if err := w.sequence(p.Plans, first); err != nil || !w.sum.Ended.Complete() {
 			return err
 		}
 		w.last.Number = number
@@ -148,7 +144,7 @@ func (w *Walk) repeat(p *Plan, first int) error {
 }
 
 // holds evaluates a plan's condition.
-func (w *Walk) holds(p *Plan, of string) (holds bool, err error) {
+func (w *Walk) holds(p *plans.Step, of string) (holds bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			e := bsp.NewProgramError(w.Program, v, bsp.NoSuperstep)
@@ -161,15 +157,15 @@ func (w *Walk) holds(p *Plan, of string) (holds bool, err error) {
 	return p.Test(&w.last), context.Cause(w.ctx)
 }
 
-func (w *Walk) sequence(plans []Plan, first int) error {
-	for i := range plans {
+func (w *Walk) sequence(all []plans.Step, first int) error {
+	for i := range all {
 		if !w.sum.Ended.Complete() {
 			return nil
 		}
-		if err := w.plan(&plans[i], first); err != nil {
+		if err := w.plan(&all[i], first); err != nil {
 			return err
 		}
-		first += plans[i].Count()
+		first += all[i].Count()
 	}
 	return nil
 }
@@ -226,11 +222,12 @@ func (w *Walk) ended(r checkpoint.Ran) {
 
 // certain reports whether the plan begins with its first phase, whatever its conditions return.
 func (p *Plan) certain() bool {
-	for p.Kind != plans.Phase {
-		if p.Kind == plans.Choose || len(p.plans) == 0 {
+	s := &p.Step
+	for s.Kind != plans.Phase {
+		if s.Kind == plans.Choose || len(s.Plans) == 0 {
 			return false
 		}
-		p = &p.plans[0]
+		s = &s.Plans[0]
 	}
 	return true
 }

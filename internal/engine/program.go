@@ -157,8 +157,7 @@ func methodsOf(p Erased) (*methods, error) {
 	}
 	if planned != nil {
 		if err := bsp.Contain(name, &bsp.NoSuperstep, func() error {
-			p := PlanOf(planned.Plan())
-			m.plan = &p
+			m.plan = newPlan(planned.Plan())
 			return nil
 		}); err != nil {
 			if failed := new(pregel.ProgramError); errors.As(err, &failed) {
