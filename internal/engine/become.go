@@ -55,10 +55,8 @@ func (r *runner) moveTo(ctx context.Context, to changedState) error {
 		r.equip(t)
 	}
 	r.recount()
-	l, ways := r.changedLoads()
-	r.report.Changed = &bsp.Changed{
-		IDs: c.ids, Vertices: c.vertices, Edges: c.arcs, Load: l, Ways: ways,
-	}
+	r.report.Changed = &bsp.Changed{IDs: c.ids, Vertices: c.vertices, Edges: c.arcs}
+	r.report.Changed.Ways = r.addTo(&r.report.Changed.Load, nil)
 	return nil
 }
 
@@ -175,9 +173,8 @@ func (r *runner) recount() {
 	for w := range r.active {
 		finished := r.finished[w]
 		p.Unfinished -= bits.OnesCount64(finished)
-		p.UnfinishedEdges -= r.in.Sum(w, finished)
-		if r.back != nil {
-			p.UnfinishedEdges -= r.out.Sum(w, finished)
+		for _, c := range r.columns {
+			p.UnfinishedEdges -= c.in.Sum(w, finished)
 		}
 	}
 }

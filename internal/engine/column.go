@@ -17,8 +17,10 @@ type column struct {
 	// words of ghosts.
 	read, write *bitmap.Frontier
 
-	out        *graph.Degrees // number of edges that a vertex's message crosses
-	delivering sending        // counts of the messages that the last superstep sent
+	// Numbers of edges: out has those that a vertex's message crosses, in those over which messages
+	// reach a vertex.
+	out, in    *graph.Degrees
+	delivering sending // counts of the messages that the last superstep sent
 }
 
 // sending counts the senders to all neighbours, and the edges that their messages cross.

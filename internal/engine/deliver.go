@@ -132,11 +132,11 @@ func (r *partition) nothingSent(w int) {
 }
 
 // delivered returns the number of edges that the messages delivered in this superstep cross.
-func (r *partition) delivered() int {
-	if r.back != nil {
-		return r.delivering.edges + r.back.delivering.edges
+func (r *partition) delivered() (edges int) {
+	for _, c := range r.columns {
+		edges += c.delivering.edges
 	}
-	return r.delivering.edges
+	return edges
 }
 
 // phaseTimer measures the time of a phase.

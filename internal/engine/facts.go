@@ -69,59 +69,35 @@ func (j *Job) facts() *bsp.Facts {
 		Summary: j.summarizes(), Standing: j.standing,
 		GroupVertices: j.methods.Group || j.methods.Number && j.methods.traits.InputIDs,
 	}
-	if r.back != nil {
-		f.Ways = []delivery.Load{f.Load, f.Load}
-	}
 	for _, r := range j.runners {
 		f.Absent += bitmap.Count(r.part.Absent)
-		r.addTo(&f.Load, f.Ways)
+		f.Ways = r.addTo(&f.Load, f.Ways)
 	}
 	return f
 }
 
-// addTo adds the partition's part to the load of all messages, and to the loads of messages in one
-// direction.
-func (r *runner) addTo(l *delivery.Load, ways []delivery.Load) {
-	l.Arcs += r.out.Edges
-	classes(&l.Classes, r.in)
-	for i := range r.layout.Blocks {
-		r.crossing(l, i)
-		if r.back != nil {
-			r.crossing(&ways[i], i)
+// addTo adds the partition's part to the load of all messages. For direction Either it also adds
+// to the loads of messages in one direction, and returns them; before the first partition, ways is
+// nil and all has no part of one.
+func (r *runner) addTo(all *delivery.Load, ways []delivery.Load) []delivery.Load {
+	if r.back != nil && ways == nil {
+		ways = []delivery.Load{*all, *all}
+	}
+	for i, c := range r.columns {
+		own := delivery.Load{Arcs: c.out.Edges, Classes: c.in.Classes}
+		for k, blocks := range r.layout.Blocks {
+			if r.columnOf(k) != c {
+				continue
+			}
+			if !r.part.HasSendersView(blocks.Pull) {
+				own.Untransposed += len(blocks.Pull.ByReceiver.Adj)
+			}
+			own.Listed += blocks.Pull.Senders.Count()
+			own.Ghosts += blocks.Push.Receivers.Count()
+		}
+		if all.Add(&own); r.back != nil {
+			ways[i].Add(&own)
 		}
 	}
-	if back := r.back; back != nil {
-		l.Arcs += back.out.Edges
-		classes(&l.Classes, r.out)
-		ways[0].Arcs += r.out.Edges
-		classes(&ways[0].Classes, r.in)
-		ways[1].Arcs += back.out.Edges
-		classes(&ways[1].Classes, r.out)
-	}
-}
-
-// changedLoads returns the partition's part of the loads after a change of the graph.
-func (r *runner) changedLoads() (l delivery.Load, ways []delivery.Load) {
-	if r.back != nil {
-		ways = make([]delivery.Load, 2)
-	}
-	r.addTo(&l, ways)
-	return l, ways
-}
-
-// crossing adds to a load the partition's part for messages that cross block i of the layout.
-func (r *runner) crossing(l *delivery.Load, i int) {
-	ways := r.layout.Blocks[i]
-	if !r.part.HasSendersView(ways.Pull) {
-		l.Untransposed += len(ways.Pull.ByReceiver.Adj)
-	}
-	l.Listed += ways.Pull.Senders.Count()
-	l.Ghosts += ways.Push.Receivers.Count()
-}
-
-// classes adds the number of vertices by the bit length of their degrees.
-func classes(into *[33]int, d *graph.Degrees) {
-	for i, n := range d.Classes {
-		into[i] += n
-	}
+	return ways
 }

@@ -38,9 +38,8 @@ func (r *runner) check() {
 			check((r.active[w]|r.finished[w]|r.write.Words[w])&beyond == 0,
 				"a bit beyond its %d vertices", part.Owned)
 		}
-		open += sumAt(r.in.Of, w, unfinished)
-		if r.back != nil {
-			open += sumAt(r.out.Of, w, unfinished)
+		for _, c := range r.columns {
+			open += sumAt(c.in.Of, w, unfinished)
 		}
 	}
 	check(senders == p.Senders, "%d senders, counted %d", senders, p.Senders)

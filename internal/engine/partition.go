@@ -38,9 +38,8 @@ type partition struct {
 	column
 	back    *column
 	columns []*column // one or both of them
-	// Numbers of edges over which messages of the first column reach each vertex.
-	in         *graph.Degrees
-	inEdges    int // over which messages may reach all owned vertices
+	inEdges int       // number of edges over which messages may reach all owned vertices
+
 	active     []uint64
 	awake      *bitmap.Frontier // active with a summary
 	finished   []uint64         // by slot; ghosts are never set in a flat grid

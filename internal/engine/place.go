@@ -23,13 +23,15 @@ func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 	switch direction {
 	case pregel.Either:
 		direction = pregel.Out
-		r.back.out = p.Degrees(pregel.In)
 	case pregel.In:
 		reverse = pregel.Out
 	case pregel.Both:
 		reverse = pregel.Both
 	}
 	r.out, r.in = p.Degrees(direction), p.Degrees(reverse)
+	if r.back != nil {
+		r.back.out, r.back.in = r.in, r.out
+	}
 	// The number of edges that can be numbered, in both directions together if messages go both
 	// ways.
 	places := cmp.Or(r.job.options.Sizes.Places, math.MaxUint32)
@@ -56,13 +58,11 @@ func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 	r.inbox = delivery.Inbox{}
 	r.pull.announced = nil
 	r.ring.forget()
+	r.inEdges = 0
 	for _, c := range r.columns {
+		r.inEdges += c.in.Edges
 		c.read = bitmap.NewFrontier(mem.Make[uint64](r.arena, slots))
 		c.write = bitmap.NewFrontier(mem.Make[uint64](r.arena, slots))
-	}
-	r.inEdges = r.in.Edges
-	if r.back != nil {
-		r.inEdges += r.out.Edges
 	}
 	return nil
 }

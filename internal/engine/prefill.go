@@ -89,11 +89,12 @@ type EdgeWay struct {
 
 // elements returns the number of values that a property has in this partition.
 func (r *partition) elements(c kernel.Property) int {
-	n := r.part.Owned
-	if c.OfEdges {
-		if n = r.out.Edges; r.back != nil {
-			n += r.back.out.Edges
-		}
+	if !c.OfEdges {
+		return r.part.Owned
+	}
+	n := 0
+	for _, c := range r.columns {
+		n += c.out.Edges
 	}
 	return n
 }

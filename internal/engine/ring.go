@@ -85,13 +85,12 @@ func (g *ringPull) makeParts() {
 	g.hasIn = mem.Make[uint64](g.arena, words)
 	edges := make([]int, words+1)
 	for w := range words {
-		for i, d := range g.in.Of[w<<6 : w<<6+64] {
-			if g.back != nil {
-				d += g.out.Of[w<<6+i]
-			}
-			edges[w+1] += int(d)
-			if d > 0 {
-				g.hasIn[w] |= 1 << i
+		for _, c := range g.columns {
+			for i, d := range c.in.Of[w<<6 : w<<6+64] {
+				edges[w+1] += int(d)
+				if d > 0 {
+					g.hasIn[w] |= 1 << i
+				}
 			}
 		}
 		edges[w+1] += edges[w]
