@@ -38,7 +38,7 @@ type job struct {
 	threads  *parallel.Team
 	session  *mesh.Session
 	link     collective.Link // for the first worker's commands
-	program  engine.Bound
+	program  *engine.Job
 	totals   []kernel.Cell
 	from     *checkpoint.Manifest // manifest of the checkpoint to resume from, or nil
 	end      context.CancelFunc   // cancels the supersteps since restart

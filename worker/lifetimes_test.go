@@ -235,18 +235,17 @@ func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 	}
 }
 
-// labelledBound counts the calls of Label, and cancels a command after a thousand.
-type labelledBound struct {
-	engine.Bound
+// countedContext counts the calls of Err, and ends at the first.
+type countedContext struct {
+	context.Context
 	stop  context.CancelCauseFunc
 	asked int
 }
 
-func (b *labelledBound) Label(v pregel.VertexID) uint64 {
-	if b.asked++; b.asked == 1000 {
-		b.stop(errStopped)
-	}
-	return b.Bound.Label(v)
+func (c *countedContext) Err() error {
+	c.asked++
+	c.stop(errStopped)
+	return c.Context.Err()
 }
 
 var errStopped = errors.New("stopped")
@@ -264,10 +263,12 @@ func TestSortingStops(t *testing.T) {
 	a, j, err := h.job(of)
 	h.must(err)
 	defer a.Release()
-	counted := &labelledBound{Bound: j.program, stop: stop}
-	j.program = counted
-	err = h.values(ctx, of, &control.Values{Sorted: true}, func([]byte) error { return nil })
-	if !errors.Is(err, errStopped) || counted.asked > 20_000 {
-		t.Errorf("error %v after %d looks at labels", err, counted.asked)
+	counted := &countedContext{Context: ctx, stop: stop}
+	emitted := false
+	err = j.values(counted, &control.Values{Sorted: true}, func(string, int64, int64) {},
+		func([]byte) error { emitted = true; return nil })
+	if !errors.Is(err, errStopped) || counted.asked == 0 || emitted {
+		t.Errorf("error %v after %d looks at the context; emitted: %t", err, counted.asked,
+			emitted)
 	}
 }

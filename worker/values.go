@@ -206,7 +206,7 @@ func (j *job) namesOf(
 // lines formats the lines of vertices that are here. If the input has names, a line has the name
 // after the input id; the master sorts by the id.
 type lines struct {
-	program engine.Bound
+	program *engine.Job
 	label   func(pregel.VertexID) uint64 // returns the input id of a value that is a vertex
 	names   map[uint64][]byte            // by input id; nil if there are none
 }

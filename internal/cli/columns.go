@@ -123,7 +123,7 @@ func warnEmpty(warn func(line string), f columnFile, ofEdges bool, values int) {
 
 // fillColumns sets the initial values of columns from files.
 func fillColumns(
-	ctx context.Context, job engine.Bound, g *graph.Graph, files []columnFile, warn func(string),
+	ctx context.Context, job *engine.Job, g *graph.Graph, files []columnFile, warn func(string),
 ) error {
 	for _, c := range files {
 		p, err := job.Prefill(c.name)

@@ -4,11 +4,12 @@ import (
 	"context"
 	"io"
 	"os"
-	"strconv"
+	"reflect"
 
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -40,36 +41,59 @@ func RunReplaced(args []string, other engine.Registered) int {
 // spoiled is a program whose result is wrong at the last vertex.
 type spoiled struct{ engine.Program }
 
-func (s spoiled) Bind(ctx context.Context, g *graph.Graph, o engine.Options) (engine.Bound, error) {
-	bound, err := s.Program.Bind(ctx, g, o)
-	if err != nil {
-		return nil, err
+func (s spoiled) Bind(ctx context.Context, g *graph.Graph, o engine.Options) (*engine.Job, error) {
+	end := &spoiler{graph: g}
+	if o.Trace == nil {
+		o.Trace = end
+	} else {
+		o.Trace = trace.Tee{o.Trace, end}
 	}
-	return wrong{bound, g}, nil
+	job, err := s.Program.Bind(ctx, g, o)
+	end.job = job
+	return job, err
 }
 
-type wrong struct {
-	engine.Bound
+// spoiler changes the value of the last vertex when the run ends.
+type spoiler struct {
 	graph *graph.Graph
+	job   *engine.Job
 }
 
-// Append corrupts the value of the last vertex.
-func (w wrong) Append(dst []byte, id pregel.VertexID) []byte {
-	if int(id) == w.graph.N-1 {
-		switch value := w.Any(id).(type) {
-		case pregel.VertexID:
-			return strconv.AppendUint(dst, w.graph.Label((value+1)%pregel.VertexID(w.graph.N)), 10)
-		case float64:
-			return strconv.AppendFloat(dst, value/2+1e-3, 'g', -1, 64)
-		case int64:
-			return strconv.AppendInt(dst, value+1, 10)
-		case uint64:
-			return strconv.AppendUint(dst, value+1, 10)
-		default: // a type whose text ends in a number
-			return append(w.Bound.Append(dst, id), '1')
-		}
+func (s *spoiler) Record(e trace.Event) error {
+	if _, ok := e.(*trace.End); ok {
+		last, of := s.graph.N-1, len(s.graph.Parts)
+		values := reflect.ValueOf(s.job.Values(last % of).Slice())
+		s.spoil(values.Index(last / of))
 	}
-	return w.Bound.Append(dst, id)
+	return nil
+}
+
+// spoil changes the last number of a value, and reports whether there is one.
+func (s *spoiler) spoil(v reflect.Value) bool {
+	switch {
+	case v.Type() == reflect.TypeFor[pregel.VertexID]():
+		v.SetUint((v.Uint() + 1) % uint64(s.graph.N))
+	case v.CanFloat():
+		v.SetFloat(v.Float()/2 + 1e-3)
+	case v.CanInt():
+		v.SetInt(v.Int() + 1)
+	case v.CanUint():
+		v.SetUint(v.Uint() + 1)
+	case v.Kind() == reflect.Struct:
+		for i := v.NumField() - 1; i >= 0; i-- {
+			if v.Field(i).CanSet() && s.spoil(v.Field(i)) {
+				return true
+			}
+		}
+		return false
+	case v.Kind() == reflect.Slice && v.Len() == 0:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+	case v.Kind() == reflect.Slice || v.Kind() == reflect.Array:
+		return v.Len() > 0 && s.spoil(v.Index(v.Len()-1))
+	default:
+		return false
+	}
+	return true
 }
 
 // Asynchronous returns the standard error of a command that serves others. Its output goes to w;

@@ -127,7 +127,7 @@ func (l *local) netbench(ctx context.Context, spec *job.Spec) (*netbench.Report,
 type localResult struct {
 	*loaded
 	seen              *observer
-	bound             engine.Bound
+	bound             *engine.Job
 	fields            []resultlines.Field
 	outcome           *bsp.Outcome
 	loadTime, runTime time.Duration

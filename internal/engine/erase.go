@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/resultlines"
-	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
@@ -37,10 +34,10 @@ type Program interface {
 	// needs; or Unweighted.
 	Weights() edges.Weights
 	// Bind makes a job of the program on the partitions of a graph in this process.
-	Bind(ctx context.Context, g *graph.Graph, o Options) (Bound, error)
+	Bind(ctx context.Context, g *graph.Graph, o Options) (*Job, error)
 	// Restart replaces the program of a job whose run is over. The job's program must have the same
 	// type.
-	Restart(job Bound) error
+	Restart(job *Job) error
 	// Driver makes a driver of the program over the partitions of several processes, described by
 	// facts.
 	Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error)
@@ -70,39 +67,6 @@ type Program interface {
 	// Codec encodes messages between processes. It is nil if messages are sent as they are in
 	// memory. The error is not nil if messages or aggregators cannot be encoded.
 	Codec() (transport.Codec, error)
-}
-
-// Bound is a type-erased [Job]. The methods are documented there.
-type Bound interface {
-	Prepare()
-	Run(ctx context.Context) (*bsp.Outcome, error)
-	Seconds() float64
-	Times() []float64
-	Final() trace.Aggregates
-	SummaryTime() time.Duration
-	Prefill(name string) (*Prefilled, error)
-
-	Facts() *bsp.Facts
-	Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error
-	Restore(ctx context.Context, from *checkpoint.Reader) error
-	bsp.Partitions
-	Aggregates() bsp.Aggregates
-
-	Own() []int
-	Partitions() int
-	ValueType() reflect.Type
-	Values(partition int) kernel.Column
-	Shared() *Shared
-	MayHaveVertices() bool
-	AppendBlock(dst []byte, partition, first, count int) ([]byte, error)
-	Append(dst []byte, id pregel.VertexID) []byte
-	AppendAs(dst []byte, id pregel.VertexID, label Label, name AppendName) []byte
-	Any(id pregel.VertexID) any
-	// The vertices after the run: see Job.
-	IDs() uint64
-	Exists(id pregel.VertexID) bool
-	Label(id pregel.VertexID) uint64
-	Close()
 }
 
 // NewProgram makes a Program of a vertex program.
@@ -157,21 +121,11 @@ func (m *methods) Weights() edges.Weights {
 	return edges.Unweighted
 }
 
-func (m *methods) Bind(ctx context.Context, g *graph.Graph, o Options) (Bound, error) {
-	j, err := NewJob(ctx, g, m.program, o)
-	if err != nil {
-		return nil, err
-	}
-	return j, nil
+func (m *methods) Bind(ctx context.Context, g *graph.Graph, o Options) (*Job, error) {
+	return NewJob(ctx, g, m.program, o)
 }
 
-func (m *methods) Restart(job Bound) error {
-	j, ok := job.(*Job)
-	if !ok {
-		return fmt.Errorf("%s: a job of %T cannot be restarted with it", m.Name(), job)
-	}
-	return j.Restart(m.program)
-}
+func (m *methods) Restart(job *Job) error { return job.Restart(m.program) }
 
 func (m *methods) Codec() (transport.Codec, error) {
 	for _, a := range m.aggregates {

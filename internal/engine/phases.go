@@ -217,14 +217,13 @@ func (j *Job) phase(ctx context.Context, i int, o Options) (*Job, error) {
 		delete(j.phases.jobs, kind) // for example if its direction differs
 		made.Close()
 	}
-	bound, err := program.Bind(ctx, j.graph, o)
+	made, err := program.Bind(ctx, j.graph, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", j.name, err)
 	}
 	if j.phases.jobs == nil {
 		j.phases.jobs = map[reflect.Type]*Job{}
 	}
-	made := bound.(*Job)
 	j.phases.jobs[kind] = made
 	return made, nil
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // processes has jobs on some partitions each, as in several processes.
-type processes []engine.Bound
+type processes []*engine.Job
 
 // apart binds a program to a graph in several jobs, which see only their own partitions, and makes
 // their driver.

@@ -54,7 +54,7 @@ type Found struct {
 type hop = algorithms.Hop[float32]
 
 // FoundBy returns the reader of the result of a kernel's job.
-func FoundBy(job engine.Bound) (Found, error) {
+func FoundBy(job *engine.Job) (Found, error) {
 	switch job.ValueType() {
 	case reflect.TypeFor[pregel.VertexID]():
 		return Found{parents: func(partition int) []pregel.VertexID {

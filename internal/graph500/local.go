@@ -25,7 +25,7 @@ type local struct {
 	*Rank
 	c      *LocalConfig
 	kernel string // the job's kernel
-	job    engine.Bound
+	job    *engine.Job
 	search string // name of the current search in records
 	began  time.Time
 	told   bool // the beginning of the run was reported
