@@ -123,16 +123,17 @@ func benchKernel[M any](
 	if k.Traits().Bytes == 0 {
 		return // columns have no values
 	}
-	var column kernel.Packed
-	column.N = benchVertices / 2
+	column := k.Column(false).New(nil)
+	column.Room(benchVertices / 2)
 	everyone, list := &bitmap.Frontier{Words: all, All: true}, newList(half)
 	each("ns/value", "pack", func() int {
-		k.Pack(false, everyone, list, &column)
-		return column.N
+		column.Truncate(0)
+		column.AppendList(k.Column(false), everyone, list)
+		return column.Len()
 	})
 	each("ns/value", "unpack", func() int {
-		k.Unpack(&column, half, 0)
-		return column.N
+		k.Column(false).SetBits(0, half, column)
+		return column.Len()
 	})
 }
 

@@ -183,19 +183,24 @@ func send[M any](
 		}
 		present := make([]uint64, own/64)
 		all := write(remote, &ids, present)
-		var column kernel.Packed
 		words := s.present[g.start/64:]
-		at := g.start
+		at, count := g.start, 0
 		bitmap.Each(g.list, func(local uint32) {
 			if bitmap.Get(present, local) {
-				column.N++
+				count++
 				bitmap.Set(s.present, at)
 				s.message[at] = all[local]
 			}
 			at++
 		})
-		remote.Pack(false, &bitmap.Frontier{Words: present, All: true}, newList(g.list), &column)
-		k.Unpack(&column, words[:bitmap.Words(int(at-g.start))], g.start)
+		column := remote.Column(false).New(nil)
+		column.Room(count)
+		column.AppendList(remote.Column(false), &bitmap.Frontier{Words: present, All: true},
+			newList(g.list))
+		if column.Len() != count {
+			panic("a column with a wrong number of messages")
+		}
+		k.Column(false).SetBits(g.start, words[:bitmap.Words(int(at-g.start))], column)
 	}
 	return s
 }

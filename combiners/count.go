@@ -3,7 +3,6 @@ package combiners
 import (
 	"math/bits"
 
-	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -85,11 +84,9 @@ func (presence[M]) Store(int, uint64, *[64]M) int       { return -1 }
 // empty is a column without values.
 type empty struct{}
 
-func (empty) Reset()              {}
-func (empty) Swap()               {}
-func (empty) Next() kernel.Column { return nil }
+func (empty) Reset()                    {}
+func (empty) Swap()                     {}
+func (empty) Column(bool) kernel.Column { return &nothing }
 
-func (empty) Pack(_ bool, _ *bitmap.Frontier, _ *bitmap.List, to *kernel.Packed) {
-	to.Raw = to.Raw[:0]
-}
-func (empty) Unpack(*kernel.Packed, []uint64, uint32) {}
+// nothing is always empty.
+var nothing kernel.Vec[struct{}]

@@ -9,9 +9,9 @@
 //	HB   the frontier: presence of HM                                      bitmap.Frontier
 //	NBp  owned vertices with an edge into partition p                      graph.Side.Peers.Of(p)
 //	SBp  HB & NBp, packed to NBp's length: a column's presence             Presence.Encode
-//	SMp  the values of HM at the ones of SBp                               kernel.Broadcast.Pack
+//	SMp  the values of HM at the ones of SBp                               kernel.Column.AppendList
 //	RB   presence by ghost slot: the frontier's words of p's group         Decode
-//	RM   values, written to the ghost slots they belong to                 kernel.Broadcast.Unpack
+//	RM   values, written to the ghost slots they belong to                 kernel.Column.SetBits
 //	RO   offsets into RM; not needed (docs/design/resolving-messages.md)
 package delivery
 

@@ -40,6 +40,7 @@ type Exchange struct {
 	to       []uint32
 	packed   kernel.Packed // the content of a received frame
 	view     kernel.Column // a view of its messages
+	column   kernel.Column // a view of messages to all neighbours, in the kernel's type
 	keys     []uint64
 	joins    []join           // of SendInOrder
 	messages [2]kernel.Column // of SendInOrder: as received, and sorted
@@ -225,7 +226,7 @@ func (x *Exchange) foldOut(s *graph.Side, q int, inbox Inbox, block int) error {
 }
 
 func (x *Exchange) foldIn(s *graph.Side, sink Sink, in *transport.Frame) error {
-	messages, err := x.messagesOf(in)
+	messages, err := x.messagesOf(in, x.view)
 	if err != nil {
 		return err
 	}
@@ -247,32 +248,14 @@ func (to *peer) values() {
 	to.frame.Raw, to.frame.Ref = to.packed.Raw, to.packed.Ref
 }
 
-// messagesOf returns the messages of a frame. They are valid until the next call. It returns an
-// error if their number differs from the frame's count.
-func (x *Exchange) messagesOf(in *transport.Frame) (kernel.Column, error) {
+// messagesOf returns the messages of a frame, as a view of its memory. They are valid until the
+// next call with the same view. It returns an error if their number differs from the frame's count.
+func (x *Exchange) messagesOf(in *transport.Frame, view kernel.Column) (kernel.Column, error) {
 	x.packed = kernel.Packed{Raw: in.Raw, Ref: in.Ref, N: in.Count}
-	if err := x.view.View(&x.packed); err != nil {
+	if err := view.View(&x.packed); err != nil {
 		return nil, fmt.Errorf("from partition %d: %w", in.From, err)
 	}
-	return x.view, nil
-}
-
-// checkValues checks that a column has as many values as its count.
-func (x *Exchange) checkValues(in *transport.Frame, traits kernel.Traits) error {
-	if traits.Raw {
-		return checkRaw(in, traits.Bytes)
-	}
-	_, err := x.messagesOf(in)
-	return err
-}
-
-// checkRaw checks that the length of a frame's values is its count times size.
-func checkRaw(in *transport.Frame, size int) error {
-	if in.Ref != nil || len(in.Raw) != in.Count*size {
-		return fmt.Errorf("from partition %d: %d bytes for %d values of %d", in.From, len(in.Raw),
-			in.Count, size)
-	}
-	return nil
+	return view, nil
 }
 
 // receivers returns the local indices of the vertices that have a message in a column of a fold.

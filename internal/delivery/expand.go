@@ -85,6 +85,9 @@ func (x *Exchange) Expand(
 	}
 	kind, columns := x.expanding(block)
 	traits, full, frames := k.Traits(), true, 0
+	if x.column == nil {
+		x.column = k.Column(false).New(nil)
+	}
 	for _, q := range s.Line {
 		frames += x.parts(int(s.Groups[q].Count), traits)
 	}
@@ -118,7 +121,8 @@ func (x *Exchange) Expand(
 				in.From, part, parts)
 		}
 		from.received |= 1 << part
-		if err := x.checkValues(in, traits); err != nil {
+		messages, err := x.messagesOf(in, x.column)
+		if err != nil {
 			return err
 		}
 		first := cut(int(group.Count), part, parts)
@@ -133,10 +137,7 @@ func (x *Exchange) Expand(
 		for w := lo; w < hi; w++ {
 			f.Mark(w)
 		}
-		if in.Count > 0 {
-			x.packed = kernel.Packed{Raw: in.Raw, Ref: in.Ref, N: in.Count}
-			k.Unpack(&x.packed, f.Words[lo:hi], run.Start)
-		}
+		k.Column(false).SetBits(run.Start, f.Words[lo:hi], messages)
 		full = full && in.Count == int(run.Count)
 		return nil
 	})
@@ -149,16 +150,17 @@ func (x *Exchange) packPart(
 	to *peer, k kernel.Broadcast, next bool, f *bitmap.Frontier, q int, kind transport.Kind, i int,
 ) {
 	e, count, presence := to.presence.Encode(f, &to.list, x.force)
-	to.packed.N = count
-	if count > 0 {
-		k.Pack(next, f, &to.list, &to.packed)
-	} else {
-		to.packed.Raw, to.packed.Ref = to.packed.Raw[:0], nil
+	from := k.Column(next)
+	if to.messages == nil {
+		to.messages = from.New(nil)
 	}
+	to.messages.Truncate(0)
+	to.messages.Room(count)
+	to.messages.AppendList(from, f, &to.list)
 	to.frame = transport.Frame{
 		To: q, Kind: kind, Encoding: uint8(e) | uint8(i)<<4, Count: count, Presence: presence,
-		Raw: to.packed.Raw, Ref: to.packed.Ref,
 	}
+	to.values()
 }
 
 // Ran describes which words of the owned vertices have run: words below Below and words in [From,

@@ -44,7 +44,7 @@ func (x *Exchange) pairs(in *transport.Frame, n int) ([]uint32, kernel.Column, e
 			return nil, nil, fmt.Errorf("from partition %d: position %d of %d", in.From, i, n)
 		}
 	}
-	messages, err := x.messagesOf(in)
+	messages, err := x.messagesOf(in, x.view)
 	return to, messages, err
 }
 
@@ -231,7 +231,7 @@ func (x *Exchange) SendInOrder(
 		return x.sendPairs(&x.sends[q], q, transport.Sends, wire.Bytes(x.sends[q].joins))
 	}, nil, func(in *transport.Frame) error {
 		joins := wire.Slice[join](in.Presence)
-		messages, err := x.messagesOf(in)
+		messages, err := x.messagesOf(in, x.view)
 		if err != nil {
 			return err
 		}

@@ -183,7 +183,7 @@ func (r *saver) state() []stored {
 		}
 		if c.kernel.Traits().Bytes > 0 {
 			all = append(all,
-				stored{section: sectionMessages + suffixes[i], Column: c.kernel.Next(), sent: c})
+				stored{section: sectionMessages + suffixes[i], Column: c.kernel.Column(true), sent: c})
 		}
 	}
 	return all
@@ -216,7 +216,7 @@ func (r *saver) saveInto(p *checkpoint.Part) error {
 
 // messages copies the messages to all neighbours that the next superstep delivers.
 func (c *column) messages(owned int) kernel.Column {
-	from, senders := c.kernel.Next(), c.write.Words[:bitmap.Words(owned)]
+	from, senders := c.kernel.Column(true), c.write.Words[:bitmap.Words(owned)]
 	to := from.New(nil)
 	to.Room(bitmap.Count(senders))
 	to.AppendBits(from, 0, senders)

@@ -4,9 +4,7 @@ import (
 	"math/bits"
 	"unsafe"
 
-	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // MessageColumn has the messages to all neighbours, by source slot (HM of Ueno13). One array is
@@ -14,6 +12,7 @@ import (
 type MessageColumn[S any] struct {
 	Read, Write []S
 	Raw         bool // elements contain no pointers
+	views       [2]Vec[S]
 }
 
 // NewMessageColumn makes the column of a kernel.
@@ -36,63 +35,14 @@ func (c *MessageColumn[S]) Swap() { c.Read, c.Write = c.Write, c.Read }
 // Bytes returns the size of a message.
 func (c *MessageColumn[S]) Bytes() int { return int(unsafe.Sizeof(*new(S))) }
 
-// Next returns the array being written.
-func (c *MessageColumn[S]) Next() Column { return &Vec[S]{Data: c.Write} }
-
-// Pack packs the messages of the present vertices of a list.
-func (c *MessageColumn[S]) Pack(
-	next bool, present *bitmap.Frontier, list *bitmap.List, to *Packed,
-) {
-	var out []S
-	column := c.Read
+// Column returns the array being written, or the one being read.
+func (c *MessageColumn[S]) Column(next bool) Column {
 	if next {
-		column = c.Write
+		c.views[1].Data = c.Write
+		return &c.views[1]
 	}
-	if c.Raw {
-		out = wire.Slice[S](to.Raw[:0])
-	} else if ref, ok := to.Ref.([]S); ok {
-		out = ref[:0]
-	}
-	if cap(out) < to.N {
-		out = make([]S, 0, to.N+to.N/4)
-	}
-	list.Shared(present, func(w int, word, _ uint64, _ uint32) {
-		values, more := (*[64]S)(column[w<<6:]), out
-		for ; word != 0; word &= word - 1 {
-			more = append(more, values[bits.TrailingZeros64(word)&63])
-		}
-		out = more
-	})
-	if c.Raw {
-		to.Raw = wire.Bytes(out)
-	} else {
-		to.Ref = out
-	}
-}
-
-// Unpack writes the packed messages to slots: bit i of present stands for slot first + i.
-func (c *MessageColumn[S]) Unpack(from *Packed, present []uint64, first uint32) {
-	var values []S
-	switch {
-	case c.Bytes() == 0:
-		return // presence is the whole message
-	case c.Raw:
-		values = wire.Slice[S](from.Raw)[:from.N]
-	default:
-		values = from.Ref.([]S)
-	}
-	slots := c.Read[first:]
-	k := 0
-	for w, word := range present {
-		if word == ^uint64(0) {
-			k += copy(slots[w<<6:w<<6+64], values[k:])
-			continue
-		}
-		for ; word != 0; word &= word - 1 {
-			slots[w<<6+bits.TrailingZeros64(word)] = values[k]
-			k++
-		}
-	}
+	c.views[0].Data = c.Read
+	return &c.views[0]
 }
 
 // Emit appends the messages that cross some rows to bins, one pair per edge.

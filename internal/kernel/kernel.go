@@ -93,15 +93,10 @@ type Broadcast interface {
 	// Swap exchanges the array being written and the one being read. It must not be called
 	// concurrently.
 	Swap()
-	// Pack packs the messages of the vertices that are present and in the list, in ascending order.
-	// next selects the array being written, otherwise it is the one being read.
-	Pack(next bool, present *bitmap.Frontier, list *bitmap.List, c *Packed)
-	// Next returns the array being written, by slot; nil if only presence matters. The caller may
-	// write to it.
-	Next() Column
-	// Unpack writes c's values to slots, in order: bit i of present stands for slot first + i. Each
-	// range of slots has one call.
-	Unpack(c *Packed, present []uint64, first uint32)
+	// Column returns the messages by slot: the array being written if next is set, otherwise the
+	// one being read. The caller may write to it. The result is valid until Swap. If only presence
+	// matters, the column has no elements, of a type without size.
+	Column(next bool) Column
 }
 
 // Claimer is a kernel with AnyOne that allows concurrent pushes into the inbox.

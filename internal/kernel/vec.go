@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"reflect"
 
+	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/wire"
 )
@@ -26,15 +27,19 @@ type Column interface {
 	Room(n int)
 	// Append appends all elements of another column. AppendAt appends its elements at the indices
 	// at. AppendBits appends the elements at the ones of words; bit 0 of words is element first.
-	// AppendZero appends n zero values.
+	// AppendList appends the elements of the present members of a list. AppendZero appends n zero
+	// values.
 	Append(from Column)
 	AppendAt(from Column, at []uint32)
 	AppendBits(from Column, first uint32, words []uint64)
+	AppendList(from Column, present *bitmap.Frontier, list *bitmap.List)
 	AppendZero(n int)
 	// Copy copies n elements of another column, from index j on, to index i on. SetZero sets
-	// element i to zero.
+	// element i to zero. SetBits is the inverse of AppendBits: it sets the elements at the ones of
+	// words to those of another column, in order.
 	Copy(i int, from Column, j, n int)
 	SetZero(i int)
+	SetBits(first uint32, words []uint64, from Column)
 	// Move returns a new column: its element i is element places[i] of this one, or zero if
 	// places[i] is beyond the end.
 	Move(places []uint32) Column
@@ -102,6 +107,42 @@ func (v *Vec[T]) AppendBits(from Column, first uint32, words []uint64) {
 	v.Data = data
 }
 
+func (v *Vec[T]) AppendList(from Column, present *bitmap.Frontier, list *bitmap.List) {
+	other, data := from.(*Vec[T]).Data, v.Data
+	if mem.SizeOf[T]() == 0 { // presence is the whole value
+		list.Shared(present, func(_ int, word, _ uint64, _ uint32) {
+			data = data[:len(data)+bits.OnesCount64(word)]
+		})
+		v.Data = data
+		return
+	}
+	list.Shared(present, func(w int, word, _ uint64, _ uint32) {
+		values, more := (*[64]T)(other[w<<6:]), data
+		for ; word != 0; word &= word - 1 {
+			more = append(more, values[bits.TrailingZeros64(word)&63])
+		}
+		data = more
+	})
+	v.Data = data
+}
+
+func (v *Vec[T]) SetBits(first uint32, words []uint64, from Column) {
+	if mem.SizeOf[T]() == 0 {
+		return
+	}
+	values, slots, k := from.(*Vec[T]).Data, v.Data[first:], 0
+	for w, word := range words {
+		if word == ^uint64(0) {
+			k += copy(slots[w<<6:w<<6+64], values[k:])
+			continue
+		}
+		for ; word != 0; word &= word - 1 {
+			slots[w<<6+bits.TrailingZeros64(word)] = values[k]
+			k++
+		}
+	}
+}
+
 func (v *Vec[T]) AppendZero(n int) {
 	at := len(v.Data)
 	v.Room(n)
@@ -147,7 +188,7 @@ func (v *Vec[T]) View(p *Packed) error {
 	default:
 		v.Data = wire.Slice[T](p.Raw)
 	}
-	if v.Raw() && len(p.Raw) != p.N*size {
+	if v.Raw() && (p.Ref != nil || len(p.Raw) != p.N*size) {
 		return fmt.Errorf("%d bytes for %d values of %d bytes", len(p.Raw), p.N, size)
 	}
 	if len(v.Data) != p.N {
