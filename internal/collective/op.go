@@ -88,8 +88,7 @@ func Gather[T any](ctx context.Context, g *Group, call Call, own *T) ([]T, error
 			return nil, fmt.Errorf("from rank %d: %w: %w", rank, ErrMessage, err)
 		}
 		// missing or unknown fields would otherwise be ignored
-		if again, err := json.Marshal(&values[rank]); err != nil || !bytes.Equal(again, data) ||
-			string(data) == "null" {
+		if again, err := json.Marshal(&values[rank]); err != nil || !bytes.Equal(again, data) {
 			return nil, fmt.Errorf("from rank %d: %w: %.100s", rank, ErrMessage, data)
 		}
 	}
