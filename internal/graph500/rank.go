@@ -139,7 +139,7 @@ func (s *Rank) Generate(ctx context.Context) (float64, error) {
 	s.first, _ = edges.Part(s.Generator.Edges(), s.rank(), s.ranks())
 	seconds := time.Since(start).Seconds()
 	if err == nil {
-		err = s.slowest(ctx, &seconds)
+		err = cmp.Or(s.slowest(ctx, &seconds), context.Cause(ctx))
 	}
 	return seconds, err
 }
