@@ -9,7 +9,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport/pack"
@@ -25,29 +24,28 @@ func (j *job) drive(before bsp.Outcome) error {
 	return j.lead(before)
 }
 
-// stepError is the failure of a step in this worker.
-type stepError struct {
-	step string
+// fault is an error with what the master has to know about it.
+type fault struct {
 	error
+	step string // the step of this worker that failed, or ""
+	run  bool   // the run itself failed, whichever worker detects it
+	lost string // the worker whose lost connection is the cause, or ""
 }
 
-func (e *stepError) Unwrap() error { return e.error }
+func (f *fault) Unwrap() error { return f.error }
 
 func failedIn(superstep int, err error) error {
-	return &stepError{fmt.Sprintf("superstep %d", superstep), err}
+	return &fault{error: err, step: fmt.Sprintf("superstep %d", superstep)}
 }
 
-// runError is the failure of a run itself, independent of the worker that detects it.
-type runError struct{ error }
-
-func (e *runError) Unwrap() error { return e.error }
+func ofRun(err error) error { return &fault{error: err, run: true} }
 
 // lead drives a run over the partitions of all workers.
 func (j *job) lead(before bsp.Outcome) error {
 	a := j.attempt
 	if j.driver == nil {
 		if err := j.newDriver(); err != nil {
-			return &runError{err}
+			return ofRun(err)
 		}
 	}
 	j.driver.Follow(before)
@@ -55,12 +53,14 @@ func (j *job) lead(before bsp.Outcome) error {
 	_, err := j.driver.Run(a.ctx, j)
 	a.Flush()
 	if err == nil {
-		return j.dismiss(a.ctx)
+		took := j.driver.Last()
+		j.observe(took)
+		return a.order(a.ctx, &step{Took: took}) // the end of the run
 	}
-	if errors.As(err, new(*stepError)) || a.ctx.Err() != nil {
+	if errors.As(err, new(*fault)) || a.ctx.Err() != nil {
 		return err
 	}
-	return &runError{err}
+	return ofRun(err)
 }
 
 // newDriver makes the driver of a job's runs.
@@ -72,12 +72,13 @@ func (j *job) newDriver() error {
 				f.Partitions, n)
 		}
 	}
-	o, a := j.options, j.attempt
+	a := j.attempt
+	o := a.engine
 	o.Trace, o.Label, o.Name, o.Decides = j, j.label, j.name, a.decides
 	o.Log, o.Late = a.log, a.late
 	o.Progress = func(bsp.Progress) { a.progress(j.driver.Outcome()) }
 	if a.keep != nil {
-		o.Checkpoints, o.Spec, o.Plan = a.keeperOf(j), a.keep.Spec, a.plan
+		o.Checkpoints, o.Spec, o.Plan = a.keeper.Load(), a.keep.Spec, a.plan
 		o.Account = func() json.RawMessage { return a.meter.Account(a.began) }
 	}
 	driver, err := j.of.Driver(o, j.facts)
@@ -134,36 +135,11 @@ func (j *job) aggregators() (all []*control.Aggregator) {
 	return all
 }
 
-// stepOf encodes a superstep's command for another worker.
-func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
-	s := &control.Superstep{}
-	var err error
-	if s.Command, err = pack.Value(c); err == nil {
-		s.Totals, err = aggregates.Encode(nil, c.Totals)
-	}
-	return &control.Step{Body: &control.Step_Superstep{Superstep: s}}, err
-}
-
-// commandOf decodes such a command, and its totals into cells.
-func commandOf(
-	s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.Cell,
-) (*bsp.Command, error) {
-	c := &bsp.Command{}
-	if err := pack.IntoValue(s.Command, c); err != nil {
-		return nil, fmt.Errorf("the next superstep: %w", err)
-	}
-	if c.Superstep < 0 || c.Scheme > delivery.RingPull {
-		return nil, fmt.Errorf("found superstep %d with scheme %d, expected others", c.Superstep, c.Scheme)
-	}
-	c.Totals = totals
-	return c, aggregates.Decode(s.Totals, totals)
-}
-
-// reportOf encodes the reports of partitions for the driver, and resets their aggregators.
+// reportOf makes the report of a superstep for the driver, and resets the partitions' aggregators.
 func reportOf(
 	superstep int, reports []*bsp.Report, aggregates bsp.Aggregates,
-) (*control.SuperstepReport, error) {
-	sent := &control.SuperstepReport{Superstep: uint32(superstep)}
+) (*superstepReport, error) {
+	sent := &superstepReport{Superstep: superstep, Reports: reports}
 	for _, r := range reports {
 		cells, err := aggregates.Encode(nil, r.Cells)
 		if err != nil {
@@ -172,22 +148,16 @@ func reportOf(
 		aggregates.Reset(r.Cells)
 		sent.Aggregates = append(sent.Aggregates, cells)
 	}
-	var err error
-	sent.Reports, err = pack.Value(&reports)
-	return sent, err
+	return sent, nil
 }
 
-// take decodes the reports of another worker's partitions.
-func (j *job) take(rank int, sent *control.SuperstepReport) error {
-	var reports []*bsp.Report
-	if err := pack.IntoValue(sent.Reports, &reports); err != nil {
-		return fmt.Errorf("its reports: %w", err)
-	}
-	if len(reports) != len(sent.Aggregates) {
-		return fmt.Errorf("it reports %d partitions, and the aggregators of %d", len(reports),
+// take takes the reports of another worker's partitions.
+func (j *job) take(rank int, sent *superstepReport) error {
+	if len(sent.Reports) != len(sent.Aggregates) {
+		return fmt.Errorf("it reports %d partitions, and the aggregators of %d", len(sent.Reports),
 			len(sent.Aggregates))
 	}
-	for n, r := range reports {
+	for n, r := range sent.Reports {
 		if r == nil {
 			return errors.New("the report of a partition is missing")
 		}
@@ -198,7 +168,7 @@ func (j *job) take(rank int, sent *control.SuperstepReport) error {
 		if r.Account == nil {
 			return fmt.Errorf("it reports no account of partition %d", i)
 		}
-		r.Account.Partition, r.Account.Superstep = i, int(sent.Superstep)
+		r.Account.Partition, r.Account.Superstep = i, sent.Superstep
 		r.Worker, r.Cells, j.reports[i] = j.layout.Workers[rank].Name, j.cells[i], r
 		if err := j.driver.Aggregates().Decode(sent.Aggregates[n], r.Cells); err != nil {
 			return fmt.Errorf("partition %d: %w", i, err)

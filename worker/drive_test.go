@@ -10,7 +10,7 @@ import (
 func (x *executor) does(
 	ctx context.Context, t task, c *control.Run, tell func(*control.Report) error,
 ) (*control.DriveReport, error) {
-	a, err := x.together(ctx, t)
+	a, err := x.together(ctx, t, "")
 	if err != nil {
 		return nil, err
 	}
@@ -21,4 +21,13 @@ func (x *executor) does(
 		return a.work(c)
 	})
 	return a.follow(ctx, context.Background(), 0, tell)
+}
+
+// job acquires an attempt and returns its current job.
+func (x *executor) job(t task) (*attempt, *job, error) {
+	a, err := x.find(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	return a, a.job, nil
 }

@@ -9,13 +9,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
-	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -82,17 +80,17 @@ func TestAMeetingOutlivesASession(t *testing.T) {
 		}
 	}
 	x.retain([]string{"j"}, []string{"g"})()
-	a, err := x.together(t.Context(), task{job: "j", epoch: 1})
+	a, err := x.together(t.Context(), task{job: "j", epoch: 1}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	a.Release()
 	for _, job := range []string{"j", "k"} { // j has begun, k is not wanted
-		if _, err := x.together(t.Context(), task{job: job, epoch: 1}); !errors.Is(err, errUnmet) {
+		if _, err := x.together(t.Context(), task{job: job, epoch: 1}, ""); !errors.Is(err, errUnmet) {
 			t.Errorf("job %s: %v", job, err)
 		}
 	}
-	if x.peers["g"] != nil {
+	if x.attempts["g"] != nil {
 		t.Error("it would load with a meeting of before")
 	}
 }
@@ -122,7 +120,7 @@ func TestAMeetingEndsTheRunBefore(t *testing.T) {
 				t.Errorf("it was not stopped: %v", context.Cause(before.run.ctx))
 			}
 		}
-		a, err := x.together(t.Context(), of)
+		a, err := x.together(t.Context(), of, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,11 +145,4 @@ func TestExecutorRefuses(t *testing.T) {
 	}
 	x.drop(task, "g")
 	x.drop(task, "")
-	wrong, err := pack.Value(&bsp.Command{Scheme: 99})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := commandOf(&control.Superstep{Command: wrong}, bsp.Aggregates{}, nil); err == nil {
-		t.Error("an invalid scheme is accepted")
-	}
 }

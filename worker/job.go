@@ -17,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/history"
 	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -33,9 +34,7 @@ type job struct {
 	graph    *localGraph
 	of       engine.Program
 	phase    bool // it is a phase of a plan
-	options  engine.Options
 	layout   mesh.Layout
-	threads  *parallel.Team
 	session  *mesh.Session
 	link     collective.Link // for the first worker's commands
 	program  *engine.Job
@@ -52,26 +51,49 @@ type job struct {
 	driver  *bsp.Driver     // nil before the first run
 	reports []*bsp.Report   // by partition
 	cells   [][]kernel.Cell // of other workers' partitions
-	out     []byte
 }
 
-// begin prepares a job for superstep 0. as is the name under which its workers connect.
-func (a *attempt) begin(ctx context.Context, j *job, as string) (err error) {
+// ready prepares a job for superstep 0 on all workers. With goOn it continues from the checkpoint.
+// The first worker gets the facts of all.
+func (a *attempt) ready(ctx context.Context, j *job, goOn bool) error {
+	if err := a.bind(ctx, j); err != nil {
+		return err
+	}
+	if goOn {
+		// No worker may send before all have begun, because resuming may need messages between all
+		// workers: they apply the run's earlier changes of the graph together.
+		if err := a.barrier(ctx); err != nil {
+			return err
+		}
+		if err := j.goOn(ctx, a.from); err != nil {
+			return err
+		}
+	}
+	call := collective.Call{Tag: tagFacts, Bytes: 1 << 10}
+	facts, err := collective.Gather(ctx, a.group, call, j.program.Facts())
+	for i := range facts {
+		j.facts = append(j.facts, &facts[i])
+	}
+	return err
+}
+
+// bind makes a job the current one.
+func (a *attempt) bind(ctx context.Context, j *job) (err error) {
 	codec, err := j.of.Codec()
 	if err != nil {
 		return err
 	}
-	o := j.options
 	if !j.graph.Acquire() {
 		return errors.New("the graph was dropped")
 	}
-	j.layout, j.link, j.threads = a.places.layout, a.session.Link(), a.executor.threads()
+	j.attempt, j.layout, j.link = a, a.places.layout, a.group.Link()
 	defer func() {
 		if err != nil {
 			j.free()
 		}
 	}()
-	o.Team, o.Job, o.Log, o.Shared, o.Decides = j.threads, a.task.job, a.log, a.shared, a.decides
+	o := a.engine
+	o.Team, o.Job, o.Log, o.Shared, o.Decides = a.threads, a.task.job, a.log, a.shared, a.decides
 	o.Summary = !j.phase && a.rank == nil
 	cost := a.network.cost(a.options.Name, j.layout.Workers, a.seen)
 	o.Alpha, o.Beta, o.Gap = cost.Alpha, cost.Beta, cost.Gap
@@ -85,6 +107,8 @@ func (a *attempt) begin(ctx context.Context, j *job, as string) (err error) {
 		return err
 	}
 	j.totals = j.program.Aggregates().Cells()
+	a.sequence++
+	as := fmt.Sprintf("%s phase %d", a.task.job, a.sequence) // the workers connect by this name
 	if j.session, err = a.connect(ctx, as, a.task.epoch, j.layout, codec); err != nil {
 		return err
 	}
@@ -143,23 +167,6 @@ func number(id string) uint64 {
 	return h.Sum64()
 }
 
-// layoutOf converts placements to the mesh's form.
-func layoutOf(placements []*control.Placement) mesh.Layout {
-	l := mesh.Layout{Owner: make([]int, len(placements))}
-	index := map[string]int{}
-	for _, p := range placements {
-		i, ok := index[p.Worker]
-		if !ok {
-			i = len(l.Workers)
-			index[p.Worker] = i
-			l.Workers = append(l.Workers,
-				mesh.Peer{Name: p.Worker, Addr: p.Address, Incarnation: p.Incarnation})
-		}
-		l.Owner[p.Partition] = i
-	}
-	return l
-}
-
 func (j *job) free() {
 	if j.session != nil {
 		j.session.Close()
@@ -170,7 +177,6 @@ func (j *job) free() {
 	if j.end != nil {
 		j.end()
 	}
-	j.threads.Close()
 	j.graph.Release()
 }
 
@@ -186,14 +192,17 @@ type attempt struct {
 	*mem.Refs
 	*run
 	*executor
+	begun   bool // its command has come
 	asked   *control.Run
 	spec    *jobspec.Spec
 	session *mesh.Session // for the workers' collective steps
 	group   *collective.Group
 	places  places
-	step    string  // current step, for errors
-	ran     float64 // seconds of the last run's supersteps
-	text    []byte  // the report of a netbench
+	threads *parallel.Team // of its jobs
+	engine  engine.Options // of its jobs, as the user wants them
+	step    string         // current step, for errors
+	ran     float64        // seconds of the last run's supersteps
+	text    []byte         // the report of a netbench
 
 	// The following fields are set only if the job runs a program.
 	graph    *localGraph
@@ -205,29 +214,33 @@ type attempt struct {
 	decides  map[string]string  // settings that the result depends on, for checkpoints
 
 	// Of Graph500:
-	rank    *graph500.Rank // or nil
-	threads *parallel.Team // of rank
-	report  *graph500.Report
-	kernel  string    // kernel of the current job
-	search  string    // name of the current search in records
-	since   time.Time // when generation began, then when the searches began
+	rank   *graph500.Rank // or nil
+	report *graph500.Report
+	search string    // name of the current search in records
+	since  time.Time // when generation began, then when the searches began
 
 	// Of checkpoints:
 	keep   *control.Keep // nil if none are stored
-	when   *checkpoint.Policy
 	store  objects.Store
 	writer *checkpoint.Writer
 	meter  history.Meter // summary of the run, on the driving worker
 	began  time.Time
 	plan   *checkpoint.Plan // ended phases, on the driving worker; nil without a plan
 
-	mu     sync.Mutex
-	job    *job               // job prepared last, or nil; only the run replaces it
-	keeper *checkpoint.Keeper // decides when to take checkpoints, on the driving worker
+	// decides when to take checkpoints, on the driving worker
+	keeper atomic.Pointer[checkpoint.Keeper]
+
+	mu  sync.Mutex
+	job *job // job prepared last, or nil; only the run replaces it
 }
 
-func newAttempt(x *executor, t task, session *mesh.Session) *attempt {
-	a := &attempt{run: newRun(t), executor: x, session: session}
+func newAttempt(
+	x *executor, t task, session *mesh.Session, at places, group *collective.Group,
+) *attempt {
+	a := &attempt{
+		run: newRun(t), executor: x, session: session, places: at, group: group,
+		threads: x.team(),
+	}
 	a.Refs = mem.NewRefs(a.free)
 	return a
 }
@@ -238,14 +251,14 @@ func (a *attempt) free() {
 	a.session.Close()
 	if a.rank != nil {
 		a.rank.Close()
-		a.threads.Close()
 	}
+	a.threads.Close()
 	if a.keep == nil {
 		return
 	}
 	a.writer.Close()
-	if a.keeper != nil {
-		a.keeper.Abandon() // the master removes checkpoints of finished jobs
+	if k := a.keeper.Load(); k != nil {
+		k.Abandon() // the master removes checkpoints of finished jobs
 	}
 	objects.Close(a.store)
 }
@@ -267,42 +280,28 @@ func (a *attempt) replace(j *job) {
 	}
 }
 
-// nextPhase keeps the shared state of the previous phase and frees its job.
-func (a *attempt) nextPhase() {
-	if a.job != nil {
-		a.shared = a.job.program.Shared()
-		a.replace(nil)
-	}
-}
-
 // keeps enables checkpoints. If the place cannot be reached, the run continues without checkpoints.
-func (a *attempt) keeps(k *control.Keep, open func(string) (objects.Store, error)) (err error) {
-	if a.when, err = jobspec.Read[checkpoint.Policy](k.WhenJson); err != nil {
+func (a *attempt) keeps(k *control.Keep) error {
+	when, err := jobspec.Read[checkpoint.Policy](k.WhenJson)
+	if err != nil {
 		return err
 	}
-	a.keep, a.store, a.began = k, objects.Later(k.Place, open), k.Began.AsTime()
+	a.keep, a.store, a.began = k, objects.Later(k.Place, a.options.Stores), k.Began.AsTime()
 	a.writer = checkpoint.NewWriter(a.store, k.Run)
-	return nil
-}
-
-// keeperOf returns the object that decides when to take checkpoints of a job driven here.
-func (a *attempt) keeperOf(j *job) *checkpoint.Keeper {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.keeper == nil {
-		share := int64(j.graph.N) * checkpoint.BytesOfVertex / int64(max(len(j.layout.Workers), 1))
-		a.keeper = checkpoint.NewKeeper(a.store, *a.when, share,
-			func(text string) { a.log("warning: " + text) }, a.checkpointed)
+	if a.leads() {
+		share := int64(a.graph.N) * checkpoint.BytesOfVertex / int64(a.group.Link().Size())
+		a.keeper.Store(checkpoint.NewKeeper(a.store, *when, share,
+			func(text string) { a.log("warning: " + text) }, a.checkpointed))
 	}
-	return a.keeper
+	return nil
 }
 
 // find finds and acquires this worker's part of an attempt.
 func (x *executor) find(t task) (*attempt, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	a := x.attempts[t.job]
-	if a == nil || a.task.epoch != t.epoch || !a.Acquire() {
+	a := x.attempts[resolve.OwnGraph(t.job)]
+	if a == nil || !a.begun || a.task.epoch != t.epoch || !a.Acquire() {
 		return nil, x.unprepared(t)
 	}
 	return a, nil
@@ -323,21 +322,6 @@ func (x *executor) unprepared(t task) error {
 		t.epoch, t.job)
 }
 
-// job acquires an attempt and returns its current job.
-func (x *executor) job(t task) (*attempt, *job, error) {
-	a, err := x.find(t)
-	if err != nil {
-		return nil, nil, err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.job == nil {
-		a.Release()
-		return nil, nil, x.unprepared(t)
-	}
-	return a, a.job, nil
-}
-
 // keepNow requests a checkpoint of a job driven here.
 func (x *executor) keepNow(t task) error {
 	a, err := x.find(t)
@@ -345,9 +329,7 @@ func (x *executor) keepNow(t task) error {
 		return err
 	}
 	defer a.Release()
-	a.mu.Lock()
-	keeper := a.keeper
-	a.mu.Unlock()
+	keeper := a.keeper.Load()
 	if keeper == nil {
 		return errors.New("it stores no checkpoints")
 	}

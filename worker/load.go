@@ -3,8 +3,6 @@ package worker
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -18,10 +16,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/snapshot"
 	files "github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
@@ -47,21 +43,18 @@ const (
 	forComparing = forBuilding + build.Tags
 )
 
-// loadPartitions loads this worker's partitions of a graph, together with the other workers of the
-// group. Each worker reads or generates its part of the edges, or opens its partitions of a
+// loadPartitions loads this worker's partitions of a graph. Each worker reads or generates its part of the edges, or opens its partitions of a
 // snapshot.
-func (x *executor) loadPartitions(
-	ctx context.Context, t task, group *collective.Group, l *control.Load, threads *parallel.Team,
-) (*localGraph, error) {
-	request, store, err := resolve.Source(l.Source())
+func (a *attempt) loadPartitions(ctx context.Context, l *control.Load) (*localGraph, error) {
+	group, owner := a.group, a.places.layout.Owner
+	request, store, err := load.From(l.Source())
 	if err != nil {
 		return nil, err
 	}
 	store.Grid, store.Team, request.Team = graph.Grid{Rows: int(l.Rows), Columns: int(l.Columns)},
-		threads, threads
-	store.Partitions = len(l.Placements)
-	store.Progress, request.Progress = t.progress, t.progress
-	owner := layoutOf(l.Placements).Owner
+		a.threads, a.threads
+	store.Partitions = len(owner)
+	store.Progress, request.Progress = a.task.progress, a.task.progress
 	var in *edges.RankInput
 	var stored *graph.Graph
 	var share build.Share
@@ -72,7 +65,7 @@ func (x *executor) loadPartitions(
 		return err
 	})
 	if err == nil {
-		err = sameFiles(ctx, group, x.options.Name, l, request)
+		err = sameFiles(ctx, group, a.options.Name, l, request)
 	}
 	if err != nil {
 		return nil, err
@@ -87,7 +80,7 @@ func (x *executor) loadPartitions(
 		return err
 	})
 	if err == nil { // a file may have changed meanwhile
-		err = sameFiles(ctx, group, x.options.Name, l, request)
+		err = sameFiles(ctx, group, a.options.Name, l, request)
 	}
 	if err != nil {
 		if in != nil {
@@ -125,62 +118,26 @@ func newLocalGraph(g *graph.Graph, d *build.Directory) *localGraph {
 	})}
 }
 
-// connectPeers opens a session with the workers that will load a graph or do a job together. A
-// load, run or drop follows. It removes the job's earlier attempt, which nobody continues.
-func (x *executor) connectPeers(ctx context.Context, t task, m *control.Meet) error {
-	remove(x, x.attempts, t.job)
-	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0,
-		layoutOf(m.Placements), nil)
-	if err != nil {
-		return err
-	}
-	return store(ctx, x, x.peers, m.Graph, session)
-}
-
-// errUnmet is the error of a load or run without a session of connectPeers: the worker has attached
-// again since, which closes such sessions.
-var errUnmet = errors.New("is not connected to others")
-
-// connected takes the session of connectPeers for a graph, or for a job's own graph.
-func (x *executor) connected(graph string) (*mesh.Session, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	session := x.peers[graph]
-	if session == nil {
-		return nil, fmt.Errorf("worker %s %w for %s", x.options.Name, errUnmet, graph)
-	}
-	delete(x.peers, graph)
-	return session, nil
-}
-
 // load loads this worker's partitions of a graph, together with the other connected workers.
 func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.LoadReport, error) {
-	session, err := x.connected(l.Graph)
+	a, err := x.together(ctx, t, l.Graph)
 	if err != nil {
 		return nil, err
 	}
-	defer session.Close()
-	return x.loadTogether(ctx, t, session, l)
+	defer a.Release()
+	return a.load(ctx, l)
 }
 
-// loadTogether is load with the workers of a session.
-func (x *executor) loadTogether(
-	ctx context.Context, t task, session *mesh.Session, l *control.Load,
-) (*control.LoadReport, error) {
+// load loads this worker's partitions of a graph, together with the attempt's other workers.
+func (a *attempt) load(ctx context.Context, l *control.Load) (*control.LoadReport, error) {
 	began := time.Now()
-	at := placesOf(l.Placements)
-	group, err := at.group(session.Link())
-	if err != nil {
-		return nil, err
-	}
-	threads := x.threads()
-	defer threads.Close()
 	var g *localGraph
-	if err = x.calibrate(ctx, group, &at, forReading); err == nil {
-		g, err = x.loadPartitions(x.options.confine(ctx), t, group, l, threads)
+	err := a.calibrate(ctx, a.group, &a.places, forReading)
+	if err == nil {
+		g, err = a.loadPartitions(a.options.confine(ctx), l)
 	}
 	if err != nil {
-		if broken := session.Err(); lostPeer(x.options.Name, broken) != "" {
+		if broken := a.session.Err(); lostPeer(a.options.Name, broken) != "" {
 			return nil, broken // takes precedence over consequent errors
 		}
 		return nil, err
@@ -192,14 +149,14 @@ func (x *executor) loadTogether(
 		Named:   g.directory.Names != nil,
 		Skipped: g.skipped, Notes: g.notes,
 	}
-	if l.Source().TrustFiles && group.Link().Rank() == 0 {
+	if l.Source().TrustFiles && a.leads() {
 		report.Notes = append(report.Notes,
 			l.Source().Input+": the files of the workers were not compared (--trust-files)")
 	}
-	if t.job == "" {
+	if a.task.job == "" {
 		g.offer = &control.Offer{Load: l, Report: report}
 	}
-	return report, store(ctx, x, x.graphs, l.Graph, g)
+	return report, store(ctx, a.executor, a.graphs, l.Graph, g)
 }
 
 // confine returns a context that restricts files named by jobs to the worker's data roots.
@@ -246,31 +203,20 @@ func sameFiles(
 	return group.Together(ctx, forComparing, func(ctx context.Context) error {
 		key := fnv.New64a()
 		fmt.Fprintln(key, l.Graph, l.Master, l.Number)
-		data, err := json.Marshal(seenFiles{worker, r.Digests(ctx, key.Sum64(),
-			l.Source().CheckFiles)})
-		if err != nil {
-			return err
+		own := seenFiles{worker, r.Digests(ctx, key.Sum64(), l.Source().CheckFiles)}
+		for i := range own.Files {
+			d := &own.Files[i]
+			d.Path, d.Err = strings.ToValidUTF8(d.Path, "?"), strings.ToValidUTF8(d.Err, "?")
 		}
-		gathered, err := group.Allgather(ctx, collective.Call{Tag: forComparing + 1}, data)
-		if err != nil {
-			return err
-		}
-		var first seenFiles
-		for rank, data := range gathered {
-			var seen seenFiles
-			if err := json.Unmarshal(data, &seen); err != nil {
-				return fmt.Errorf("the files that rank %d sees: %w", rank, err)
-			}
-			if rank == 0 {
-				first = seen
-			}
-			if path, differs := first.differs(seen); differs != "" {
+		all, err := collective.Gather(ctx, group, collective.Call{Tag: forComparing + 1}, &own)
+		for _, seen := range all {
+			if path, differs := all[0].differs(seen); differs != "" {
 				return fmt.Errorf("%s: workers %s and %s see different files: %s: "+
 					"each must see the same one by this name (--trust-files compares nothing)",
-					cmp.Or(path, r.Name), first.Worker, seen.Worker, differs)
+					cmp.Or(path, r.Name), all[0].Worker, seen.Worker, differs)
 			}
 		}
-		return nil
+		return err
 	})
 }
 
@@ -329,7 +275,7 @@ func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.
 	if err := snapshot.Absent(ctx, place); err != nil {
 		return nil, err
 	}
-	threads := x.threads()
+	threads := x.team()
 	defer threads.Close()
 	m, err := snapshot.SaveShare(ctx, place, s.Snapshot, g.Graph, rank, index, snapshot.Options{
 		Team: threads, Progress: func(done, all int64) { t.progress("saving "+s.Graph, done, all) },

@@ -138,8 +138,11 @@ func (o *Config) complete() (err error) {
 	}
 	o.roots.Hide(secrets...)
 	if dir, err := statefile.UserDir(); err == nil { // superstep's files of this user
-		token, _ := control.OwnFile(control.Addresses(o.Master)[0]) // it may have other names
-		o.roots.Hide(dir, token)
+		o.roots.Hide(dir)
+		for _, address := range control.Addresses(o.Master) {
+			token, _ := control.OwnFile(address)
+			o.roots.Hide(token) // the file may have other names
+		}
 	}
 	o.Name = cmp.Or(o.Name, control.ProcessName())
 	if !control.ValidName(o.Name) {

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,24 +54,29 @@ func TestNamesWithCommas(t *testing.T) {
 	}
 }
 
-// TestOwnTokenUnderAnotherName: the token that a master of this machine made is not served under
-// another name of its file.
-func TestOwnTokenUnderAnotherName(t *testing.T) {
+// TestOwnTokensUnderOtherNames: the tokens that masters of this machine made are not served under
+// other names of their files. A worker may know several masters.
+func TestOwnTokensUnderOtherNames(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	o := Config{Worker: daemon.Worker{Process: daemon.Process{Registry: engine.Registry{}}}}
-	o.Master, o.DataRoots = "127.0.0.1:7709", []string{t.TempDir()}
+	o.Master, o.DataRoots = "127.0.0.1:7709, 127.0.0.1:7710,[::1]:7711", []string{t.TempDir()}
 	if err := o.complete(); err != nil {
 		t.Fatal(err)
 	}
-	token, err := control.OwnFile(o.Master)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := filepath.Join(o.DataRoots[0], "graph.el")
-	if err := os.Link(token, other); err != nil {
-		t.Skip("there are no hard links here:", err)
-	}
-	if _, err := o.roots.OpenFile(other, os.O_RDONLY); !errors.Is(err, files.ErrOutside) {
-		t.Errorf("found %v, expected that the token cannot be read", err)
+	for i, address := range control.Addresses(o.Master) {
+		token, err := control.OwnFile(address)
+		if err == nil && i > 0 { // the worker has made the first one
+			err = os.WriteFile(token, []byte("secret"), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := filepath.Join(o.DataRoots[0], fmt.Sprintf("graph%d.el", i))
+		if err := os.Link(token, other); err != nil {
+			t.Skip("there are no hard links here:", err)
+		}
+		if _, err := o.roots.OpenFile(other, os.O_RDONLY); !errors.Is(err, files.ErrOutside) {
+			t.Errorf("%s: found %v, expected that the token cannot be read", address, err)
+		}
 	}
 }

@@ -2,9 +2,7 @@ package worker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
@@ -16,28 +14,27 @@ import (
 
 // work runs the worker's part of a job to the end.
 func (a *attempt) work(c *control.Run) (answer *control.DriveReport, err error) {
-	a.asked, a.places = c, placesOf(c.Placements)
+	a.asked = c
 	if a.spec, err = jobspec.Read[jobspec.Spec](c.SpecJson); err != nil {
 		return nil, err
 	}
-	if a.group, err = a.places.group(a.session.Link()); err != nil {
+	if a.engine, err = resolve.Options(a.spec.Options); err != nil {
 		return nil, err
 	}
 	answer, err = a.byKind()
 	a.Flush()
-	var program *bsp.ProgramError
-	var step *stepError
-	var whole *runError
+	known := &fault{}
+	errors.As(err, &known)
 	switch broken := a.session.Err(); {
 	case errors.Is(err, errToldByFirst):
 		return &control.DriveReport{}, nil
-	case err == nil || errors.As(err, &program) || errors.As(err, &whole):
+	case err == nil || known.run || errors.As(err, new(*bsp.ProgramError)):
 		return answer, err
 	case lostPeer(a.options.Name, err) == "" && lostPeer(a.options.Name, broken) != "":
-		err = broken // takes precedence over consequent errors
+		err, known = broken, &fault{} // takes precedence over consequent errors
 	}
-	if !errors.As(err, &step) {
-		err = &stepError{a.step, err}
+	if known.step == "" {
+		err = &fault{error: err, step: a.step, lost: known.lost}
 	}
 	return nil, err
 }
@@ -56,45 +53,6 @@ func (a *attempt) byKind() (_ *control.DriveReport, err error) {
 
 // enter sets the current step, for errors.
 func (a *attempt) enter(step string) { a.step = step }
-
-// ready prepares a job for superstep 0 on all workers. The first worker gets the facts of all.
-func (a *attempt) ready(ctx context.Context, j *job, goOn bool) error {
-	o, err := resolve.Options(a.spec.Options)
-	if err != nil {
-		return err
-	}
-	a.sequence++
-	j.attempt, j.options = a, o
-	if err := a.begin(ctx, j, fmt.Sprintf("%s phase %d", a.task.job, a.sequence)); err != nil {
-		return err
-	}
-	if goOn {
-		// No worker may send before all have begun, because resuming may need messages between all
-		// workers: they apply the run's earlier changes of the graph together.
-		if err := a.barrier(ctx); err != nil {
-			return err
-		}
-		if err := j.goOn(ctx, a.from); err != nil {
-			return err
-		}
-	}
-	facts, err := json.Marshal(j.program.Facts())
-	if err != nil {
-		return err
-	}
-	all, err := a.group.Allgather(ctx, collective.Call{Tag: tagFacts, Bytes: 1 << 10}, facts)
-	if err != nil || !a.leads() {
-		return err
-	}
-	for _, data := range all {
-		f := &bsp.Facts{}
-		if err := json.Unmarshal(data, f); err != nil {
-			return fmt.Errorf("facts: %w", err)
-		}
-		j.facts = append(j.facts, f)
-	}
-	return nil
-}
 
 // barrier waits for the other workers.
 func (a *attempt) barrier(ctx context.Context) error {

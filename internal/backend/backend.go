@@ -34,6 +34,9 @@ type Graph interface {
 // called when the graph is no longer used.
 var New func(g *graph.Graph, elsewhere Graph, free func(), account, skipped []string) any
 
+// Source describes the graph to load with superstep.LoadOptions; the root package sets it.
+var Source func(options any, name string) *job.Source
+
 // Job is a program to run, with its options.
 type Job struct {
 	Given   any      // as the user gave it
@@ -51,7 +54,7 @@ type Job struct {
 	File     io.Writer
 	Record   trace.Journal
 	Complete bool
-	Progress func(Progress) // or nil
+	Progress func(bsp.Progress) // or nil
 	Log      func(line string)
 }
 
@@ -70,13 +73,6 @@ type Input struct {
 	File   string
 	Type   string // type of the values that Write writes
 	Write  func(ctx context.Context, w io.Writer) error
-}
-
-// Progress is the state after a superstep.
-type Progress struct {
-	Superstep, Active, Senders int
-	Scheme                     string
-	Seconds                    float64
 }
 
 // Outcome is the result of a job.

@@ -1,13 +1,17 @@
 package bsp
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/record"
 )
 
@@ -116,3 +120,66 @@ func TestARefusedRecordEndsTheRecording(t *testing.T) {
 		t.Errorf("found %v of a superstep that is told of at once", err)
 	}
 }
+
+// fails is a program whose Coordinate panics before a superstep.
+type fails struct{ at int }
+
+func (f fails) Coordinate(c *pregel.Coordinator) {
+	if c.Superstep == f.at {
+		panic("Coordinate")
+	}
+}
+
+// single runs supersteps of a graph with one vertex, which sends a message to itself.
+type single struct{}
+
+func (single) Superstep(_ context.Context, c *Command) ([]*Report, error) {
+	return []*Report{{
+		Partition: record.Partition{Computed: 1, Delivered: c.Superstep},
+		Counts:    Counts{Active: 1, Sends: 1, Unfinished: 1},
+	}}, nil
+}
+func (single) Failed() error { return nil }
+
+// TestTheRecordBeforeAPanicOfCoordinateIsMade: if Coordinate panics, the superstep before it has
+// ended, and its record is made.
+func TestTheRecordBeforeAPanicOfCoordinateIsMade(t *testing.T) {
+	var events []trace.Event
+	journal := journalFunc(func(e trace.Event) error {
+		if s, ok := e.(*record.Superstep); ok {
+			e = s.Clone()
+		}
+		events = append(events, e)
+		return nil
+	})
+	facts := []*Facts{{
+		Partitions: 1, Load: delivery.Load{Vertices: 1, Partitions: 1, Grid: graph.Of(1)},
+	}}
+	d, err := New(&Program{Name: "fails", Coordinate: fails{2}}, Options{Trace: journal}, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.Run(t.Context(), single{})
+	if failed := new(ProgramError); !errors.As(err, &failed) || failed.Value != "Coordinate" {
+		t.Fatalf("found %v", err)
+	}
+	var supersteps []int
+	for _, e := range events {
+		if s, ok := e.(*record.Superstep); ok {
+			supersteps = append(supersteps, s.Superstep)
+			if len(s.Partitions) != 1 || s.Partitions[0].Delivered != s.Superstep {
+				t.Errorf("found %+v of superstep %d", s.Partitions, s.Superstep)
+			}
+		}
+	}
+	end, ok := events[len(events)-1].(*trace.End)
+	if !slices.Equal(supersteps, []int{0, 1}) || !ok || end.State != trace.Failed {
+		t.Errorf("found records of supersteps %d, expected 0 and 1, and the end %+v", supersteps,
+			end)
+	}
+}
+
+// journalFunc is a function as a journal.
+type journalFunc func(e trace.Event) error
+
+func (f journalFunc) Record(e trace.Event) error { return f(e) }

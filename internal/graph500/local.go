@@ -1,11 +1,14 @@
 package graph500
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/record"
@@ -19,19 +22,19 @@ type LocalConfig struct {
 	Tell   Tell // or nil
 }
 
-// local implements Ranks for a run in this process: a single rank with all partitions, and the job
-// that searches them.
+// local is the Searcher of a run in this process, with a single rank that has all partitions.
 type local struct {
 	*Rank
 	c      *LocalConfig
-	kernel string // the job's kernel
 	job    *engine.Job
 	search string // name of the current search in records
-	began  time.Time
-	told   bool // the beginning of the run was reported
+	made   time.Time
+	// when the beginning of the run was recorded, or zero, and the supersteps since
+	began      time.Time
+	supersteps int
 }
 
-// Run runs the benchmark in this process; see [Report.Coordinate].
+// Run runs the benchmark in this process; see [Report.Coordinate]. Its records are those of one run.
 func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 	c.Owner = make([]int, c.Grid.Partitions())
 	r := &Report{
@@ -43,29 +46,51 @@ func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 	if c.Tell == nil {
 		c.Tell = func(string, int, int, *trace.Search) {}
 	}
-	l := &local{Rank: NewRank(collective.Alone(), 0, c.Config), c: &c, began: time.Now()}
+	l := &local{Rank: NewRank(collective.Alone(), 0, c.Config), c: &c, made: time.Now()}
 	defer l.close()
-	err := r.Coordinate(ctx, l, c.SSSP, c.Validate, c.Tell)
+	err := r.Coordinate(ctx, l.Rank, c.BFS, l, c.Tell)
 	r.PeakRSS = mem.PeakRSS()
-	return r, err
+	return r, cmp.Or(err, l.end(r, err))
+}
+
+// end records the end of the run, if its beginning was recorded.
+func (l *local) end(r *Report, err error) error {
+	if l.began.IsZero() {
+		return nil
+	}
+	e := &trace.End{
+		Job: trace.Graph500, State: trace.Done, Supersteps: l.supersteps,
+		Seconds: time.Since(l.began).Seconds(),
+	}
+	if err != nil {
+		e.State, e.Error = trace.Failed, err.Error()
+	}
+	if errors.Is(err, context.Canceled) {
+		e.State = trace.Cancelled
+	}
+	if err == nil || errors.As(err, new(*validate.Violation)) {
+		e.Report = r.Text()
+	}
+	return l.c.Engine.Trace.Record(e)
 }
 
 // Record forwards the events of searches, and sets the search's name in supersteps. The benchmark
-// is one run: it begins with the first search, when the graph is known, and the caller of Run ends
-// it.
+// is one run: it begins with the first search, when the graph is known.
 func (l *local) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *trace.Job:
-		if l.told {
+		if !l.began.IsZero() {
 			return nil
 		}
-		l.told = true
-		e.Job, e.Program, e.MaxSupersteps, e.Began = trace.Graph500, trace.Graph500, 0, l.began
+		l.began = time.Now()
+		e.Job, e.Program, e.MaxSupersteps, e.Began = trace.Graph500, trace.Graph500, 0, l.made
 		e.Graph, e.Grid = l.c.Generator.Name(), l.c.Grid.String()
 	case *trace.End:
 		return nil
 	case *record.Superstep:
-		e.Job = l.search
+		if e.Job = l.search; e.Ran() {
+			l.supersteps++
+		}
 	}
 	return l.c.Engine.Trace.Record(e)
 }
@@ -77,49 +102,33 @@ func (l *local) close() {
 	l.Close()
 }
 
-// Search runs a search. It reuses the job if the kernel is the same, else it makes a new one.
+// Search runs a search. It reuses the job for another root.
 func (l *local) Search(
-	ctx context.Context, kernel string, root Root, name string,
-) (float64, error) {
-	program, err := Program(kernel, l.c.BFS, root.ID)
-	if err != nil {
-		return 0, err
-	}
-	if l.kernel == kernel {
+	ctx context.Context, program engine.Program, again bool, name string,
+) (_ engine.Bound, seconds float64, err error) {
+	if again {
 		err = program.Restart(l.job)
 	} else {
-		err = l.bind(ctx, kernel, program)
+		err = l.bind(ctx, program)
 	}
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	l.search = name
 	l.job.Prepare()
 	_, err = l.job.Run(ctx)
-	return l.job.Seconds(), err
+	return l.job, l.job.Seconds(), err
 }
 
-func (l *local) bind(ctx context.Context, kernel string, program engine.Program) error {
+func (l *local) bind(ctx context.Context, program engine.Program) (err error) {
 	if l.job != nil {
 		l.job.Close()
 	}
 	o := l.c.Engine
-	o.Team, o.Job, o.Trusted = l.c.Team, kernel, true
+	o.Team, o.Trusted = l.c.Team, true
 	if o.Trace != nil {
 		o.Trace = l
 	}
-	job, err := program.Bind(ctx, l.Graph(), o)
-	if err == nil {
-		l.kernel, l.job = kernel, job
-	}
+	l.job, err = program.Bind(ctx, l.Graph(), o)
 	return err
-}
-
-// Judge judges the job's result.
-func (l *local) Judge(ctx context.Context, root Root) (Judged, error) {
-	found, err := FoundBy(l.job)
-	if err != nil {
-		return Judged{}, err
-	}
-	return l.Rank.Judge(ctx, root.Vertex, found)
 }
