@@ -3,6 +3,7 @@ package master
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -170,6 +171,26 @@ func TestJobsWithResultsAreRemembered(t *testing.T) {
 	end("aaaa-7")
 	if got := strings.Join(s.cluster.ids(), " "); got != "aaaa-4 aaaa-6 aaaa-7" {
 		t.Errorf("the oldest ended last: found %s", got)
+	}
+}
+
+// TestAJobIsNotForgottenAtItsOwnEnd: a job whose run ends with a result is remembered for it, even if
+// the master remembers no other job. A run that fails leaves no result.
+func TestAJobIsNotForgottenAtItsOwnEnd(t *testing.T) {
+	s, _ := retaining(t, t.TempDir(), noon, time.Hour, 1000)
+	defer s.gone()
+	s.cluster.ended = 0
+	for id, err := range map[string]error{"aaaa-1": nil, "aaaa-2": errors.New("it failed")} {
+		j := s.done(id, noon)
+		j.state, j.epoch = control.JobState_JOB_STATE_WRITING, 1
+		s.cluster.runEnded(s.now(), id, 1, err,
+			&control.Job{ResultParts: []*control.Sum{{Bytes: 1}}})
+		if (j.stored != nil) != (err == nil) {
+			t.Errorf("%s: found the result %v after %v", id, j.stored, err)
+		}
+	}
+	if got := strings.Join(s.cluster.ids(), " "); got != "aaaa-1" {
+		t.Errorf("found %s", got)
 	}
 }
 

@@ -142,17 +142,7 @@ func (r *run) coordinate(ctx context.Context) {
 			stop(nil)
 			delete(s.stops, r.id)
 		}
-		about := r.figures()
-		if r.spec.Graph500 != nil {
-			if r.job.searched = about.Graph500; about.Graph500 == nil {
-				r.job.searched = &control.Graph500Result{}
-			}
-		}
-		r.job.stored = about.ResultParts // before the end: a job with a result is not forgotten
-		s.cluster.runEnded(s.now(), r.id, r.epoch, err, about.Supersteps)
-		if r.job.state != control.JobState_JOB_STATE_DONE {
-			r.job.stored = nil
-		}
+		s.cluster.runEnded(s.now(), r.id, r.epoch, err, r.figures())
 	})
 }
 
