@@ -35,15 +35,28 @@ func retaining(
 	return s, said
 }
 
+// made stores parts as the result of a job's first attempt. It returns their directory and Sums.
+func (r *results) made(
+	t *testing.T, job string, texts ...string,
+) (dir string, sums []*control.Sum) {
+	t.Helper()
+	dir = r.attempt(job, 1)
+	for i, text := range texts {
+		sum, err := r.put(t.Context(), dir, i, strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums = append(sums, sum)
+	}
+	return dir, sums
+}
+
 // result stores a result of this size, as runs do. The job ended at the given time.
 func (s *server) result(t *testing.T, id string, ended time.Time, size int) {
 	t.Helper()
-	p := s.results.create(id, 1)[0]
-	if err := p.write(bytes.Repeat([]byte("0 1\n"), size/4), true); err != nil {
-		t.Fatal(err)
-	}
+	_, sums := s.results.made(t, id, strings.Repeat("0 1\n", size/4))
 	s.mu.Lock()
-	s.done(id, ended, p.summed())
+	s.done(id, ended, sums...)
 	s.expireResults()
 	changed := s.recordsOf(s.cluster.takeChanged())
 	s.mu.Unlock()
