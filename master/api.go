@@ -297,13 +297,15 @@ func (s *server) LoadGraph(
 	if err != nil {
 		return nil, ctx.Err()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if g.state == control.GraphState_GRAPH_STATE_FAILED {
-		return nil,
-			failed(connect.CodeAborted, "graph %s: %s", g.name, g.reason)
-	}
-	return describeGraph(g), nil
+	var about *control.Graph
+	err = s.commit(func() error { // waits until the graph's state is on disk
+		if g.state == control.GraphState_GRAPH_STATE_FAILED {
+			return failed(connect.CodeAborted, "graph %s: %s", g.name, g.reason)
+		}
+		about = describeGraph(g)
+		return nil
+	})
+	return about, s.lasting(err, change{graph: r.Name}, "the graph is loaded")
 }
 
 func describeGraph(g *graph) *control.Graph {

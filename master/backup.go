@@ -36,7 +36,7 @@ const restoringFile = "restoring"
 
 // backedUp matches the names of the files in a backup.
 var backedUp = regexp.MustCompile(`^(state/snapshots/[0-9]{20}|` +
-	`results/([0-9a-f]{4}-[0-9]+/(job\.json|part-[0-9]+)|columns/[A-Z2-7]{26}))$`)
+	`results/([0-9a-f]{4}-[0-9]+/([0-9_]+/)?part-[0-9]+|columns/[A-Z2-7]{26}))$`)
 
 // copied is a snapshot of the state: its records, and their encoding as a state file.
 type copied struct {
@@ -188,7 +188,7 @@ func (o Config) Backup(w io.Writer) (*backup.Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := newResults(o.Data, nil)
+	r, err := newResults(o.Data, 0, nil)
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/objects"
 )
 
 // session returns the session of a placement's worker, or nil if the worker has another
@@ -38,11 +40,11 @@ type order struct {
 	// again, if not nil, makes the command to send to a worker that lost its session and opened a
 	// new one. If the original command had not arrived, it is sent once more.
 	again func(i int) *control.Command
-	// more handles reports before the last; nil allows none. take handles chunks of an answer sent
-	// on a separate connection; nil allows none. fits checks the type of the last report; nil
-	// allows any.
+	// more handles reports before the last; nil allows none. take reads an answer sent on a separate
+	// connection to its end; nil allows none. fits checks the type of the last report; nil allows
+	// any. ctx ends when the answer is not wanted any more.
 	more func(ctx context.Context, i int, report *control.Report) error
-	take func(i int, chunk *control.ValuesChunk) error
+	take func(ctx context.Context, i int, from io.Reader) error
 	fits func(i int, report *control.Report) bool
 }
 
@@ -128,11 +130,11 @@ func (o *order) unnumbered(c *control.Command) *control.Command {
 	return &control.Command{Job: o.command.Job, Epoch: o.command.Epoch, Body: c.Body}
 }
 
-// of returns the handlers of worker i's reports and chunks. The report handler sets heard. An error
-// of either fails the whole order, because it may come from another session and does not mean that
-// this session broke.
+// of returns the handlers of worker i's reports and of its answer on a separate connection. The
+// report handler sets heard. An error of either fails the whole order, because it may come from
+// another session and does not mean that this session broke.
 func (o *order) of(ctx context.Context, fail context.CancelCauseFunc, i int, heard *bool) (
-	more func(*control.Report) error, take func(*control.ValuesChunk) error,
+	more func(*control.Report) error, take func(io.Reader) error,
 ) {
 	more = func(r *control.Report) error {
 		*heard = true
@@ -146,9 +148,10 @@ func (o *order) of(ctx context.Context, fail context.CancelCauseFunc, i int, hea
 		return err
 	}
 	if o.take != nil {
-		take = func(chunk *control.ValuesChunk) error {
-			err := o.take(i, chunk)
-			if err != nil {
+		take = func(from io.Reader) error {
+			err := o.take(ctx, i, from)
+			// a worker reports why it ended a stream, or is lost
+			if err != nil && !errors.Is(err, objects.ErrBroken) {
 				fail(err)
 			}
 			return err
@@ -329,20 +332,17 @@ func (s *session) broken() error {
 func (s *server) DeliverValues(
 	_ context.Context, stream *connect.ClientStream[control.ValuesChunk],
 ) (*control.DeliverValuesResponse, error) {
-	var k *call
-	for stream.Receive() {
-		chunk := stream.Msg()
-		if k == nil {
-			if k = s.delivery(chunk.To); k == nil {
-				return nil, unready("nobody waits for what worker %s delivers", chunk.To.GetName())
-			}
-			continue
-		}
-		if err := k.take(chunk); err != nil {
-			return nil, err
-		}
+	if !stream.Receive() {
+		return nil, stream.Err()
 	}
-	return &control.DeliverValuesResponse{}, stream.Err()
+	k := s.delivery(stream.Msg().To)
+	if k == nil {
+		return nil, unready("nobody waits for what worker %s delivers",
+			stream.Msg().To.GetName())
+	}
+	from := objects.NewReader(stream,
+		func(c *control.ValuesChunk) (data []byte, last bool) { return c.Data, c.Last })
+	return &control.DeliverValuesResponse{}, k.take(from)
 }
 
 // delivery finds the command whose answer a worker delivers; nil if there is none, or another

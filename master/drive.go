@@ -180,7 +180,9 @@ func (r *run) drives(ctx context.Context, d *control.DriveReport) error {
 	if d.Checkpoint > r.figures().Checkpoint {
 		r.set(func(a *control.Job) { a.Checkpoint = d.Checkpoint })
 		stored := &control.Stored{Superstep: d.Checkpoint, Seconds: d.CheckpointSeconds}
-		r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Checkpoint{Checkpoint: stored}})
+		r.server.append(r.id, &control.JobEvent{
+			Serial: stored.Serial(r.epoch), Body: &control.JobEvent_Checkpoint{Checkpoint: stored},
+		})
 		if r.pace != nil {
 			r.checkpoint = d.CheckpointSeconds
 		}

@@ -296,23 +296,31 @@ func (c *cluster) freeing(id string, epoch uint32, err error) {
 	}
 }
 
-// runEnded handles the end of a job's run after a number of supersteps. err is nil if the job is
-// done. If the run had been told to stop, the reason for that counts.
-func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error, steps uint32) {
+// runEnded handles the end of a job's run with its figures. err is nil if the job is done. If the
+// run had been told to stop, the reason for that counts.
+func (c *cluster) runEnded(
+	now time.Duration, id string, epoch uint32, err error, about *control.Job,
+) {
 	j := c.jobs[id]
 	if j == nil || !j.active() || j.epoch != epoch {
 		return
 	}
 	c.freed(j.placements)
+	if j.spec.Graph500 != nil {
+		if j.searched = about.Graph500; j.searched == nil {
+			j.searched = &control.Graph500Result{}
+		}
+	}
 	switch {
 	case j.cancelled:
 		c.end(now, j, control.JobState_JOB_STATE_CANCELLED, j.reason)
-	case c.again(now, j, err, steps):
+	case c.again(now, j, err, about.Supersteps):
 	case j.stopping:
 		c.end(now, j, control.JobState_JOB_STATE_FAILED, j.reason)
 	case err != nil:
 		c.end(now, j, control.JobState_JOB_STATE_FAILED, reasonOf(err))
 	default:
+		j.stored = about.ResultParts // before the end: a job with a result is not forgotten
 		c.end(now, j, control.JobState_JOB_STATE_DONE, "")
 	}
 	c.dropDue()

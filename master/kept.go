@@ -19,7 +19,6 @@ type place struct {
 	store.Store
 	called string // name in errors
 	prefix string // of results' names
-	depth  int    // slashes before the last element of results' names
 }
 
 // Names in a place.
@@ -38,7 +37,7 @@ type found struct {
 	objects map[string]store.Object
 }
 
-// result finds the result of a job from the last term. It has no objects if there is no result.
+// result finds the result of a job's last attempt. It has no objects if there is no result.
 func (p *place) result(ctx context.Context, job string) (*found, error) {
 	f := &found{p, p.prefix + job + "/", map[string]store.Object{}}
 	for o, err := range p.List(ctx, f.dir) {
@@ -46,7 +45,7 @@ func (p *place) result(ctx context.Context, job string) (*found, error) {
 			return f, err
 		}
 		dir, file := path.Split(o.Name)
-		if strings.Count(dir, "/") != p.depth || !strings.HasPrefix(file, partPrefix) {
+		if dir < f.dir || !strings.HasPrefix(file, partPrefix) {
 			continue
 		}
 		if dir > f.dir {

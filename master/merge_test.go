@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -71,18 +70,12 @@ func TestDamageIsNamed(t *testing.T) {
 
 // TestResultOffset reads a result from every offset.
 func TestResultOffset(t *testing.T) {
-	r, err := newResults(t.TempDir(), nil)
+	r, err := newResults(t.TempDir(), 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.close()
-	parts, sums := r.create("aaaa-1", 2), []*control.Sum(nil)
-	for i, text := range []string{"1 a\n4 d\n", "2 b\n3 c\n"} {
-		if err := parts[i].write([]byte(text), true); err != nil {
-			t.Fatal(err)
-		}
-		sums = append(sums, parts[i].summed())
-	}
+	_, sums := r.made(t, "aaaa-1", "1 a\n4 d\n", "2 b\n3 c\n")
 	f, err := r.local.result(t.Context(), "aaaa-1")
 	if err != nil {
 		t.Fatal(err)
@@ -107,18 +100,13 @@ func TestResultOffset(t *testing.T) {
 
 // TestResultOfNames: lines are sorted by the ids before the names. The ids are removed.
 func TestResultOfNames(t *testing.T) {
-	r, err := newResults(t.TempDir(), nil)
+	r, err := newResults(t.TempDir(), 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.close()
-	parts, sums := r.create("aaaa-1", 3), []*control.Sum(nil)
-	for i, text := range []string{"1\tAda\t0.5\n40\t東京\tRue de Rivoli\n", "", "2\t\"a\\tb\"\t3\n18446744073709551615\tz\t1\n"} {
-		if err := parts[i].write([]byte(text), true); err != nil {
-			t.Fatal(err)
-		}
-		sums = append(sums, parts[i].summed())
-	}
+	_, sums := r.made(t, "aaaa-1", "1\tAda\t0.5\n40\t東京\tRue de Rivoli\n", "",
+		"2\t\"a\\tb\"\t3\n18446744073709551615\tz\t1\n")
 	f, err := r.local.result(t.Context(), "aaaa-1")
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func allowed(ctx context.Context, owner, what, do string) error {
 // graphs to them.
 func (s *server) places() []string {
 	o := s.options
-	all := []string{s.results.dir, o.Data, o.AuditLog, o.TokenFile, o.MetricsTokenFile, o.TLSKey}
+	all := []string{s.results.files.String(), o.Data, o.AuditLog, o.TokenFile, o.MetricsTokenFile, o.TLSKey}
 	if o.TLS != nil {
 		all = append(all, o.TLS.Names.Key)
 	}

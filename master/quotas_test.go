@@ -19,7 +19,7 @@ import (
 // TestResultsByQuota: each owner keeps the newest results that fit into the quota. A simple
 // function that handles each owner separately gets the same results.
 func TestResultsByQuota(t *testing.T) {
-	files, err := newResults("", nil)
+	files, err := newResults("", 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

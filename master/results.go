@@ -12,7 +12,6 @@ import (
 	"path"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -20,61 +19,57 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// results stores the results of jobs in files, a part for each worker:
+// results stores the results of jobs as objects, a part for each worker:
 //
-//	DATA/results/JOB/part-00000
+//	DATA/results/JOB/RUN_EPOCH/part-00000
 //
-// so that a client can fetch them after the workers have left. Calls of workers write the files,
+// so that a client can fetch them after the workers have left. Calls of workers write the parts,
 // and separate goroutines remove them. Nothing else in the master waits for the disk. Masters that
 // share their state also store them in the shared place:
 //
-//	PLACE/master/results/JOB/TERM/part-00000
+//	PLACE/master/results/JOB/RUN_EPOCH/part-00000
 //	PLACE/master/columns/ID
 //
-// TERM is the number of the master's run, so that a master that was paused for long does not
-// overwrite files of the current leader. If a job is done, its last term has the result, because no
-// further attempt writes another one.
+// RUN is the number of the master's run and EPOCH that of the job's attempt, so that late writes of
+// an earlier attempt, or of a master that was paused for long, do not replace newer parts. If a job
+// is done, its last attempt has the result. Earlier versions stored parts in JOB, or in JOB/RUN in
+// the shared place.
 type results struct {
-	root      *os.Root
-	dir       string
-	local     *place
-	temporary bool
-	lock      *os.File // locked while the owner of a temporary directory lives; or nil
-	wrap      func(io.WriteCloser) io.WriteCloser
-	atDisk    sync.WaitGroup
-	log       *slog.Logger
+	files  *store.Dir
+	root   *os.Root // of files
+	local  *place
+	run    uint64
+	lock   *os.File // locked while the owner of a temporary directory lives; or nil
+	wrap   func(io.Reader) io.Reader
+	atDisk sync.WaitGroup
+	log    *slog.Logger
 
-	shared *place // the shared place, or nil
-	term   string
+	shared *place      // the shared place, or nil
 	held   func() bool // whether this master leads: only then it removes shared objects
-
-	mu sync.Mutex
-	// By job: closed when the last operation on its files has ended.
-	turns map[string]chan struct{}
 }
 
 // diskPatience bounds how long the master waits for the disk when it ends.
 const diskPatience = 2 * time.Second
 
-// newResults stores results below a directory, or in a temporary one that close removes.
-func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
-	r := &results{
-		dir: filepath.Join(data, resultsName), wrap: wrap,
-		turns: map[string]chan struct{}{}, log: slog.New(slog.DiscardHandler),
-	}
+// newResults stores results below a directory, or in a temporary one that close removes. run is the
+// number of the master's run. wrap is daemon.Master.WrapPart.
+func newResults(data string, run uint64, wrap func(io.Reader) io.Reader) (*results, error) {
+	r := &results{run: run, wrap: wrap, log: slog.New(slog.DiscardHandler)}
+	dir := filepath.Join(data, resultsName)
 	if data == "" {
 		clearStale(os.TempDir())
-		dir, err := os.MkdirTemp("", temporaryName)
-		if err != nil {
+		var err error
+		if dir, err = os.MkdirTemp("", temporaryName); err != nil {
 			return nil, fmt.Errorf("results: %w", err)
 		}
-		r.dir, r.temporary, r.lock = dir, true, own(dir)
+		r.lock = own(dir)
 	}
-	files, err := store.OpenDir(r.dir)
+	files, err := store.OpenDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
-	r.root, r.local = files.Root(), &place{files, resultsName, "", 1}
+	files.Temporary = data == ""
+	r.files, r.root, r.local = files, files.Root(), &place{files, resultsName, ""}
 	return r, nil
 }
 
@@ -87,8 +82,8 @@ func (r *results) close() {
 	within(diskPatience, func() {
 		r.atDisk.Wait()
 		_ = r.root.Close()
-		if r.temporary {
-			_ = os.RemoveAll(r.dir)
+		if r.files.Temporary {
+			_ = os.RemoveAll(r.files.String())
 		}
 		_ = r.lock.Close() // or there is none
 	})
@@ -109,12 +104,12 @@ func within(most time.Duration, do func()) bool {
 	}
 }
 
-// remove removes a job's result, soon.
-func (r *results) remove(job string) {
-	r.then(job, func() {
-		if err := errors.Join(r.root.RemoveAll(job),
-			r.unshare(context.Background(), sharedResults+job+"/")); err != nil {
-			r.log.Warn("a result cannot be removed", "job", job, "error", err)
+// remove removes a job's result, or a directory of an attempt, soon.
+func (r *results) remove(dir string) {
+	r.atDisk.Go(func() {
+		if err := errors.Join(r.root.RemoveAll(dir),
+			r.unshare(context.Background(), sharedResults+dir+"/")); err != nil {
+			r.log.Warn("a result cannot be removed", "result", dir, "error", err)
 		}
 	})
 }
@@ -132,57 +127,30 @@ func (r *results) sweep(has func(job string) bool) {
 	}
 }
 
-// then runs do after earlier operations on a job's files, in the background. It closes ended after
-// that.
-func (r *results) then(job string, do func()) (ended chan struct{}) {
-	ended = make(chan struct{})
-	r.mu.Lock()
-	before := r.turns[job]
-	r.turns[job] = ended
-	r.mu.Unlock()
-	r.atDisk.Go(func() {
-		if before != nil {
-			<-before
-		}
-		do()
-		close(ended)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.turns[job] == ended {
-			delete(r.turns, job)
-		}
-	})
-	return ended
+// attempt returns the directory of an attempt's result.
+func (r *results) attempt(job string, epoch uint32) string {
+	return fmt.Sprintf("%s/%020d_%010d", job, r.run, epoch)
 }
 
-// discard removes the parts of an unwanted result in the background, after the writes in progress.
-func (r *results) discard(job string, parts []*part) {
-	for _, p := range parts {
-		p.unwanted.Store(true)
+// put stores a part in the directory of an attempt and returns its Sum. When ctx has ended, the
+// attempt's result is not wanted: its directory is being removed.
+func (r *results) put(
+	ctx context.Context, dir string, i int, from io.Reader,
+) (*control.Sum, error) {
+	sum := &store.Sum{}
+	from = io.TeeReader(from, sum)
+	if r.wrap != nil {
+		from = r.wrap(from)
 	}
-	r.then(job, func() {
-		for _, p := range parts {
-			p.mu.Lock()
-			p.close()
-			p.mu.Unlock()
-		}
-		_ = r.root.RemoveAll(job)
-		// on failure it is removed with the job's result
-		_ = r.unshare(context.Background(), r.sharedDir(job))
-	})
-}
-
-// create starts writing the parts of a job's result.
-func (r *results) create(job string, n int) []*part {
-	var outcome error
-	ready := r.then(job,
-		func() { outcome = errors.Join(r.root.RemoveAll(job), r.root.MkdirAll(job, 0o700)) })
-	parts := make([]*part, n)
-	for i := range parts {
-		name := path.Join(job, partFile(i))
-		parts[i] = &part{results: r, name: name, ready: ready, outcome: &outcome}
+	err := r.files.Copy(ctx, path.Join(dir, partFile(i)), from, -1)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+		_ = r.root.RemoveAll(dir) // it may have been made after it was removed
 	}
-	return parts
+	if err != nil {
+		return nil, fmt.Errorf("result: %w", err)
+	}
+	return &control.Sum{Bytes: uint64(sum.Bytes), Crc32C: sum.CRC32C}, nil
 }
 
 // partOrder is the order of reading the parts of a result.
@@ -265,76 +233,6 @@ func (r *rest) Write(data []byte) (int, error) {
 		return int(n), nil
 	}
 	return int(n), r.each(data[gone:])
-}
-
-// summed returns the Sum of a complete part.
-func (p *part) summed() *control.Sum {
-	return &control.Sum{Bytes: uint64(p.sum.Bytes), Crc32C: p.sum.CRC32C}
-}
-
-// part is the file of a worker's part of a result. Only the call that delivers the data waits for
-// the disk.
-type part struct {
-	*results
-	name     string
-	ready    <-chan struct{} // closed when the directory exists, or outcome has the error
-	outcome  *error
-	unwanted atomic.Bool
-	whole    atomic.Bool // the file is complete
-
-	mu   sync.Mutex // held while writing or closing the file
-	file *os.File   // nil when it is not open
-	to   io.WriteCloser
-	sum  store.Sum // of the data written
-}
-
-// errUnwanted ends the writing of a discarded result.
-var errUnwanted = errors.New("the result is not wanted any more")
-
-// write appends a chunk to the file. After the last chunk it closes the file, which is synced
-// unless the directory is temporary.
-func (p *part) write(data []byte, last bool) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	<-p.ready
-	err := *p.outcome
-	switch {
-	case err != nil:
-	case p.unwanted.Load() || p.whole.Load():
-		err = errUnwanted
-	case p.file == nil:
-		err = p.open()
-	}
-	if err == nil {
-		_, err = io.MultiWriter(p.to, &p.sum).Write(data)
-	}
-	if err == nil && last {
-		if !p.temporary {
-			err = errors.Join(p.file.Sync(), store.SyncDir(p.root, path.Dir(p.name)))
-		}
-		err = errors.Join(err, p.close())
-		p.whole.Store(err == nil)
-	}
-	if err != nil {
-		return fmt.Errorf("result: %w", err)
-	}
-	return nil
-}
-
-func (p *part) open() (err error) {
-	p.file, err = p.root.OpenFile(p.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if p.to = p.file; err == nil && p.wrap != nil {
-		p.to = p.wrap(p.file)
-	}
-	return err
-}
-
-func (p *part) close() (err error) {
-	if p.file != nil {
-		err = p.to.Close()
-	}
-	p.file = nil
-	return err
 }
 
 // stored is a column that a client sends.

@@ -3,6 +3,7 @@ package master
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -34,15 +35,28 @@ func retaining(
 	return s, said
 }
 
+// made stores parts as the result of a job's first attempt. It returns their directory and Sums.
+func (r *results) made(
+	t *testing.T, job string, texts ...string,
+) (dir string, sums []*control.Sum) {
+	t.Helper()
+	dir = r.attempt(job, 1)
+	for i, text := range texts {
+		sum, err := r.put(t.Context(), dir, i, strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums = append(sums, sum)
+	}
+	return dir, sums
+}
+
 // result stores a result of this size, as runs do. The job ended at the given time.
 func (s *server) result(t *testing.T, id string, ended time.Time, size int) {
 	t.Helper()
-	p := s.results.create(id, 1)[0]
-	if err := p.write(bytes.Repeat([]byte("0 1\n"), size/4), true); err != nil {
-		t.Fatal(err)
-	}
+	_, sums := s.results.made(t, id, strings.Repeat("0 1\n", size/4))
 	s.mu.Lock()
-	s.done(id, ended, p.summed())
+	s.done(id, ended, sums...)
 	s.expireResults()
 	changed := s.recordsOf(s.cluster.takeChanged())
 	s.mu.Unlock()
@@ -170,6 +184,26 @@ func TestJobsWithResultsAreRemembered(t *testing.T) {
 	end("aaaa-7")
 	if got := strings.Join(s.cluster.ids(), " "); got != "aaaa-4 aaaa-6 aaaa-7" {
 		t.Errorf("the oldest ended last: found %s", got)
+	}
+}
+
+// TestAJobIsNotForgottenAtItsOwnEnd: a job whose run ends with a result is remembered for it, even if
+// the master remembers no other job. A run that fails leaves no result.
+func TestAJobIsNotForgottenAtItsOwnEnd(t *testing.T) {
+	s, _ := retaining(t, t.TempDir(), noon, time.Hour, 1000)
+	defer s.gone()
+	s.cluster.ended = 0
+	for id, err := range map[string]error{"aaaa-1": nil, "aaaa-2": errors.New("it failed")} {
+		j := s.done(id, noon)
+		j.state, j.epoch = control.JobState_JOB_STATE_WRITING, 1
+		s.cluster.runEnded(s.now(), id, 1, err,
+			&control.Job{ResultParts: []*control.Sum{{Bytes: 1}}})
+		if (j.stored != nil) != (err == nil) {
+			t.Errorf("%s: found the result %v after %v", id, j.stored, err)
+		}
+	}
+	if got := strings.Join(s.cluster.ids(), " "); got != "aaaa-1" {
+		t.Errorf("found %s", got)
 	}
 }
 

@@ -1,9 +1,11 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -142,17 +144,7 @@ func (r *run) coordinate(ctx context.Context) {
 			stop(nil)
 			delete(s.stops, r.id)
 		}
-		about := r.figures()
-		if r.spec.Graph500 != nil {
-			if r.job.searched = about.Graph500; about.Graph500 == nil {
-				r.job.searched = &control.Graph500Result{}
-			}
-		}
-		r.job.stored = about.ResultParts // before the end: a job with a result is not forgotten
-		s.cluster.runEnded(s.now(), r.id, r.epoch, err, about.Supersteps)
-		if r.job.state != control.JobState_JOB_STATE_DONE {
-			r.job.stored = nil
-		}
+		s.cluster.runEnded(s.now(), r.id, r.epoch, err, r.figures())
 	})
 }
 
@@ -171,40 +163,61 @@ func (r *run) advance(state control.JobState) {
 // storeResult requests the result from all workers at once and writes one part per worker. After
 // ctx ends it does not wait for the disk.
 func (r *run) storeResult(ctx context.Context, v *control.Values) error {
-	parts := r.server.results.create(r.id, len(r.team))
-	quota, taken := r.server.cluster.quotas.of(r.job.owner).ResultBytes, atomic.Int64{}
+	files, all := r.server.results, make([]atomic.Pointer[control.Sum], len(r.team))
+	dir := files.attempt(r.id, r.epoch)
+	quota := &quotaOf{owner: r.job.owner}
+	quota.most = r.server.cluster.quotas.of(quota.owner).ResultBytes
 	_, err := r.each(ctx, order{
 		what: "values", command: &control.Command{Body: &control.Command_Values{Values: v}},
-		take: func(i int, chunk *control.ValuesChunk) error {
-			if n := taken.Add(int64(len(chunk.Data))); quota > 0 && n > quota {
-				return fmt.Errorf("result: it is larger than all results of %s may be: "+
-					"the quota is result-bytes=%d", r.job.owner, quota)
-			}
-			return parts[i].write(chunk.Data, chunk.Last)
+		take: func(ctx context.Context, i int, from io.Reader) error {
+			sum, err := files.put(ctx, dir, i, io.TeeReader(from, quota))
+			all[i].Store(sum)
+			return cmp.Or(quota.exceeded(), err)
 		},
-		fits: func(i int, _ *control.Report) bool { return parts[i].whole.Load() },
+		fits: func(i int, _ *control.Report) bool { return all[i].Load() != nil },
 	})
 	total := uint64(0)
 	var sums []*control.Sum
-	for i := 0; i < len(parts) && err == nil; i++ {
-		sums = append(sums, parts[i].summed())
+	for i := 0; i < len(all) && err == nil; i++ {
+		sums = append(sums, all[i].Load())
 		total += sums[i].Bytes
 	}
 	if err == nil {
-		err = r.shareResult(ctx, parts)
+		err = r.shareResult(ctx, dir)
 	}
 	if err != nil {
-		r.server.results.discard(r.id, parts)
+		files.remove(dir)
 	}
 	r.set(func(a *control.Job) { a.ResultBytes, a.ResultParts = total, sums })
 	return err
 }
 
+// quotaOf counts the bytes of a result. Its Write fails if the owner may not store as many. Several
+// goroutines write.
+type quotaOf struct {
+	owner string
+	most  int64 // 0: any number
+	taken atomic.Int64
+}
+
+func (q *quotaOf) Write(data []byte) (int, error) {
+	q.taken.Add(int64(len(data)))
+	return len(data), q.exceeded()
+}
+
+func (q *quotaOf) exceeded() error {
+	if q.most == 0 || q.taken.Load() <= q.most {
+		return nil
+	}
+	return fmt.Errorf("result: it is larger than all results of %s may be: the quota is "+
+		"result-bytes=%d", q.owner, q.most)
+}
+
 // shareResult copies the parts of a result to the shared place. If that fails, only this master has
 // the result.
-func (r *run) shareResult(ctx context.Context, parts []*part) error {
+func (r *run) shareResult(ctx context.Context, dir string) error {
 	files := r.server.results
-	err := files.publishParts(ctx, r.id, len(parts))
+	err := files.publishParts(ctx, dir, len(r.team))
 	switch {
 	case err == nil:
 		return nil
@@ -213,7 +226,7 @@ func (r *run) shareResult(ctx context.Context, parts []*part) error {
 	}
 	r.say(fmt.Sprintf("warning: if another master leads, it does not have the result: %s",
 		control.Text(err.Error(), control.MaxText)))
-	if err := files.unshare(ctx, files.sharedDir(r.id)); err != nil {
+	if err := files.unshare(ctx, sharedResults+dir+"/"); err != nil {
 		r.server.log.Warn("a part of a result stays where masters share their state", "job", r.id,
 			"error", err)
 	}

@@ -28,7 +28,7 @@ func (s *server) keepRun(j *job) {
 		return
 	}
 	name := runName(j.number)
-	s.results.then(name, func() {
+	s.results.atDisk.Go(func() {
 		data, err := s.options.History.Keep(j.id)
 		if err == nil && s.held() { // otherwise another master leads
 			to := patient(s.state.Store)

@@ -39,7 +39,7 @@ func TestManyJobsOutliveTheirMaster(t *testing.T) {
 	defer store.Close(at)
 	var said strings.Builder
 	opened := func(h *history.Store) *server {
-		r, err := newResults("", nil)
+		r, err := newResults("", 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

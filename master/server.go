@@ -144,13 +144,13 @@ func New(o Config) (_ *server, err error) {
 		}
 	}
 	if err == nil {
-		s.results, err = newResults(o.Data, o.WrapPart)
+		s.results, err = newResults(o.Data, s.run, o.WrapPart)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if o.shared != nil {
-		s.results.share(o.shared.Store, s.run, o.shared.Held)
+		s.results.share(o.shared.Store, o.shared.Held)
 	}
 	s.results.log = s.log
 	if s.columns, err = newSentColumns(s.results, o.Now, before.columnsOf()); err == nil {

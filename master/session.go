@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -35,8 +36,8 @@ type call struct {
 	reports chan *control.Report // reports not yet handled
 	ctx     context.Context      // ends when nobody waits for reports
 
-	// take handles chunks of a delivered answer; nil if none is expected.
-	take func(*control.ValuesChunk) error
+	// take reads a delivered answer; nil if none is expected.
+	take func(io.Reader) error
 	// Under the session's lock: a delivery has begun.
 	delivered bool
 }
@@ -59,12 +60,12 @@ func newSession(ctx context.Context, lane *control.Lane, name string, incarnatio
 	}
 }
 
-// do sends a command and waits for its last report. It passes earlier reports to each, and
-// delivered chunks to take, if not nil. The error is that of the session or ctx; an error of the
+// do sends a command and waits for its last report. It passes earlier reports to each, and a
+// delivered answer to take, if not nil. The error is that of the session or ctx; an error of the
 // command is in the report.
 func (s *session) do(
 	ctx context.Context, c *control.Command, each func(*control.Report) error,
-	take func(*control.ValuesChunk) error,
+	take func(io.Reader) error,
 ) (*control.Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -81,7 +82,7 @@ func (s *session) do(
 
 // begin numbers a command and registers its call, which accepts reports until ctx ends.
 func (s *session) begin(
-	ctx context.Context, c *control.Command, take func(*control.ValuesChunk) error,
+	ctx context.Context, c *control.Command, take func(io.Reader) error,
 ) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()

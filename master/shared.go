@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -40,15 +41,10 @@ func patient(s store.Store) store.Store {
 	}}
 }
 
-// share also stores results and columns in the place that masters share. run is the number of the
-// master's run.
-func (r *results) share(s store.Store, run uint64, held func() bool) {
-	r.shared, r.term, r.held = &place{patient(s), s.String(), sharedResults, 3},
-		fmt.Sprintf("%020d", run), held
+// share also stores results and columns in the place that masters share.
+func (r *results) share(s store.Store, held func() bool) {
+	r.shared, r.held = &place{patient(s), s.String(), sharedResults}, held
 }
-
-// sharedDir returns the prefix of the names of a job's result in the shared place.
-func (r *results) sharedDir(job string) string { return sharedResults + job + "/" + r.term + "/" }
 
 // publish copies a local file to the shared place.
 func (r *results) publish(ctx context.Context, file, name string) error {
@@ -64,10 +60,11 @@ func (r *results) publish(ctx context.Context, file, name string) error {
 	return r.shared.Put(ctx, name, from, info.Size())
 }
 
-// publishParts copies the parts of a job's result to the shared place, if there is one.
-func (r *results) publishParts(ctx context.Context, job string, n int) (err error) {
+// publishParts copies the n parts in an attempt's directory to the shared place, if there is one.
+func (r *results) publishParts(ctx context.Context, dir string, n int) (err error) {
 	for i := 0; i < n && r.shared != nil && err == nil; i++ {
-		err = r.publish(ctx, job+"/"+partFile(i), r.sharedDir(job)+partFile(i))
+		name := path.Join(dir, partFile(i))
+		err = r.publish(ctx, name, sharedResults+name)
 	}
 	return err
 }

@@ -23,27 +23,21 @@ import (
 // sharing returns the results of one run of a master. Masters share a place.
 func sharing(t *testing.T, view *storetest.View, run uint64) *results {
 	t.Helper()
-	r, err := newResults(t.TempDir(), nil)
+	r, err := newResults(t.TempDir(), run, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.close)
-	r.share(view, run, func() bool { return true })
+	r.share(view, func() bool { return true })
 	return r
 }
 
 // made creates a job's result from parts, and stores it in the shared place. It returns their
 // checksums.
-func made(t *testing.T, r *results, job string, texts ...string) (sums []*control.Sum) {
+func made(t *testing.T, r *results, job string, texts ...string) []*control.Sum {
 	t.Helper()
-	parts := r.create(job, len(texts))
-	for i, text := range texts {
-		if err := parts[i].write([]byte(text), true); err != nil {
-			t.Fatal(err)
-		}
-		sums = append(sums, parts[i].summed())
-	}
-	if err := r.publishParts(t.Context(), job, len(parts)); err != nil {
+	dir, sums := r.made(t, job, texts...)
+	if err := r.publishParts(t.Context(), dir, len(texts)); err != nil {
 		t.Fatal(err)
 	}
 	return sums
@@ -87,8 +81,7 @@ func TestNextMasterHasResults(t *testing.T) {
 	}
 	for part := range sums { // the next master does not use a damaged part
 		for _, damage := range []func(string) string{func(s string) string { return s[:4] }, func(s string) string { return strings.Replace(s, "3", "4", 1) }} {
-			term := fmt.Sprintf("%020d", 8)
-			name, text := "results/"+job+"/"+term+fmt.Sprintf("/part-%05d", part),
+			name, text := "results/"+second.attempt(job, 1)+fmt.Sprintf("/part-%05d", part),
 				[2]string{"1 a\n4 d\n", "2 b\n3 c\n"}[part]
 			damaged := damage(text)
 			if damaged == text {
@@ -130,14 +123,10 @@ func TestResultIsRemovedEverywhere(t *testing.T) {
 	view := &storetest.View{Memory: memory}
 	r, later := sharing(t, view, 7), sharing(t, view, 8)
 	made(t, later, "abcd-1", "1 a\n")
-	parts := r.create("abcd-1", 1)
-	if err := errors.Join(parts[0].write([]byte("1 b\n"), true),
-		r.publishParts(t.Context(), "abcd-1", 1)); err != nil {
-		t.Fatal(err)
-	}
-	r.discard("abcd-1", parts)
+	made(t, r, "abcd-1", "1 b\n")
+	r.remove(r.attempt("abcd-1", 1))
 	r.atDisk.Wait()
-	if left := memory.Names(); len(left) != 1 || !strings.Contains(left[0], later.term) {
+	if left := memory.Names(); len(left) != 1 || !strings.HasPrefix(left[0], "results/"+later.attempt("abcd-1", 1)) {
 		t.Errorf("found %q, expected the object of the later master", left)
 	}
 	r.held = func() bool { return false }
@@ -165,12 +154,8 @@ func TestSharedPlaceThatIsDown(t *testing.T) {
 		return nil
 	}}
 	r := sharing(t, view, 7)
-	parts := r.create("abcd-1", 1)
-	if err := parts[0].write([]byte("1 a\n"), true); err != nil {
-		t.Fatal(err)
-	}
-	sums := []*control.Sum{parts[0].summed()}
-	if r.publishParts(t.Context(), "abcd-1", 1) == nil {
+	dir, sums := r.made(t, "abcd-1", "1 a\n")
+	if r.publishParts(t.Context(), dir, 1) == nil {
 		t.Fatal("the place is not down")
 	}
 	if got := readAs(t, r, "abcd-1", sums); got != "1 a\n" {

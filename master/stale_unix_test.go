@@ -31,7 +31,7 @@ func TestStalePipe(t *testing.T) {
 	}
 	made := make(chan error, 1)
 	go func() {
-		r, err := newResults("", nil)
+		r, err := newResults("", 1, nil)
 		if err == nil {
 			r.close()
 		}

@@ -46,8 +46,9 @@ type Master struct {
 	// SlowFor is the time for which a worker must be slow, in consecutive supersteps, before jobs
 	// move away from it; default 10 s.
 	SlowFor time.Duration
-	// WrapPart, if not nil, wraps each file of a result, for tests of slow or full disks.
-	WrapPart func(io.WriteCloser) io.WriteCloser
+	// WrapPart, if not nil, wraps the data of each file of a result before they are written, for
+	// tests of slow or full disks.
+	WrapPart func(io.Reader) io.Reader
 }
 
 // Worker has the parameters of a worker besides its Options.

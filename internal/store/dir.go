@@ -25,8 +25,11 @@ import (
 type Dir struct {
 	path   string
 	shared bool
-	root   *os.Root
-	made   string // the uppermost directory that OpenDir has created, or ""
+	// Temporary means that what it stores need not survive a crash of the machine. It is set before
+	// the first use.
+	Temporary bool
+	root      *os.Root
+	made      string // the uppermost directory that OpenDir has created, or ""
 
 	swept sync.Map // the directories that were swept
 }
@@ -123,7 +126,7 @@ func (d *Dir) Put(ctx context.Context, name string, data io.ReaderAt, size int64
 	return d.Copy(ctx, name, io.NewSectionReader(data, 0, size), size)
 }
 
-// Copy is Put for data that can be read once.
+// Copy is Put for data that can be read once. A size of -1 means all data until io.EOF.
 func (d *Dir) Copy(ctx context.Context, name string, data io.Reader, size int64) error {
 	return d.write(ctx, name, data, size, d.root.Rename)
 }
@@ -159,7 +162,7 @@ func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64
 	if err == nil {
 		err = place(temp, name)
 		// a name counts, whoever made it, only if it survives a crash of the machine
-		if err == nil || errors.Is(err, fs.ErrExist) {
+		if !d.Temporary && (err == nil || errors.Is(err, fs.ErrExist)) {
 			err = cmp.Or(SyncDir(d.root, dir), err)
 		}
 	}
@@ -169,7 +172,7 @@ func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64
 	return Failed("write", d, name, err)
 }
 
-// fill writes a file of size bytes and syncs it.
+// fill writes a file of size bytes, or all data if size is -1, and syncs it.
 func (d *Dir) fill(ctx context.Context, name string, data io.Reader, size int64) (err error) {
 	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, d.mode(fileMode))
 	if err != nil {
@@ -180,8 +183,11 @@ func (d *Dir) fill(ctx context.Context, name string, data io.Reader, size int64)
 	if err != nil {
 		return err
 	}
-	if n != size {
+	if n != size && size >= 0 {
 		return fmt.Errorf("found %d bytes to write, expected %d", n, size)
+	}
+	if d.Temporary {
+		return nil
 	}
 	return f.Sync()
 }

@@ -36,15 +36,15 @@ func (p summing) Compute(v *pregel.Vertex[int64, int64], sum int64) {
 	}
 }
 
-// heldWriter blocks writes until let is closed.
-type heldWriter struct {
-	io.WriteCloser
+// heldReader blocks reads until let is closed.
+type heldReader struct {
+	io.Reader
 	let <-chan struct{}
 }
 
-func (h heldWriter) Write(p []byte) (int, error) {
+func (h heldReader) Read(p []byte) (int, error) {
 	<-h.let
-	return h.WriteCloser.Write(p)
+	return h.Reader.Read(p)
 }
 
 // TestJobBeginsAgain loses a worker while a job loads, runs or writes. The job starts again on the
@@ -52,7 +52,7 @@ func (h heldWriter) Write(p []byte) (int, error) {
 func TestJobBeginsAgain(t *testing.T) {
 	held, at := make(chan struct{}), new(atomic.Pointer[gate])
 	var writing sync.Once
-	c := Start(t, 6, master.Config{Options: master.Options{Lease: control.Lease, Retries: 2}, Master: daemon.Master{WrapPart: func(f io.WriteCloser) io.WriteCloser { return heldWriter{f, held} }}}, append(programs(), engine.Register("summing", pregel.Erase(summing{at})))...)
+	c := Start(t, 6, master.Config{Options: master.Options{Lease: control.Lease, Retries: 2}, Master: daemon.Master{WrapPart: func(from io.Reader) io.Reader { return heldReader{from, held} }}}, append(programs(), engine.Register("summing", pregel.Erase(summing{at})))...)
 	spec := func(input string) *job.Spec {
 		return &job.Spec{Program: "summing", Source: &job.Source{Input: input}, KeepResult: true}
 	}

@@ -6,7 +6,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -95,21 +97,16 @@ func TestResultThatWasRemoved(t *testing.T) {
 	}
 }
 
-// closing is a file that reports a full disk only when it is closed.
-type closing struct{ io.WriteCloser }
-
-var errFull = errors.New("no space left on device")
-
-func (f closing) Close() error { return errors.Join(f.WriteCloser.Close(), errFull) }
-
-// TestDiskThatIsFullAtTheEnd: if closing a part fails, the job fails, too, and nothing of the
-// result is kept.
+// TestDiskThatIsFullAtTheEnd: if the end of a part cannot be written, the job fails, and nothing of
+// the result is kept.
 func TestDiskThatIsFullAtTheEnd(t *testing.T) {
 	data := t.TempDir()
-	c := Start(t, 2, master.Config{Options: master.Options{Data: data}, Master: daemon.Master{WrapPart: func(f io.WriteCloser) io.WriteCloser { return closing{f} }}}, programs()...)
+	c := Start(t, 2, master.Config{Options: master.Options{Data: data}, Master: daemon.Master{WrapPart: func(from io.Reader) io.Reader {
+		return io.MultiReader(from, iotest.ErrReader(errors.New("no space left on device")))
+	}}}, programs()...)
 	id := c.submitSpec(t, &job.Spec{Program: "wcc", Source: small(), KeepResult: true}).Id
 	if j, _ := c.watch(t, id, nil); j.State != control.JobState_JOB_STATE_FAILED ||
-		j.Reason != "result: no space left on device" {
+		!strings.HasSuffix(j.Reason, ": no space left on device") {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
 	}
 	c.works(t, 2)

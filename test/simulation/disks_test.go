@@ -40,23 +40,24 @@ func turned(data []byte, bit int) []byte {
 
 // part is a file of a result that is written to the disk.
 type part struct {
-	io.WriteCloser
+	io.Reader
 	disk *disk
 }
 
-func (d *disk) wrap(to io.WriteCloser) io.WriteCloser { return &part{to, d} }
+func (d *disk) wrap(from io.Reader) io.Reader { return &part{from, d} }
 
-func (p *part) Write(data []byte) (int, error) {
+func (p *part) Read(data []byte) (int, error) {
 	p.disk.mu.Lock()
 	full, bit := p.disk.full && !p.disk.mounted, p.disk.damages
 	p.disk.mu.Unlock()
 	if full {
 		return 0, syscall.ENOSPC
 	}
+	n, err := p.Reader.Read(data)
 	if bit != 0 {
-		data = turned(data, bit)
+		copy(data, turned(data[:n], bit))
 	}
-	return p.WriteCloser.Write(data)
+	return n, err
 }
 
 // set makes the disk full, or makes room.
