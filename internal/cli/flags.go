@@ -122,7 +122,7 @@ func (f *sourceFlags) toLoad(name string, onCluster bool) (*job.Source, error) {
 			mostSkippedThere)
 	}
 	if err := resolve.Absolute(s); err != nil {
-		return nil, fmt.Errorf("--graph %s: %w", name, err)
+		return nil, fmt.Errorf("--%w", err)
 	}
 	return s, nil
 }
@@ -142,15 +142,6 @@ func isGraph(name string) error {
 		}
 	}
 	return nil
-}
-
-// parseBytes parses a number of bytes: 1000, 5MB, 3GiB.
-func parseBytes(s string) (int64, error) {
-	var n job.Size
-	if s != "" && n.UnmarshalText([]byte(s)) != nil {
-		return 0, fmt.Errorf("found %q, expected a number of bytes, such as 500MB", s)
-	}
-	return int64(n), nil
 }
 
 // gridFlags are the flags for the partitions of a graph.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -45,8 +46,9 @@ workers are parts of this process, connected as workers on one machine are.
 
 With --master it is a job of a cluster and measures between all its workers. The algorithm "sites"
 first combines the workers of one site (superstep worker --site), then the sites. The last worker
-must let the first connect to a free port for raw TCP. Ctrl-C cancels the job, Ctrl-\ (SIGQUIT)
-detaches from it. superstep watch prints the report of a job that was submitted with --detach.
+must let the first connect to a free port for raw TCP. Ctrl-C cancels the job. Once it is
+submitted, Ctrl-\ (SIGQUIT) detaches from it. superstep watch prints the report of a job that was
+submitted with --detach.
 
 First each pair of workers fits T = alpha n + beta, the time of a message of n bytes. Then each
 collective is measured and compared with the prediction from the pairs. Messages from the first
@@ -107,15 +109,10 @@ func parseSizes(list string) ([]uint64, error) {
 		if !ok {
 			to = from
 		}
-		low, err := parseBytes(strings.TrimSpace(from))
-		if err != nil {
-			return nil, err
-		}
-		high, err := parseBytes(strings.TrimSpace(to))
-		if err != nil {
-			return nil, err
-		}
-		if low < 1 || high < low || high > netbench.MaxSize {
+		var low, high job.Size
+		err := cmp.Or(low.UnmarshalText([]byte(strings.TrimSpace(from))),
+			high.UnmarshalText([]byte(strings.TrimSpace(to))))
+		if err != nil || low < 1 || high < low || high > netbench.MaxSize {
 			return nil, fmt.Errorf("found %q, expected sizes from 1B to 1GiB, the lower one first",
 				item)
 		}

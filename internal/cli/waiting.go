@@ -24,7 +24,8 @@ import (
 //	    | it is taken       | others: cancel            | stays with the master
 //	    v                   v                           v
 //
-// The command waits for the end of a cancelled job, unless it is interrupted once more.
+// The command waits for the end of a cancelled job, unless it is interrupted once more. After it
+// detached, no interrupt cancels the job.
 type waiting struct {
 	app      *app
 	display  *progress
@@ -40,6 +41,7 @@ type waiting struct {
 	hasResult bool   // the master stores the result
 	over      bool   // the job has ended
 	stopping  bool   // the job is being cancelled
+	detached  bool   // the job goes on without this command
 }
 
 // Reasons to stop waiting before the job ends.
@@ -80,7 +82,7 @@ func (w *waiting) execute(ctx context.Context) error {
 	switch {
 	case err == nil, errors.Is(err, errLeft):
 		return nil
-	case errors.Is(cause, errDetached):
+	case errors.Is(err, errDetached):
 		text := fmt.Sprintf("job %s goes on: superstep watch %s shows it", w.id, w.id)
 		if w.hasResult {
 			text += fmt.Sprintf(", superstep result %s has what it computes", w.id)
@@ -188,10 +190,11 @@ func (w *waiting) interrupt(s os.Signal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case w.over, w.stopping:
+	case w.over, w.stopping, w.detached:
 		w.leave(errGaveUp)
 		return
 	case s == syscall.SIGQUIT && w.id != "":
+		w.detached = true
 		w.stop(errDetached)
 		return
 	case w.submits && w.id == "":

@@ -34,8 +34,8 @@ func (c *Client) Run(ctx context.Context, spec *job.Spec, each Each) (*control.J
 
 // Start is Run, but does not cancel the job when ctx ends. Until submitting ends, it waits for the
 // answer to the submission, because the master may have accepted the job. It then calls taken. If
-// ctx has ended by then, the job does not begin. If each is nil, Start returns when the job may
-// begin.
+// ctx ended before, the job does not begin; if ctx ends later, the job begins. If each is nil, Start
+// returns when the job may begin.
 func (c *Client) Start(
 	ctx, submitting context.Context, spec *job.Spec, taken func(id string), at *Place, each Each,
 ) (*control.Job, error) {
@@ -43,15 +43,18 @@ func (c *Client) Start(
 	if err != nil {
 		return nil, err
 	}
-	taken(job.Id)
-	if _, err = c.Confirm(ctx, job.Id); err != nil || each == nil {
+	ended := context.Cause(ctx)
+	if taken(job.Id); ended != nil {
+		return nil, ended
+	}
+	if _, err = c.Confirm(submitting, job.Id); err != nil || each == nil {
 		return nil, err
 	}
-	ended, err := c.Wait(ctx, job.Id, at, each)
+	job, err = c.Wait(ctx, job.Id, at, each)
 	if at.Missed > 0 {
 		c.Log(fmt.Sprintf("the master no longer had %d events of job %s", at.Missed, job.Id))
 	}
-	return ended, err
+	return job, err
 }
 
 // End cancels a job, passes its further events to each, and waits for its end until endTime or ctx
