@@ -27,17 +27,7 @@ func scaled(x float64, units ...string) string {
 	for ; x >= 999.5 && len(units) > 1; units = units[1:] {
 		x /= 1000
 	}
-	return three(x) + " " + units[0]
-}
-
-func three(x float64) string {
-	switch {
-	case x < 9.995:
-		return fmt.Sprintf("%.2f", x)
-	case x < 99.95:
-		return fmt.Sprintf("%.1f", x)
-	}
-	return fmt.Sprintf("%.0f", x)
+	return strings.TrimSuffix(fmt.Sprintf("%#.3g", x), ".") + " " + units[0]
 }
 
 // short removes decimals that are zero.
