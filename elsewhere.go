@@ -120,12 +120,7 @@ func runElsewhere[V any](
 	var column *pack.Column[V]
 	job.Values = encoding.Type()
 	job.NewColumn = func(ids int, gaps bool) backend.Column {
-		if gaps {
-			// cannot fail: NewValues accepted the type
-			column, _ = pack.NewGappedColumn[V](ids, len(g.g.Parts))
-		} else {
-			column, _ = pack.NewColumn[V](ids, len(g.g.Parts))
-		}
+		column = pack.NewColumn[V](ids, len(g.g.Parts), gaps)
 		return column
 	}
 	out, err := g.elsewhere.Run(ctx, job)

@@ -45,9 +45,9 @@ type copied struct {
 	data    []byte
 }
 
-func copyOf(l *standby.Log) (c copied) {
-	c.records, c.name, c.data = l.Snapshot()
-	return c
+func copyOf(l *standby.Log) (c copied, err error) {
+	c.records, c.name, c.data, err = l.Snapshot()
+	return c, err
 }
 
 // archive writes a backup of a state and of the directory of results. It leaves out damaged results
@@ -159,9 +159,9 @@ func (s *server) backup(ctx context.Context, w io.Writer) error {
 	columns, release := s.columns.readAll() // before the state, whose jobs need them
 	defer release()
 	h := &backup.Header{Created: s.options.Now().UTC(), Version: s.options.Version, Run: s.run}
-	state := copyOf(s.state)
-	if ctx.Err() != nil {
-		return ctx.Err()
+	state, err := copyOf(s.state)
+	if err = cmp.Or(ctx.Err(), err); err != nil {
+		return err
 	}
 	return archive(w, h, state, s.results, columns)
 }
@@ -212,7 +212,7 @@ func (o *Config) readState() (copied, error) {
 		return copied{}, err
 	}
 	defer store.Close(l.Store)
-	return copyOf(l), nil
+	return copyOf(l)
 }
 
 // namesIn lists the matching names in a directory. A missing directory is empty.

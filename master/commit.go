@@ -1,6 +1,7 @@
 package master
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -8,7 +9,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/faults"
-	"github.com/superstep-go/superstep/internal/standby"
 )
 
 // commits holds the events whose changes are not yet on disk. The effects of an event run after its
@@ -28,7 +28,7 @@ type commits struct {
 
 // batch is the changes and effects of an event.
 type batch struct {
-	records []standby.Change
+	records map[string][]byte
 	changed []change
 	effects []effect
 	made    *job          // job that the event created for a client; undone if the write fails
@@ -133,9 +133,9 @@ func (s *server) flush() {
 		if len(all) == 0 {
 			return
 		}
-		var records []standby.Change
+		records := map[string][]byte{}
 		for _, b := range all {
-			records = append(records, b.records...)
+			maps.Copy(records, b.records)
 		}
 		err := faults.At(faults.Committing, "")
 		if err == nil {

@@ -16,20 +16,21 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve/benchmark"
 	"github.com/superstep-go/superstep/internal/jobtrace"
-	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // maxFigures bounds the stored values of an ended job's aggregators, in bytes.
 const maxFigures = 256 << 10
 
-// recordsOf encodes the changed jobs and graphs. The caller holds the lock.
-func (s *server) recordsOf(changed []change) (all []standby.Change) {
+// recordsOf encodes the changed jobs and graphs, by key; nil means that there is none any more. The
+// caller holds the lock.
+func (s *server) recordsOf(changed []change) map[string][]byte {
+	all := map[string][]byte{}
 	for _, c := range changed {
 		var m proto.Message
-		r := standby.Change{Key: graphPrefix + c.graph}
+		key, data := graphPrefix+c.graph, []byte(nil)
 		if c.job != "" {
-			r.Key = jobPrefix + c.job
+			key = jobPrefix + c.job
 			if j := s.cluster.jobs[c.job]; j != nil {
 				m = s.jobRecord(j)
 			}
@@ -40,14 +41,13 @@ func (s *server) recordsOf(changed []change) (all []standby.Change) {
 			}
 		}
 		if m != nil {
-			data, err := proto.Marshal(m)
-			if err != nil { // not expected: texts are validated on receipt
+			var err error
+			if data, err = proto.Marshal(m); err != nil { // not expected: texts were validated
 				s.log.Error("a record is not encoded", "job", c.job, "graph", c.graph, "error", err)
 				continue
 			}
-			r.Data = data
 		}
-		all = append(all, r)
+		all[key] = data
 	}
 	return all
 }

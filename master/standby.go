@@ -138,7 +138,7 @@ func (s *server) lost() bool {
 
 // writeRecords appends changes to the state. If the state is shared, nothing may be done after an
 // error.
-func (s *server) writeRecords(records []standby.Change) error {
+func (s *server) writeRecords(records map[string][]byte) error {
 	if len(records) == 0 && s.held() {
 		return nil
 	}

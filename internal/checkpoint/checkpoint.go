@@ -24,26 +24,30 @@ import (
 )
 
 // Part is the state of one partition before a superstep, as named sections. The engine makes and
-// reads their bytes.
+// reads their bytes. As JSON it is the head of a stored part.
 type Part struct {
-	Partition, Of int // it has the vertices with ids Partition, Partition+Of, ...
-	Superstep     int
-	Vertices      int
-	Sections      []Section
+	Partition int `json:"partition"`
+	Of        int `json:"of"` // the part has the vertices with ids Partition, Partition+Of, ...
+	Superstep int `json:"superstep"`
+	Vertices  int `json:"vertices"`
 	// Print is a fingerprint of the partition's graph: a sum over its vertices.
-	Print uint64
+	Print    uint64    `json:"print"`
+	Sections []Section `json:"sections"`
 	// Copied is the time for which the run stopped to copy the state.
-	Copied time.Duration
+	Copied time.Duration `json:"-"`
 }
 
 // Section is a named piece of a partition's state.
 type Section struct {
-	Name string
-	Data []byte
+	Name  string `json:"name"`
+	Bytes int    `json:"bytes"` // of Data
+	Data  []byte `json:"-"`
 }
 
 // Add adds a section.
-func (p *Part) Add(name string, b []byte) { p.Sections = append(p.Sections, Section{name, b}) }
+func (p *Part) Add(name string, b []byte) {
+	p.Sections = append(p.Sections, Section{name, len(b), b})
+}
 
 // Section returns the bytes of a section, and whether it exists.
 func (p *Part) Section(name string) ([]byte, bool) {
@@ -58,7 +62,7 @@ func (p *Part) Section(name string) ([]byte, bool) {
 // Bytes returns the total size of the sections.
 func (p *Part) Bytes() (n int64) {
 	for _, s := range p.Sections {
-		n += int64(len(s.Data))
+		n += int64(s.Bytes)
 	}
 	return n
 }

@@ -16,7 +16,7 @@ import (
 // block. The stream contains:
 //
 //	+----------------+---------------+----------------------------+
-//	| bytes of head  | head, as JSON | sections, one after another |
+//	| bytes of head  | Part, as JSON | sections, one after another |
 //	+----------------+---------------+----------------------------+
 //
 // The number has 4 bytes, little-endian.
@@ -27,28 +27,10 @@ const (
 	maxHead    = 1 << 20
 )
 
-type head struct {
-	Partition int           `json:"partition"`
-	Of        int           `json:"of"`
-	Superstep int           `json:"superstep"`
-	Vertices  int           `json:"vertices"`
-	Print     uint64        `json:"print"`
-	Sections  []headSection `json:"sections"`
-}
-
-type headSection struct {
-	Name  string `json:"name"`
-	Bytes int    `json:"bytes"`
-}
-
 // encode returns the stored form of a part. It drops each section after encoding it, so that its
 // memory can be freed.
 func encode(p *Part) ([]byte, error) {
-	h := head{p.Partition, p.Of, p.Superstep, p.Vertices, p.Print, nil}
-	for _, s := range p.Sections {
-		h.Sections = append(h.Sections, headSection{s.Name, len(s.Data)})
-	}
-	text, err := json.Marshal(h)
+	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, err
 	}
@@ -97,23 +79,19 @@ func decode(b []byte) (*Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	var h head
-	if err := json.Unmarshal(text, &h); err != nil {
+	p := &Part{}
+	if err := json.Unmarshal(text, p); err != nil {
 		return nil, fmt.Errorf("%w: its head: %w", errPart, err)
 	}
-	if h.Of < 1 || h.Partition < 0 || h.Partition >= h.Of || h.Vertices < 0 ||
-		h.Vertices > math.MaxUint32 {
-		return nil, fmt.Errorf("%w: partition %d of %d with %d vertices", errPart, h.Partition,
-			h.Of, h.Vertices)
+	if p.Of < 1 || p.Partition < 0 || p.Partition >= p.Of || p.Vertices < 0 ||
+		p.Vertices > math.MaxUint32 {
+		return nil, fmt.Errorf("%w: partition %d of %d with %d vertices", errPart, p.Partition,
+			p.Of, p.Vertices)
 	}
-	p := &Part{Partition: h.Partition, Of: h.Of, Superstep: h.Superstep, Print: h.Print}
-	p.Vertices = h.Vertices
-	for _, s := range h.Sections {
-		data, err := next(s.Bytes)
-		if err != nil {
+	for i, s := range p.Sections {
+		if p.Sections[i].Data, err = next(s.Bytes); err != nil {
 			return nil, fmt.Errorf("section %.80q: %w", s.Name, err)
 		}
-		p.Add(s.Name, data)
 	}
 	if n, err := from.Read(make([]byte, 1)); n > 0 || err != io.EOF {
 		return nil, fmt.Errorf("%w: found data after the last section", errPart)

@@ -19,7 +19,7 @@ const leastMemory = 32 << 20
 
 // budget makes the memory budget of the flags. It returns nil if the available memory is unknown.
 func (f *memoryFlags) budget() (*mem.Budget, error) {
-	limit, _ := mem.DefaultLimit()
+	limit := mem.DefaultLimit()
 	if f.Memory > 0 {
 		limit = int64(f.Memory)
 	}

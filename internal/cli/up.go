@@ -246,7 +246,7 @@ func (u *upCommand) worker(name string) error {
 	u.starts[name] = append(u.starts[name], time.Now())
 	args := []string{"worker", "--master", u.address, "--name", name}
 	args = append(args, "--threads", strconv.Itoa(u.Threads))
-	if limit, _ := mem.DefaultLimit(); u.Memory == 0 && limit > 0 { // the workers share the memory
+	if limit := mem.DefaultLimit(); u.Memory == 0 && limit > 0 { // the workers share the memory
 		args = append(args, "--memory",
 			strconv.FormatInt(max((limit-limit/16)/int64(u.Workers), leastMemory), 10))
 	}

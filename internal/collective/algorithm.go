@@ -81,7 +81,6 @@ var catalogue = map[Collective][]entry{
 		{Pairwise, pairwisePlan},
 		{Linear, linearPlan},
 		{Bruck, bruckAlltoallPlan},
-		{Sites, sitesAlltoallPlan},
 	},
 }
 

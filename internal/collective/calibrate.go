@@ -227,10 +227,9 @@ func (c *calibrator) model(rows [][]byte) (*Model, error) {
 	n := len(rows)
 	m := &Model{Ranks: n, Sites: c.Sites}
 	for rank, data := range rows {
-		row := wire.Slice[Pair](data)
-		if len(row) != n+1 {
-			return nil, fmt.Errorf("%w: rank %d has measured %d pairs, expected %d", ErrMessage,
-				rank, len(row)-1, n)
+		row, err := Values[Pair](data, n+1)
+		if err != nil {
+			return nil, fmt.Errorf("the measurements of rank %d: %w", rank, err)
 		}
 		m.Pairs = append(m.Pairs, row[:n]...)
 		m.Trunk = max(m.Trunk, row[n].Alpha)

@@ -117,12 +117,21 @@ func FuzzModel(f *testing.F) {
 	f.Add(row, wire.Bytes([]Pair{{Alpha: -1}, {}, {Alpha: 6, Beta: 7}}))
 	f.Add(row, []byte{})
 	f.Add(row, row[:50])
+	f.Add(row, append(row[:len(row):len(row)], 1))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		c := &calibrator{g: Alone()}
 		c.g.model = Uniform(2, Unmeasured)
 		m, err := c.model([][]byte{first, second})
-		if err == nil && (m.Ranks != 2 || m.validate() != nil) {
+		if err != nil {
+			return
+		}
+		if len(first) != 24*3 || len(second) != 24*3 || m.Ranks != 2 || m.validate() != nil {
 			t.Fatalf("%x and %x made %+v", first, second, m)
+		}
+		row, other := wire.Slice[Pair](first), wire.Slice[Pair](second)
+		if m.Pair(0, 1) != row[1] || m.Pair(1, 0) != row[1] || m.Pair(0, 0) != (Pair{}) ||
+			m.Gamma != row[2].Beta || m.Trunk != max(row[2].Alpha, other[2].Alpha, 0) {
+			t.Fatalf("%v and %v made %+v", row, other, m)
 		}
 	})
 }

@@ -88,30 +88,25 @@ type Call struct {
 
 // Barrier returns when all ranks have called it.
 func (g *Group) Barrier(ctx context.Context, call Call) error {
-	_, p, err := g.plan(ctx, Barrier, call, 0, 0)
-	if err == nil {
-		err = g.run(ctx, call, &machine{}, p)
-	}
-	return wrap(Barrier, err)
+	_, err := g.do(ctx, Barrier, call, 0, 0, func(Algorithm, *machine) {})
+	return err
 }
 
 // Broadcast returns the root's data on all ranks. The root gets its own slice.
 func (g *Group) Broadcast(ctx context.Context, call Call, root int, data []byte) ([]byte, error) {
-	if g.link.Rank() != root {
+	own := g.link.Rank() == root
+	if !own {
 		data = nil
 	}
-	_, p, err := g.plan(ctx, Broadcast, call, root, len(data))
-	if err != nil {
-		return nil, wrap(Broadcast, err)
-	}
-	m := &machine{slots: make([][]byte, p.slots)}
-	if g.link.Rank() == root {
-		m.slots = cut(data, p.slots, 1)
-	}
-	if err := g.run(ctx, call, m, p); err != nil {
-		return nil, wrap(Broadcast, err)
-	}
-	if g.link.Rank() == root {
+	m, err := g.do(ctx, Broadcast, call, root, len(data), func(_ Algorithm, m *machine) {
+		if own {
+			m.slots = cut(data, len(m.slots), 1)
+		}
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case own:
 		return data, nil
 	}
 	return join(m.slots), nil
@@ -120,14 +115,11 @@ func (g *Group) Broadcast(ctx context.Context, call Call, root int, data []byte)
 // Allgather returns the data of all ranks, by rank. It contains the rank's own slice. The other
 // slices may share memory.
 func (g *Group) Allgather(ctx context.Context, call Call, data []byte) ([][]byte, error) {
-	_, p, err := g.plan(ctx, Allgather, call, 0, len(data))
+	m, err := g.do(ctx, Allgather, call, 0, len(data), func(_ Algorithm, m *machine) {
+		m.slots[g.link.Rank()] = data
+	})
 	if err != nil {
-		return nil, wrap(Allgather, err)
-	}
-	m := &machine{slots: make([][]byte, p.slots)}
-	m.slots[g.link.Rank()] = data
-	if err := g.run(ctx, call, m, p); err != nil {
-		return nil, wrap(Allgather, err)
+		return nil, err
 	}
 	return m.slots, nil
 }
@@ -142,25 +134,23 @@ func (g *Group) Allreduce(ctx context.Context, call Call, data []byte, op Op) er
 	if call.Bytes == 0 {
 		call.Bytes = len(data)
 	}
-	a, p, err := g.plan(ctx, Allreduce, call, 0, 0)
-	if err != nil {
-		return wrap(Allreduce, err)
+	gathers := false
+	m, err := g.do(ctx, Allreduce, call, 0, 0, func(a Algorithm, m *machine) {
+		if gathers = a == Dissemination; gathers {
+			m.slots[g.link.Rank()] = slices.Clone(data)
+		} else {
+			m.slots, m.op, m.fixed = cut(data, len(m.slots), op.Size), op, true
+		}
+	})
+	if err == nil && gathers {
+		err = wrap(Allreduce, combineAll(m.slots, data, op))
 	}
-	if a == Dissemination {
-		return wrap(Allreduce, g.combineAll(ctx, call, p, data, op))
-	}
-	m := &machine{slots: cut(data, p.slots, op.Size), op: op, fixed: true}
-	return wrap(Allreduce, g.run(ctx, call, m, p))
+	return err
 }
 
-// combineAll gathers the data of all ranks on each rank, and combines it in rank order.
-func (g *Group) combineAll(ctx context.Context, call Call, p plan, data []byte, op Op) error {
-	m := &machine{slots: make([][]byte, p.slots)}
-	m.slots[g.link.Rank()] = slices.Clone(data)
-	if err := g.run(ctx, call, m, p); err != nil {
-		return err
-	}
-	for r, s := range m.slots {
+// combineAll combines the data of all ranks in data, in rank order.
+func combineAll(all [][]byte, data []byte, op Op) error {
+	for r, s := range all {
 		if len(s) != len(data) {
 			return fmt.Errorf("%w: rank %d has %d bytes, this one %d", ErrMessage, r,
 				len(s), len(data))
@@ -185,28 +175,34 @@ func (g *Group) Alltoall(ctx context.Context, call Call, data [][]byte) ([][]byt
 	for _, block := range data {
 		total += len(block)
 	}
-	a, p, err := g.plan(ctx, Alltoall, call, 0, total/s.ranks)
-	if err != nil {
-		return nil, wrap(Alltoall, err)
-	}
-	out, in := alltoallSlots(a, s)
-	m := &machine{slots: make([][]byte, p.slots)}
-	for peer, block := range data {
-		if peer != s.rank {
-			m.slots[out(peer)] = block
+	t := s.team()
+	m, err := g.do(ctx, Alltoall, call, 0, total/s.ranks, func(_ Algorithm, m *machine) {
+		for i := 1; i < s.ranks; i++ {
+			m.slots[i] = data[t.at(i)]
 		}
-	}
-	if err := g.run(ctx, call, m, p); err != nil {
-		return nil, wrap(Alltoall, err)
+	})
+	if err != nil {
+		return nil, err
 	}
 	result := make([][]byte, s.ranks)
-	for peer := range result {
-		if peer != s.rank {
-			result[peer] = m.slots[in(peer)]
-		}
-	}
 	result[s.rank] = data[s.rank]
+	for i := 1; i < s.ranks; i++ {
+		result[t.at(-i)] = m.slots[i]
+	}
 	return result, nil
+}
+
+// do plans a collective, fills the slots, and runs the plan. n is the size of this rank's data.
+func (g *Group) do(
+	ctx context.Context, c Collective, call Call, root, n int, fill func(Algorithm, *machine),
+) (*machine, error) {
+	a, p, err := g.plan(ctx, c, call, root, n)
+	if err != nil {
+		return nil, wrap(c, err)
+	}
+	m := &machine{link: g.link, tag: call.Tag, slots: make([][]byte, p.slots)}
+	fill(a, m)
+	return m, wrap(c, m.run(ctx, p))
 }
 
 // commonSize returns a size that is the same on all ranks. This rank has n bytes. It communicates
@@ -224,8 +220,8 @@ func (g *Group) commonSize(ctx context.Context, c Collective, call Call, root, n
 		if err != nil {
 			return 0, err
 		}
-		if size = wire.Slice[uint64](data); len(size) != 1 {
-			return 0, fmt.Errorf("%w: found %d bytes, expected a size of 8", ErrMessage, len(data))
+		if size, err = Values[uint64](data, 1); err != nil {
+			return 0, err
 		}
 	} else if err := g.Allreduce(ctx, Call{Tag: call.Tag, Algorithm: Doubling},
 		wire.Bytes(size), MaxUint64); err != nil {
@@ -295,11 +291,6 @@ func (g *Group) Choose(c Collective, bytes, root int) (Algorithm, error) {
 		g.chosen[q] = a
 	}
 	return a, err
-}
-
-func (g *Group) run(ctx context.Context, call Call, m *machine, p plan) error {
-	m.link, m.tag = g.link, call.Tag
-	return m.run(ctx, p)
 }
 
 // cut cuts data into n slices with nearly equal numbers of elements.

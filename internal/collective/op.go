@@ -26,7 +26,6 @@ var (
 	SumUint64  = uint64Op(func(a, b uint64) uint64 { return a + b })
 	MinUint64  = uint64Op(func(a, b uint64) uint64 { return min(a, b) })
 	MaxUint64  = uint64Op(func(a, b uint64) uint64 { return max(a, b) })
-	Or         = uint64Op(func(a, b uint64) uint64 { return a | b })
 	SumFloat64 = float64Op(func(a, b float64) float64 { return a + b })
 	MinFloat64 = float64Op(func(a, b float64) float64 { return min(a, b) })
 	MaxFloat64 = float64Op(func(a, b float64) float64 { return max(a, b) })
@@ -47,8 +46,7 @@ func float64Op(f func(a, b float64) float64) Op {
 	})
 }
 
-// AlltoallOf is Alltoall for values without pointers, which it sends as they are in memory. It
-// drops an incomplete value at the end of a damaged message.
+// AlltoallOf is Alltoall for values without pointers, which it sends as they are in memory.
 func AlltoallOf[T any](ctx context.Context, g *Group, call Call, out [][]T) ([][]T, error) {
 	data := make([][]byte, len(out))
 	for q, values := range out {
@@ -60,9 +58,21 @@ func AlltoallOf[T any](ctx context.Context, g *Group, call Call, out [][]T) ([][
 	}
 	values := make([][]T, len(in))
 	for q, data := range in {
-		values[q] = wire.Slice[T](data)
+		if values[q], err = Values[T](data, len(wire.Slice[T](data))); err != nil {
+			return nil, wrap(Alltoall, fmt.Errorf("from rank %d: %w", q, err))
+		}
 	}
 	return values, nil
+}
+
+// Values returns the n values without pointers in a message.
+func Values[T any](data []byte, n int) ([]T, error) {
+	all := wire.Slice[T](data) // ignores an incomplete value
+	if len(all) != n || len(wire.Bytes(all)) != len(data) {
+		return nil, fmt.Errorf("%w: found %d bytes, expected %d of %T", ErrMessage, len(data), n,
+			*new(T))
+	}
+	return all, nil
 }
 
 // Combine combines the numbers of all ranks by an operator on elements of 8 bytes. All ranks must

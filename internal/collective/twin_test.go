@@ -281,7 +281,6 @@ func TestOperators(t *testing.T) {
 		{"sum", SumUint64, word(5), word(7), word(12)},
 		{"min", MinUint64, word(5), word(7), word(5)},
 		{"max", MaxUint64, word(5), word(7), word(7)},
-		{"or", Or, word(5), word(8), word(13)},
 		{"sum of floats", SumFloat64, float(.5), float(-2), float(-1.5)},
 		{"min of floats", MinFloat64, float(.5), float(-2), float(-2)},
 		{"max of floats", MaxFloat64, float(.5), float(-2), float(.5)},

@@ -11,51 +11,30 @@ import (
 // Available returns the bytes of memory that the process can still get without swapping, or 0 if
 // unknown. It is the system's available memory (MemAvailable), limited by the process's control
 // groups.
-func Available() int64 {
+func Available() int64 { return least("MemAvailable:", group.left) }
+
+// systemLimit returns the lowest memory limit of the process, or 0 if unknown.
+func systemLimit() int64 { return least("MemTotal:", group.most) }
+
+// least returns the least of a figure of the system in /proc/meminfo and of the process's control
+// groups, or 0 if they are unknown.
+func least(name string, of func(g group, path string) int64) int64 {
 	groups, _ := os.ReadFile("/proc/self/cgroup") // if it fails: no limits of groups
-	left := groupsLeft("/sys/fs/cgroup", string(groups))
-	if system := kilobytes("/proc/meminfo", "MemAvailable:"); system > 0 {
-		left = min(left, system)
+	n := leastOf("/sys/fs/cgroup", string(groups), of)
+	if system := kilobytes("/proc/meminfo", name); system > 0 {
+		n = min(n, system)
 	}
-	if left == math.MaxInt64 {
+	if n == math.MaxInt64 {
 		return 0
 	}
-	return left
+	return n
 }
 
-// systemLimit returns the lowest memory limit of the process, and a description of the limit.
-func systemLimit() (int64, string) {
-	limit := kilobytes("/proc/meminfo", "MemTotal:")
-	groups, _ := os.ReadFile("/proc/self/cgroup") // if it fails: no limits of groups
-	n := groupsLimit("/sys/fs/cgroup", string(groups))
-	if n < math.MaxInt64 && (limit == 0 || n < limit) {
-		return n, "the control group's limit"
-	}
-	return limit, "the machine's memory"
-}
-
-// groupsLimit returns the lowest limit of the groups in /proc/self/cgroup and their ancestors.
-func groupsLimit(root, groups string) int64 {
-	least := int64(math.MaxInt64)
-	eachGroup(root, groups, func(g group, path string) {
-		if n, ok := number(filepath.Join(g.root, path, g.limit)); ok {
-			least = min(least, n)
-		}
-	})
-	return least
-}
-
-// groupsLeft returns the memory left below the limits of the groups in /proc/self/cgroup, which has
-// lines "ID:CONTROLLERS:PATH", and of their ancestors. In a container the path may be the host's,
-// with the files at the root.
-func groupsLeft(root, groups string) int64 {
-	left := int64(math.MaxInt64)
-	eachGroup(root, groups, func(g group, path string) { left = min(left, g.left(path)) })
-	return left
-}
-
-// eachGroup calls f for the memory groups of a process and their ancestors.
-func eachGroup(root, groups string, f func(g group, path string)) {
+// leastOf returns the least figure of the memory groups in /proc/self/cgroup, which has lines
+// "ID:CONTROLLERS:PATH", and of their ancestors. In a container the path may be the host's, with
+// the files at the root.
+func leastOf(root, groups string, of func(g group, path string) int64) int64 {
+	n := int64(math.MaxInt64)
 	for line := range strings.Lines(groups) {
 		id, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
 		controllers, path, _ := strings.Cut(rest, ":")
@@ -70,17 +49,26 @@ func eachGroup(root, groups string, f func(g group, path string)) {
 			continue
 		}
 		for {
-			f(g, path)
+			n = min(n, of(g, path))
 			if path == "/" || path == "." || path == "" {
 				break
 			}
 			path = filepath.Dir(path)
 		}
 	}
+	return n
 }
 
 // group has the file names of a version of control groups.
 type group struct{ root, limit, usage, cache string }
+
+// most returns the limit of a group.
+func (g group) most(path string) int64 {
+	if n, ok := number(filepath.Join(g.root, path, g.limit)); ok {
+		return n
+	}
+	return math.MaxInt64
+}
 
 // left returns the memory left below the limit of a group. Pages of files that were not used
 // recently are reclaimable.

@@ -47,7 +47,7 @@ func TestGroupsLeft(t *testing.T) {
 		{"4:memory:/old\n0::/pod\n", 400},
 		{"4:memory:/\n0::/\n", 9223372036854771711},
 	} {
-		if got := groupsLeft(root, test.groups); got != test.want {
+		if got := leastOf(root, test.groups, group.left); got != test.want {
 			t.Errorf("%q: %d left, want %d", test.groups, got, test.want)
 		}
 	}

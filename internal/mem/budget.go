@@ -287,15 +287,14 @@ func SetProcess(b *Budget) {
 
 func Process() *Budget { return process.Load() }
 
-// DefaultLimit returns the default limit of a process's memory, and a description of it; 0 if
-// unknown. It is the lowest of the machine's memory, the limits of its control groups, and
-// GOMEMLIMIT.
-func DefaultLimit() (bytes int64, from string) {
-	bytes, from = systemLimit()
+// DefaultLimit returns the default limit of a process's memory, or 0 if unknown. It is the lowest
+// of the machine's memory, the limits of its control groups, and GOMEMLIMIT.
+func DefaultLimit() int64 {
+	bytes := systemLimit()
 	if n := goLimit(); n > 0 && (bytes == 0 || n < bytes) {
-		return n, "GOMEMLIMIT"
+		return n
 	}
-	return bytes, from
+	return bytes
 }
 
 // spillShare is the largest ratio of spilled bytes to the limit in estimates before a run. With

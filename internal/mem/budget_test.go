@@ -175,12 +175,12 @@ func TestLimit(t *testing.T) {
 		}
 	}
 	for groups, want := range map[string]int64{"0::/pod/box\n": 1000, "4:memory:/old\n0::/pod\n": 900} {
-		if got := groupsLimit(root, groups); got != want {
+		if got := leastOf(root, groups, group.most); got != want {
 			t.Errorf("%q: a limit of %d, want %d", groups, got, want)
 		}
 	}
-	if n, from := DefaultLimit(); n <= 0 || from == "" {
-		t.Errorf("%d bytes, by %q", n, from)
+	if n := DefaultLimit(); n <= 0 {
+		t.Errorf("%d bytes", n)
 	}
 }
 

@@ -30,4 +30,4 @@ func RSS() int64 { return 0 }
 // unknown.
 func Available() int64 { return 0 }
 
-func systemLimit() (int64, string) { return 0, "" }
+func systemLimit() int64 { return 0 }

@@ -66,7 +66,7 @@ func (c *clock) synchronize(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		values, err := decode(data, 1)
+		values, err := collective.Values[float64](data, 1)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (c *clock) start(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	values, err := decode(data, 1)
+	values, err := collective.Values[float64](data, 1)
 	if err != nil {
 		return 0, err
 	}
@@ -156,11 +156,3 @@ func punctual(list []repetition) []float64 {
 }
 
 func encode(values ...float64) []byte { return wire.Bytes(values) }
-
-func decode(data []byte, n int) ([]float64, error) {
-	values := wire.Slice[float64](data)
-	if len(values) != n {
-		return nil, collective.ErrMessage
-	}
-	return values, nil
-}

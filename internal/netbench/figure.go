@@ -9,22 +9,6 @@ import (
 	"github.com/superstep-go/superstep/internal/figure"
 )
 
-// styles has the style of each algorithm, which is the same in all panels.
-var styles = map[collective.Algorithm]figure.Style{
-	Direct:                   {Colour: "#0072b2", Shape: "circle"},
-	Raw:                      {Colour: "#777777", Shape: "square"},
-	collective.Binomial:      {Colour: "#0072b2", Shape: "circle"},
-	collective.Flat:          {Colour: "#d55e00", Shape: "square"},
-	collective.Chain:         {Colour: "#009e73", Shape: "triangle"},
-	collective.Sites:         {Colour: "#b8357c", Shape: "diamond"},
-	collective.Bruck:         {Colour: "#e69f00", Shape: "cross"},
-	collective.Ring:          {Colour: "#009e73", Shape: "triangle"},
-	collective.Doubling:      {Colour: "#d55e00", Shape: "square"},
-	collective.Dissemination: {Colour: "#e69f00", Shape: "cross"},
-	collective.Pairwise:      {Colour: "#0072b2", Shape: "circle"},
-	collective.Linear:        {Colour: "#d55e00", Shape: "square"},
-}
-
 // Figure draws the report as SVG. Each collective has a panel of times, as in Matsumoto15's figures
 // 4 and 5, and a panel of bytes per second, as in Matsumoto15's figure 3 and Matsuda's figures 4
 // and 6. Both axes are logarithmic. Dots are measurements, and lines are predictions.
@@ -57,8 +41,8 @@ func (r *Report) panel(c collective.Collective, bandwidth bool) figure.Panel {
 	if bandwidth {
 		p.Y.Text = rate
 	}
-	for _, a := range r.algorithms(c) {
-		s := figure.Series{Name: string(a), Style: styles[a]}
+	for i, a := range Algorithms(c) { // an algorithm's style does not depend on what was measured
+		s := figure.Series{Name: string(a), Style: figure.Styles[i]}
 		for _, pt := range r.Points {
 			if pt.Collective != c || pt.Algorithm != a || pt.Bytes <= 0 {
 				continue
@@ -72,7 +56,9 @@ func (r *Report) panel(c collective.Collective, bandwidth bool) figure.Panel {
 			s.Dots = append(s.Dots, figure.Point{X: n, Y: measured})
 			s.Line = append(s.Line, figure.Point{X: n, Y: predicted})
 		}
-		p.Series = append(p.Series, s)
+		if len(s.Dots) > 0 {
+			p.Series = append(p.Series, s)
+		}
 	}
 	return p
 }

@@ -203,8 +203,6 @@ func (b *bench) tasks() [][]task {
 // blocks.
 func footprint(c collective.Collective, a collective.Algorithm, p int) int {
 	switch {
-	case a == collective.Sites && c == collective.Alltoall:
-		return 2 * p * p
 	case c == collective.Allgather, c == collective.Alltoall, a == collective.Dissemination:
 		return 4 * p
 	}

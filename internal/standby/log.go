@@ -3,7 +3,7 @@
 // takes over when the writer dies. The sequence of records is also the lease: a process writes
 // record N only if N does not exist; if it does exist, another process is the writer.
 //
-//	log/NUMBER        a record: the changes, the writer, and the length of its lease
+//	log/NUMBER        a record: the changes, the writer, and the length of its lease, as JSON
 //	snapshots/NUMBER  the state after that record
 //
 // Objects before the last snapshot but one are removed.
@@ -65,8 +65,7 @@ type Options struct {
 // one goroutine may call its methods, except Held.
 type Log struct {
 	Options
-	number  uint64 // the last record that was read or written
-	head    entry  // that record, without its changes
+	head    entry // the last record that was read or written, without its changes
 	state   map[string][]byte
 	seen    time.Time // when this process saw or wrote that record
 	warned  bool
@@ -103,7 +102,7 @@ func Open(o Options) *Log {
 func (l *Log) State() map[string][]byte { return l.state }
 
 // Term returns the number of the take-over that made this process the writer.
-func (l *Log) Term() uint64 { return l.head.term }
+func (l *Log) Term() uint64 { return l.head.Term }
 
 // Held reports whether this process holds the lease: no other process can be the writer now. Any
 // goroutine may call it.
@@ -137,14 +136,14 @@ func (l *Log) warn(err error) {
 
 // Leader returns the address of the writer, or "" if there is none.
 func (l *Log) Leader() string {
-	if l.number == 0 || l.head.kind == released {
+	if l.head.Number == 0 || l.head.Kind == released {
 		return ""
 	}
-	return l.head.address
+	return l.head.Address
 }
 
 // Found reports whether the log had records before this process wrote any.
-func (l *Log) Found() bool { return l.found || l.head.term > 1 }
+func (l *Log) Found() bool { return l.found || l.head.Term > 1 }
 
 // Lead follows the log until there is no writer, and takes over. It calls told whenever the writer
 // changes.
@@ -154,7 +153,7 @@ func (l *Log) Lead(ctx context.Context, told func(leader string)) error {
 		if err == nil {
 			err = l.complete()
 		}
-		l.found, l.writes = l.number > 0, err == nil
+		l.found, l.writes = l.head.Number > 0, err == nil
 		return err
 	}
 	leader := ""
@@ -168,8 +167,8 @@ func (l *Log) Lead(ctx context.Context, told func(leader string)) error {
 			leader = found
 			told(leader)
 		}
-		if err == nil && (l.Leader() == "" || l.Now().Sub(l.seen) > l.head.lease) {
-			err = l.append(ctx, entry{kind: takeOver, term: l.head.term + 1}, l.Now().Add(l.held()))
+		if err == nil && (l.Leader() == "" || l.Now().Sub(l.seen) > l.head.Lease) {
+			err = l.append(ctx, entry{Kind: takeOver, Term: l.head.Term + 1}, l.Now().Add(l.held()))
 			if err == nil || ctx.Err() != nil {
 				return err
 			}
@@ -182,17 +181,17 @@ func (l *Log) Lead(ctx context.Context, told func(leader string)) error {
 	}
 }
 
-// Append commits changes. Without changes it renews the lease. It retries while the store fails,
-// until the lease ends. After an error, which is ErrLost, nothing more can be written, but the
-// changes may have been committed.
-func (l *Log) Append(ctx context.Context, changes []Change) error {
-	return l.write(ctx, entry{kind: changed, changes: changes})
+// Append commits the new values of keys; nil deletes a key. Without changes it renews the lease. It
+// retries while the store fails, until the lease ends. After an error, which is ErrLost, nothing
+// more can be written, but the changes may have been committed.
+func (l *Log) Append(ctx context.Context, changes map[string][]byte) error {
+	return l.write(ctx, entry{Kind: changed, Changes: changes})
 }
 
 // Release lets another process take over at once.
 func (l *Log) Release(ctx context.Context) error {
 	defer l.over()
-	return l.write(ctx, entry{kind: released})
+	return l.write(ctx, entry{Kind: released})
 }
 
 // Close waits for running operations, but at most for closing, because a disk may hang.
@@ -220,7 +219,7 @@ func (l *Log) write(ctx context.Context, e entry) error {
 	if !writes {
 		return ErrLost
 	}
-	e.term = l.head.term
+	e.Term = l.head.Term
 	if l.Alone {
 		return l.record(ctx, e)
 	}
@@ -229,20 +228,20 @@ func (l *Log) write(ctx context.Context, e entry) error {
 
 // record writes an entry. It replaces an entry of the same number that was only partly written.
 func (l *Log) record(ctx context.Context, e entry) error {
-	e.number, e.lease, e.writer, e.address = l.number+1, l.Lease, l.Writer, l.Address
-	data := e.encode()
-	if len(data) > maxEntry { // nobody would read it
-		return fmt.Errorf("a record has %d bytes, expected at most %d", len(data), maxEntry)
+	e.Number, e.Lease, e.Writer, e.Address = l.head.Number+1, l.Lease, l.Writer, l.Address
+	data, err := e.encode()
+	if err != nil {
+		return err
 	}
-	if err := l.Store.Put(ctx, name(logPrefix, e.number), bytes.NewReader(data),
+	if err := l.Store.Put(ctx, name(logPrefix, e.Number), bytes.NewReader(data),
 		int64(len(data))); err != nil {
 		// It may exist, and would be valid for the next process.
-		return errors.Join(err, l.Store.Delete(ctx, name(logPrefix, e.number)))
+		return errors.Join(err, l.Store.Delete(ctx, name(logPrefix, e.Number)))
 	}
 	l.mu.Lock()
 	l.take(&e)
 	l.mu.Unlock()
-	_ = statefile.NoteNumber(l.Newest, e.number) // an earlier number is correct too
+	_ = statefile.NoteNumber(l.Newest, e.Number) // an earlier number is correct too
 	l.shorten()
 	return nil
 }
@@ -251,11 +250,11 @@ func (l *Log) record(ctx context.Context, e entry) error {
 // counts from before the first try, because that try may have succeeded, and others may have seen
 // the record, although the store reported an error.
 func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
-	e.number, e.lease, e.writer, e.address = l.number+1, l.Lease, l.Writer, l.Address
-	data := e.encode()
-	if len(data) > maxEntry { // nobody would read it
+	e.Number, e.Lease, e.Writer, e.Address = l.head.Number+1, l.Lease, l.Writer, l.Address
+	data, err := e.encode()
+	if err != nil {
 		l.over()
-		return fmt.Errorf("%w: a record has %d bytes, of at most %d", ErrLost, len(data), maxEntry)
+		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	began := l.Now()
 	late := fmt.Errorf("%w: nothing could be written to %s for %v", ErrLost, l.Store, l.held())
@@ -263,7 +262,7 @@ func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 	defer cancel()
 	var last error // the store's last error
 	for wait := l.Lease / 200; ; wait = min(2*wait, l.Lease/20) {
-		err := bounded(ctx, func() error { return l.commit(ctx, e.number, data) })
+		err := bounded(ctx, func() error { return l.commit(ctx, e.Number, data) })
 		switch {
 		// Even if it was written: the lease has ended. If this process was stopped, its clock may
 		// show that before the context's timer does.
@@ -281,7 +280,7 @@ func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 			l.warn(nil)
 			l.take(&e)
 			l.mu.Lock()
-			l.writes, l.until = e.kind != released, began.Add(l.held())
+			l.writes, l.until = e.Kind != released, began.Add(l.held())
 			l.mu.Unlock()
 			l.shorten()
 			return nil
@@ -328,12 +327,13 @@ func (l *Log) commit(ctx context.Context, number uint64, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, taken, err := l.numbers(ctx, snapshotPrefix)
+	taken, err := l.numbers(ctx, snapshotPrefix)
 	if err != nil {
 		return err
 	}
-	if n := len(taken); n > 0 && taken[n-1] >= number {
-		return fmt.Errorf("%w: another leader wrote record %d of %s", ErrLost, taken[n-1], l.Store)
+	if n := len(taken); n > 0 && taken[n-1].number >= number {
+		return fmt.Errorf("%w: another leader wrote record %d of %s", ErrLost, taken[n-1].number,
+			l.Store)
 	}
 	return nil
 }

@@ -14,10 +14,15 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// numbers lists the objects with a prefix. It ignores other names.
-func (l *Log) numbers(ctx context.Context, prefix string) ([]store.Object, []uint64, error) {
-	var all []store.Object
-	var numbers []uint64
+// numbered is an object that has a number in its name.
+type numbered struct {
+	store.Object
+	number uint64
+}
+
+// numbers lists the numbered objects with a prefix, in order. It ignores other names.
+func (l *Log) numbers(ctx context.Context, prefix string) ([]numbered, error) {
+	var all []numbered
 	err := l.within(ctx, l.Lease, func(ctx context.Context) error {
 		for o, err := range l.Store.List(ctx, prefix) {
 			if err != nil {
@@ -25,15 +30,15 @@ func (l *Log) numbers(ctx context.Context, prefix string) ([]store.Object, []uin
 			}
 			if n, err := strconv.ParseUint(o.Name[len(prefix):], 10, 64); err == nil &&
 				name(prefix, n) == o.Name {
-				all, numbers = append(all, o), append(numbers, n)
+				all = append(all, numbered{o, n})
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, nil, err // a hanging call may still append to them
+		return nil, err // a hanging call may still append
 	}
-	return all, numbers, nil
+	return all, nil
 }
 
 // within returns after d at the latest, even if the store hangs.
@@ -45,21 +50,21 @@ func (l *Log) within(ctx context.Context, d time.Duration, do func(context.Conte
 }
 
 // read reads a listed object.
-func (l *Log) read(ctx context.Context, o store.Object, number uint64) (*entry, error) {
-	if o.Size > maxEntry {
-		return nil, fmt.Errorf("%s/%s: %w", l.Store, o.Name, errDamaged)
+func (l *Log) read(ctx context.Context, o numbered) (*entry, error) {
+	var data []byte
+	get := func(ctx context.Context) (err error) {
+		data, err = store.Fetch(ctx, l.Store, o.Object, maxEntry)
+		return err
 	}
-	data := make([]byte, o.Size)
-	get := func(ctx context.Context) error { return l.Store.GetRange(ctx, o, 0, data) }
 	if err := l.within(ctx, 10*l.Lease, get); err != nil {
 		return nil, err
 	}
-	e, err := decode(data, number)
-	if err == nil && (e.kind == snapshot) != strings.HasPrefix(o.Name, snapshotPrefix) {
-		err = errDamaged
+	e, err := decode(data, o.number)
+	if err == nil && (e.Kind == snapshot) != strings.HasPrefix(o.Name, snapshotPrefix) {
+		err = store.ErrDamaged
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s/%s: %w", l.Store, o.Name, err)
+		return nil, fmt.Errorf("%s: %w", store.NameOf(l.Store, o.Name), err)
 	}
 	return e, nil
 }
@@ -78,17 +83,17 @@ func (l *Log) Poll(ctx context.Context) (err error) {
 }
 
 func (l *Log) poll(ctx context.Context) error {
-	records, numbers, err := l.numbers(ctx, logPrefix)
+	records, err := l.numbers(ctx, logPrefix)
 	if err != nil {
 		return err
 	}
-	snapshots, taken, err := l.numbers(ctx, snapshotPrefix)
+	snapshots, err := l.numbers(ctx, snapshotPrefix)
 	if err != nil {
 		return err
 	}
 	var damaged []error // errors of the newest snapshots; the log continues from an earlier one
-	for i := len(snapshots) - 1; i >= 0 && taken[i] > l.number; i-- {
-		e, err := l.read(ctx, snapshots[i], taken[i])
+	for i := len(snapshots) - 1; i >= 0 && snapshots[i].number > l.head.Number; i-- {
+		e, err := l.read(ctx, snapshots[i])
 		if err == nil {
 			l.state = map[string][]byte{}
 			l.take(e)
@@ -98,22 +103,22 @@ func (l *Log) poll(ctx context.Context) error {
 			return errors.Join(damaged...)
 		}
 	}
-	for i, n := range numbers {
-		if n <= l.number {
+	for _, o := range records {
+		if o.number <= l.head.Number {
 			continue
 		}
-		if n != l.number+1 {
+		if o.number != l.head.Number+1 {
 			return errors.Join(append(damaged, fmt.Errorf("%s: there is no record %d, but %d",
-				l.Store, l.number+1, n))...)
+				l.Store, l.head.Number+1, o.number))...)
 		}
-		e, err := l.read(ctx, records[i], n)
+		e, err := l.read(ctx, o)
 		if err != nil {
 			return err
 		}
 		l.take(e)
 	}
-	if len(taken) > 0 {
-		if l.last = taken[len(taken)-1]; l.last > l.number {
+	if n := len(snapshots); n > 0 {
+		if l.last = snapshots[n-1].number; l.last > l.head.Number {
 			return errors.Join(damaged...)
 		}
 	}
@@ -130,17 +135,17 @@ func (l *Log) complete() error {
 		l.Trouble(fmt.Errorf("cannot check if the newest records of %s are missing: %w", l.Store,
 			err))
 		return os.Remove(l.Newest)
-	case newest > l.number:
+	case newest > l.head.Number:
 		return fmt.Errorf(
 			"%s: the newest record is %d, expected %d: remove the file %s to use the log as it is",
-			l.Store, l.number, newest, l.Newest)
+			l.Store, l.head.Number, newest, l.Newest)
 	}
 	return nil
 }
 
 // take applies an entry.
 func (l *Log) take(e *entry) {
-	apply(l.state, e.changes)
-	l.number, l.head, l.seen = e.number, *e, l.Now()
-	l.head.changes = nil
+	apply(l.state, e.Changes)
+	l.head, l.seen = *e, l.Now()
+	l.head.Changes = nil
 }

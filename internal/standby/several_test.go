@@ -116,12 +116,12 @@ func several(
 							value := fmt.Sprint(len(l.State()), " by ", l.Writer)
 							if err = l.put(ctx, fmt.Sprint(len(l.State())), value); err == nil {
 								mu.Lock()
-								if before := committed[l.number]; before != "" {
+								if before := committed[l.head.Number]; before != "" {
 									problems = append(problems,
 										fmt.Sprintf("record %d was committed as %q and as %q",
-											l.number, before, value))
+											l.head.Number, before, value))
 								}
-								committed[l.number] = value
+								committed[l.head.Number] = value
 								mu.Unlock()
 							}
 						}

@@ -12,25 +12,31 @@ import (
 
 // Snapshot returns the current state, and an object (name and data) with which a log may begin. Any
 // goroutine may call it if this process writes alone.
-func (l *Log) Snapshot() (state map[string][]byte, object string, data []byte) {
+func (l *Log) Snapshot() (state map[string][]byte, object string, data []byte, err error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	e := l.whole()
+	l.mu.Unlock()
+	data, err = e.encode()
+	return e.Changes, name(snapshotPrefix, e.Number), data, err
+}
+
+// whole returns the snapshot of the current state.
+func (l *Log) whole() entry {
 	e := l.head
-	e.kind, e.changes = snapshot, changesOf(l.state)
-	return maps.Clone(l.state), name(snapshotPrefix, e.number), e.encode()
+	e.Kind, e.Changes = snapshot, maps.Clone(l.state)
+	return e
 }
 
 // shorten writes a snapshot in the background, if it is time.
 func (l *Log) shorten() {
-	if l.number < l.last+l.SnapshotEvery {
+	if l.head.Number < l.last+l.SnapshotEvery {
 		return
 	}
 	if !l.busy.TryLock() {
 		return
 	}
-	e := l.head
-	e.kind, e.changes = snapshot, changesOf(l.state)
-	l.last = l.number
+	e := l.whole()
+	l.last = l.head.Number
 	l.pruning.Go(func() {
 		defer l.busy.Unlock()
 		err := l.within(l.ctx, 10*l.Lease,
@@ -45,39 +51,36 @@ func (l *Log) shorten() {
 
 // prune writes a snapshot, and removes all objects before the previous one.
 func (l *Log) prune(ctx context.Context, e *entry) error {
-	data := e.encode()
-	if len(data) > maxEntry {
-		return fmt.Errorf("a snapshot has %d bytes, expected at most %d", len(data), maxEntry)
+	data, err := e.encode()
+	if err != nil {
+		return err
 	}
-	var err error
 	if !l.Alone {
-		err = l.Store.PutIfAbsent(ctx, name(snapshotPrefix, e.number), data)
+		err = l.Store.PutIfAbsent(ctx, name(snapshotPrefix, e.Number), data)
 	} else { // no other process writes this number, and some file systems have no links
-		err = l.Store.Put(ctx, name(snapshotPrefix, e.number), bytes.NewReader(data),
+		err = l.Store.Put(ctx, name(snapshotPrefix, e.Number), bytes.NewReader(data),
 			int64(len(data)))
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	snapshots, taken, err := l.numbers(ctx, snapshotPrefix)
+	snapshots, err := l.numbers(ctx, snapshotPrefix)
 	if err != nil {
 		return err
 	}
-	i := slices.Index(taken, e.number)
+	i := slices.IndexFunc(snapshots, func(o numbered) bool { return o.number == e.Number })
 	if i < 1 {
 		return nil
 	}
-	gone := slices.Clone(snapshots[:i-1])
-	records, numbers, err := l.numbers(ctx, logPrefix)
+	records, err := l.numbers(ctx, logPrefix)
 	if err != nil {
 		return err
 	}
-	for k, n := range numbers {
-		if n <= taken[i-1] {
-			gone = append(gone, records[k])
+	last := snapshots[i-1].number
+	for _, o := range slices.Concat(snapshots[:i-1], records) {
+		if o.number > last {
+			continue
 		}
-	}
-	for _, o := range gone {
 		if err := l.Store.Delete(ctx, o.Name); err != nil {
 			return err
 		}

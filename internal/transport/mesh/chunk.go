@@ -232,10 +232,17 @@ func (r *chunkReader) next(h *header, place func(*header) ([]byte, error)) error
 		return fmt.Errorf("%w: payload checksum", errCorrupt)
 	}
 	if h.packed > 0 && to != nil {
-		return unpack(to, into)
+		err = unpack(to, into)
 	}
-	return nil
+	if cap(r.packed) > mostPacked { // the budget does not count it
+		r.packed = nil
+	}
+	return err
 }
+
+// mostPacked is the greatest memory that a connection keeps for payloads that are not read to their
+// place. A chunk has by default at most 1 MB, but the other side may send maxChunk.
+const mostPacked = 2 << 20
 
 // room returns memory for a payload that is not read to its place.
 func (r *chunkReader) room(n int) []byte {

@@ -100,6 +100,20 @@ func TestChunksSurvive(t *testing.T) {
 	}
 }
 
+// TestRefusedChunkLeavesNoBuffer: no budget counts the memory of refused and compressed payloads.
+// So a connection keeps little of it.
+func TestRefusedChunkLeavesNoBuffer(t *testing.T) {
+	payload := make([]byte, 16<<20)
+	h := header{identity: identity{kind: kindMessage, contents: uint64(len(payload))}}
+	for _, b := range [][]byte{encode(h, payload), encode(h, payload), compressed(h, payload)} {
+		r := chunkReader{from: bytes.NewReader(b), maxFrame: testLimit}
+		err := r.next(&h, func(*header) ([]byte, error) { return nil, nil })
+		if err != nil || cap(r.packed) > mostPacked {
+			t.Fatalf("%d bytes are kept, %v", cap(r.packed), err)
+		}
+	}
+}
+
 func TestCompressedChunksSurvive(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 1000 {

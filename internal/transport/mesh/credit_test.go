@@ -94,7 +94,7 @@ func TestCreditOfMessagesIsAtMostAWindow(t *testing.T) {
 	meshes, all := links(t, 2, nil)
 	out := meshes[0].outs["w1"]
 	out.mu.Lock()
-	l := out.lane(all[0].session, 1, 7)
+	l := out.lane(all[0].session, 7)
 	l.credit = 5
 	out.mu.Unlock()
 	for range 3 {

@@ -103,12 +103,12 @@ func (in *inbound) run() {
 	in.narrow()
 }
 
-// drop forgets a partially received frame.
+// drop drops what has arrived of a frame. The rest is refused.
 func (in *inbound) drop() {
 	if f := &in.frame; f.arrival != nil {
 		f.port.recycle(f.arrival)
+		f.arrival = nil
 	}
-	in.frame = incoming{}
 }
 
 // place returns memory for a chunk's payload, or nil if the frame is refused.
@@ -121,15 +121,14 @@ func (in *inbound) place(h *header) ([]byte, error) {
 		return in.placeMessage(h)
 	case h.offset == 0:
 		in.drop() // the sender stopped in the middle because its session has ended
-		f.identity = h.identity
+		*f = incoming{identity: h.identity}
 		in.address(h)
 	case f.identity != h.identity || f.have != h.offset:
 		return nil, fmt.Errorf("%w: bytes at %d of a %v, after %d of a %v", errCorrupt, h.offset,
 			&h.identity, f.have, &f.identity)
 	}
 	if f.arrival != nil && f.port.session.Err() != nil {
-		f.port.recycle(f.arrival)
-		f.arrival = nil
+		in.drop()
 	}
 	if f.arrival == nil {
 		return nil, nil
@@ -137,8 +136,7 @@ func (in *inbound) place(h *header) ([]byte, error) {
 	to, err := f.arrival.grow(in.mesh.budget(), &f.identity, int(f.have), int(h.length))
 	if err != nil { // end only this session, which frees memory
 		f.port.session.Fail(fmt.Errorf("a frame of partition %d to %d: %w", f.from, f.to, err))
-		f.port.recycle(f.arrival)
-		f.arrival = nil
+		in.drop()
 	}
 	return to, nil
 }
@@ -296,15 +294,13 @@ func (in *inbound) writeCredits() {
 	defer tick.Stop()
 	var b []byte
 	for {
-		all := false
 		select {
 		case <-in.kick:
 		case <-tick.C:
-			all = true
 		case <-in.done:
 			return
 		}
-		b = in.credits(b[:0], all)
+		b = in.credits(b[:0])
 		in.conn.SetWriteDeadline(time.Now().Add(silence))
 		if _, err := in.conn.Write(b); err != nil {
 			in.fail(silent(err, silence))
@@ -313,8 +309,8 @@ func (in *inbound) writeCredits() {
 	}
 }
 
-// credits appends the credits to send. If all is false it leaves out small credits of lanes.
-func (in *inbound) credits(b []byte, all bool) []byte {
+// credits appends the credits to send.
+func (in *inbound) credits(b []byte) []byte {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.widened {
@@ -323,12 +319,9 @@ func (in *inbound) credits(b []byte, all bool) []byte {
 	}
 	in.announced = in.consumed
 	b = appendCredit(b, credit{magic: creditMagic, bytes: in.consumed})
-	all = all || len(in.due) > mostDue
 	for k, bytes := range in.due {
-		if all || bytes >= in.window/4 {
-			b = appendCredit(b, credit{messageMagic, k, bytes})
-			delete(in.due, k)
-		}
+		b = appendCredit(b, credit{messageMagic, k, bytes})
 	}
+	clear(in.due)
 	return b
 }

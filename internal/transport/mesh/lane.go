@@ -1,116 +1,160 @@
 package mesh
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"slices"
+
+	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// lane is the queue of a session's messages to one worker under one tag. It has its own window, as
-// large as a connection's. So messages that nobody receives block neither messages under other tags
-// nor frames.
+// lane is a queue of frames, or of a session's messages to one worker under one tag. A connection
+// has one lane for the frames of all sessions. Each lane has its own window, all as large. So
+// messages that nobody receives block neither messages under other tags nor frames.
 type lane struct {
+	posts  []*post
+	credit int64 // bytes of chunks that may be written; the last chunk may exceed it
+	ready  bool  // in outbound.awaken, or the writer has taken the first post
+	// Of messages.
 	session *Session
 	tag     uint32
-	to      int // rank
-	posts   []*post
-	credit  int64 // bytes of chunks that may be written; the last chunk may exceed it
-	ready   bool  // in outbound.awaken
-	broken  bool  // a message was written only in part
+	broken  bool // a message was written only in part
 }
 
-// laneKey is the key of a lane.
+// laneKey is the key of a lane of messages.
 type laneKey struct {
 	key
 	tag uint32
 }
 
-// post is a message to write: the sender's bytes while the sender waits, or a copy of a small
-// message.
+// post is a frame or a message to write.
 type post struct {
-	data    []byte
-	offset  int
-	staged  int  // number of collected, unwritten chunks
-	gone    bool // the sender stopped waiting
+	lane             *lane
+	session          *Session
+	header           header // its identity, and the offset of its next chunk
+	presence, values []byte
+	staged           int  // number of taken, unwritten chunks
+	gone             bool // its rest is not to be written
+
+	// Of a frame: values with a Ref are encoded when it is written.
+	port    *Port
+	frame   transport.Frame
+	encoded int // bytes of the encoded values
+
+	// Of a message: its values are the sender's bytes while the sender waits, or a copy.
 	copied  bool
 	written chan error
 	buffer  []byte // memory for copies
 }
 
+// whole reports whether all chunks have been cut.
+func (p *post) whole() bool { return p.header.offset == p.header.payload() }
+
 // cost returns the part of a window that a chunk takes.
 func cost(payload int) int64 { return int64(headerSize + payload) }
 
+// enqueue queues a frame.
+func (o *outbound) enqueue(port *Port, f *transport.Frame) error {
+	s, p := port.session, o.newPost()
+	p.session, p.port, p.frame, p.presence, p.values = s, port, *f, f.Presence, f.Raw
+	p.header.identity = identity{
+		kind: uint8(f.Kind), encoding: f.Encoding, job: s.job,
+		incarnation: o.mesh.options.Incarnation, epoch: s.epoch,
+		superstep: uint32(f.Superstep), from: uint32(f.From), to: uint32(f.To),
+		count: uint64(f.Count), presence: uint64(len(f.Presence)), contents: uint64(len(f.Raw)),
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.refuses(s); err != nil {
+		return err
+	}
+	s.writing.Add(1)
+	o.push(&o.frames, p)
+	return nil
+}
+
 // post sends a message. It returns when data is no longer needed.
 func (o *outbound) post(ctx context.Context, s *Session, to int, tag uint32, data []byte) error {
+	p := o.newPost()
+	p.session, p.values = s, data
+	p.header.identity = identity{
+		kind: kindMessage, job: s.job, incarnation: o.mesh.options.Incarnation, epoch: s.epoch,
+		superstep: tag, from: uint32(s.self), to: uint32(to), contents: uint64(len(data)),
+	}
 	o.mu.Lock()
-	err := o.err
-	if err == nil {
-		err = s.Err() // under the lock, so that drop finds everything queued before
-	}
-	l := o.lane(s, to, tag)
-	if err == nil && l.broken {
-		err = o.halfWay(l)
-	}
-	if err != nil {
+	if err := o.refuses(s); err != nil {
 		o.mu.Unlock()
 		return err
 	}
-	p := o.newPost()
-	p.copied = len(data) <= small && len(l.posts) == 0 && l.credit > 0
-	if p.copied {
-		p.buffer = append(p.buffer[:0], data...)
-		p.data = p.buffer
-		s.posted.Add(1)
-	} else {
-		p.data = data
+	l := o.lane(s, tag)
+	if l.broken {
+		o.mu.Unlock()
+		return o.halfWay(l)
 	}
-	l.posts = append(l.posts, p)
-	o.awake(l)
-	copied := p.copied // the writer may reuse p after the unlock
+	copied := len(data) <= small && len(l.posts) == 0 && l.credit > 0
+	if p.copied = copied; copied {
+		p.buffer = append(p.buffer[:0], data...)
+		p.values = p.buffer
+		s.posted.Add(1)
+	}
+	o.push(l, p)
 	o.mu.Unlock()
-	if copied {
+	if copied { // the writer may have reused p
 		return nil
 	}
-	return o.await(ctx, l, p)
+	return o.await(ctx, p)
 }
 
+// refuses returns why a session cannot send, or nil. The caller holds the lock, so that drop finds
+// everything that was queued before.
+func (o *outbound) refuses(s *Session) error { return cmp.Or(o.err, s.Err()) }
+
 // await waits until a message is written, or ctx or the session ends.
-func (o *outbound) await(ctx context.Context, l *lane, p *post) error {
+func (o *outbound) await(ctx context.Context, p *post) error {
+	s := p.session
 	select {
 	case err := <-p.written:
 		o.reuse(p)
 		return err
 	case <-ctx.Done():
-	case <-l.session.done:
+	case <-s.done:
 	}
 	o.mu.Lock()
 	p.gone = true
 	staged := p.staged > 0
 	if !staged {
-		o.giveUp(l, p)
+		o.giveUp(p)
 	}
 	o.mu.Unlock()
 	if staged { // one or two chunks, as long as the other side accepts bytes
 		<-p.written
 	}
-	if err := l.session.Err(); err != nil {
+	if err := s.Err(); err != nil {
 		return err
 	}
 	return context.Cause(ctx)
 }
 
-// lane finds or makes a lane. The caller holds the lock.
-func (o *outbound) lane(s *Session, to int, tag uint32) *lane {
+// lane finds or makes a lane of messages. The caller holds the lock.
+func (o *outbound) lane(s *Session, tag uint32) *lane {
 	k := laneKey{key{s.job, s.epoch}, tag}
 	l := o.lanes[k]
 	if l == nil || l.session != s {
-		l = &lane{session: s, tag: tag, to: to, credit: int64(o.window)}
+		l = &lane{session: s, tag: tag, credit: int64(o.window)}
 		o.lanes[k] = l
 	}
 	return l
+}
+
+// push adds a post to a lane. The caller holds the lock.
+func (o *outbound) push(l *lane, p *post) {
+	p.lane = l
+	l.posts = append(l.posts, p)
+	o.awake(l)
 }
 
 // awake wakes the writer if a lane has something to write and may write it. The caller holds the
@@ -119,11 +163,11 @@ func (o *outbound) awake(l *lane) {
 	if !l.ready && !l.broken && len(l.posts) > 0 && l.credit > 0 {
 		l.ready = true
 		o.awaken = append(o.awaken, l)
-		signal(o.posted)
+		signal(o.ready)
 	}
 }
 
-// grant adds credit to a lane.
+// grant adds credit to a lane of messages.
 func (o *outbound) grant(k laneKey, bytes uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -137,66 +181,107 @@ func (o *outbound) grant(k laneKey, bytes uint64) {
 	o.tidy(l)
 }
 
-// tidy removes a lane that is equal to a new one. The caller holds the lock.
+// tidy removes a lane of messages that is equal to a new one. The caller holds the lock.
 func (o *outbound) tidy(l *lane) {
-	k := laneKey{key{l.session.job, l.session.epoch}, l.tag}
-	if len(l.posts) == 0 && l.credit == int64(o.window) && !l.broken && !l.ready &&
-		o.lanes[k] == l {
+	if l.session == nil || len(l.posts) > 0 || l.credit < int64(o.window) || l.broken || l.ready {
+		return
+	}
+	if k := (laneKey{key{l.session.job, l.session.epoch}, l.tag}); o.lanes[k] == l {
 		delete(o.lanes, k)
 	}
 }
 
-// writeMessage writes a chunk of a message, if any may be written. It serves the lanes in turn.
-func (o *outbound) writeMessage() (bool, error) {
-	l, p, part := o.nextChunk()
-	if l == nil {
-		return false, nil
+// take returns the post of which a chunk may be written, or nil. It serves the lanes in turn. The
+// post's lane waits for cut.
+func (o *outbound) take() *post {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.awaken) > 0 {
+		l := o.awaken[0]
+		o.awaken = slices.Delete(o.awaken, 0, 1)
+		// A post that is gone is removed when its chunks are written.
+		if len(l.posts) > 0 && !l.posts[0].gone && !l.broken && l.credit > 0 {
+			l.posts[0].staged++
+			return l.posts[0]
+		}
+		l.ready = false
 	}
-	s := l.session
-	h := &o.posting
-	*h = header{
-		identity: identity{
-			kind: kindMessage, job: s.job, incarnation: o.mesh.options.Incarnation, epoch: s.epoch,
-			superstep: l.tag,
-			from:      uint32(s.self), to: uint32(l.to), contents: uint64(len(p.data)),
-		},
-		offset: uint64(p.offset - len(part)), length: uint32(len(part)),
+	return nil
+}
+
+// cut returns the next chunk of the post that was taken, unless it has failed or is gone. The other
+// side drops frames whose sender stopped in the middle.
+func (o *outbound) cut(p *post, failed bool) (h header, a, b []byte, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	l := p.lane
+	l.ready = false
+	if p.gone = p.gone || failed || p.port != nil && p.session.Err() != nil; p.gone {
+		return h, nil, nil, false
 	}
-	err := o.stage(h, nil, part)
-	o.staged = append(o.staged, staged{lane: l, post: p})
-	return true, err
+	h = p.header
+	n := min(uint64(o.chunk), h.payload()-h.offset)
+	h.length = uint32(n)
+	end := h.offset + n
+	a = p.presence[min(h.offset, h.presence):min(end, h.presence)]
+	b = p.values[max(h.offset, h.presence)-h.presence : max(end, h.presence)-h.presence]
+	p.header.offset = end
+	l.credit -= cost(int(n))
+	if p.port != nil {
+		o.sent += uint64(cost(int(n)))
+		o.stalls = 0
+	}
+	if p.whole() {
+		l.posts = slices.Delete(l.posts, 0, 1)
+	}
+	o.awake(l)
+	return h, a, b, true
 }
 
 // settlePost handles the end of a chunk: it was written, or will not be.
-func (o *outbound) settlePost(l *lane, p *post) {
+func (o *outbound) settlePost(p *post) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p.staged--
-	whole := p.offset == len(p.data)
-	if p.staged > 0 || !whole && !p.gone {
+	if p.staged--; p.staged > 0 || !p.gone && !p.whole() {
 		return
 	}
-	if whole {
-		count(&o.mesh.counters.MessagesOut, 1)
-	} else {
-		o.giveUp(l, p)
+	c := &o.mesh.counters
+	l := p.lane
+	switch {
+	case p.gone:
+		o.giveUp(p)
+	case p.port != nil:
+		count(&c.FramesOut, 1)
+	default:
+		count(&c.MessagesOut, 1)
 	}
-	if p.copied {
-		l.session.settled()
-		o.reuse(p)
-	} else {
-		p.written <- nil
-	}
+	o.end(p)
 	o.tidy(l)
 }
 
-// giveUp removes a message from its lane. If a part of it was written, the lane is broken. The
-// caller holds the lock.
-func (o *outbound) giveUp(l *lane, p *post) {
+// end tells the sender that a post is written, or will not be. The caller holds the lock.
+func (o *outbound) end(p *post) {
+	switch {
+	case p.port != nil:
+		p.port.written(p.frame.Superstep, p.frame.To, p.encoded)
+	case p.copied:
+		p.session.settled()
+	default:
+		p.written <- nil
+		return // the sender reuses it
+	}
+	o.reuse(p)
+}
+
+// giveUp removes a post from its lane. If only a part of a message was written, the lane is broken.
+// The caller holds the lock.
+func (o *outbound) giveUp(p *post) {
+	l := p.lane
 	if i := slices.Index(l.posts, p); i >= 0 {
 		l.posts = slices.Delete(l.posts, i, i+1)
 	}
-	if p.offset == 0 {
+	if p.port != nil || p.header.offset == 0 || p.whole() {
+		o.awake(l)
 		return
 	}
 	l.broken = true
@@ -212,48 +297,28 @@ func (o *outbound) halfWay(l *lane) error {
 		l.tag, o.peer.Name)
 }
 
-// nextChunk returns the next chunk of the lane whose turn it is.
-func (o *outbound) nextChunk() (*lane, *post, []byte) {
+// drop removes a session's frames and lanes, or all if s is nil. Senders of messages that wait
+// notice the session's end themselves.
+func (o *outbound) drop(s *Session) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for len(o.awaken) > 0 {
-		l := o.awaken[0]
-		o.awaken = slices.Delete(o.awaken, 0, 1)
-		l.ready = false
-		if len(l.posts) == 0 || l.broken || l.credit <= 0 {
-			continue
+	drops := func(p *post) bool {
+		if s != nil && p.session != s {
+			return false
 		}
-		p := l.posts[0]
-		if p.gone {
-			continue // given up when its staged chunks are written
+		if p.gone = p.gone || p.port != nil; p.staged > 0 || p.port == nil && !p.copied {
+			return false
 		}
-		part := p.data[p.offset:min(p.offset+o.chunk, len(p.data))]
-		p.staged++
-		p.offset += len(part)
-		if p.offset == len(p.data) {
-			l.posts = slices.Delete(l.posts, 0, 1)
-		}
-		l.credit -= cost(len(part))
-		o.awake(l)
-		return l, p, part
+		o.end(p)
+		return true
 	}
-	return nil, nil, nil
-}
-
-// dropLanes removes a session's lanes, or all lanes if s is nil. The caller holds the lock. Senders
-// that wait notice the session's end themselves.
-func (o *outbound) dropLanes(s *Session) {
+	o.frames.posts = slices.DeleteFunc(o.frames.posts, drops)
+	o.awake(&o.frames)
 	for k, l := range o.lanes {
-		if s != nil && l.session != s {
-			continue
+		if s == nil || l.session == s {
+			delete(o.lanes, k)
+			l.posts = slices.DeleteFunc(l.posts, drops)
 		}
-		delete(o.lanes, k)
-		l.posts = slices.DeleteFunc(l.posts, func(p *post) bool {
-			if p.copied && p.staged == 0 {
-				l.session.settled()
-			}
-			return p.copied && p.staged == 0
-		})
 	}
 }
 
@@ -264,7 +329,7 @@ func (o *outbound) newPost() *post {
 	return &post{written: make(chan error, 1)}
 }
 
-// reuse makes a post available for another message.
+// reuse makes a post available for another frame or message.
 func (o *outbound) reuse(p *post) {
 	*p = post{written: p.written, buffer: p.buffer}
 	o.spare.Put(p)

@@ -70,6 +70,31 @@ func TestCancelledSends(t *testing.T) {
 	}
 }
 
+// TestCancelledSendOfWrittenMessage: the context of a send ends just after the message was written
+// whole. Its tag is still good.
+func TestCancelledSendOfWrittenMessage(t *testing.T) {
+	_, all := links(t, 2, nil)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := all[0].session
+	for tag := range uint32(50) { // the two ends are found in random order
+		o := s.outs[1]
+		p := o.newPost()
+		p.session, p.values = s, []byte("whole")
+		p.header.contents, p.header.offset = uint64(len(p.values)), uint64(len(p.values))
+		p.written <- nil
+		o.mu.Lock()
+		p.lane = o.lane(s, tag)
+		o.mu.Unlock()
+		if err := o.await(over, p); err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if err := all[0].Send(t.Context(), 1, tag, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestCloseWritesWhatWasSent(t *testing.T) {
 	for range 20 {
 		_, all := links(t, 2, nil)

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,15 +66,15 @@ const (
 )
 
 func (o *Options) setDefaults() {
-	orDefault(&o.Window, LeastWindow)
-	orDefault(&o.MostWindow, MostWindow)
-	orDefault(&o.Spare, 1<<30)
-	orDefault(&o.Compress, CompressAuto)
-	orDefault(&o.Chunk, 1<<20)
-	orDefault(&o.MaxFrame, 16<<30)
-	orDefault(&o.Hello, 5*time.Second)
-	orDefault(&o.Silence, 5*time.Second)
-	orDefault(&o.Stall, 10*time.Minute)
+	o.Window = cmp.Or(o.Window, LeastWindow)
+	o.MostWindow = cmp.Or(o.MostWindow, MostWindow)
+	o.Spare = cmp.Or(o.Spare, 1<<30)
+	o.Compress = cmp.Or(o.Compress, CompressAuto)
+	o.Chunk = cmp.Or(o.Chunk, 1<<20)
+	o.MaxFrame = cmp.Or(o.MaxFrame, 16<<30)
+	o.Hello = cmp.Or(o.Hello, 5*time.Second)
+	o.Silence = cmp.Or(o.Silence, 5*time.Second)
+	o.Stall = cmp.Or(o.Stall, 10*time.Minute)
 	if o.Dial != nil {
 		o.TCP = true
 	} else {
@@ -90,13 +91,6 @@ func (m *Mesh) budget() *mem.Budget {
 		return m.options.Budget
 	}
 	return mem.Process()
-}
-
-func orDefault[T comparable](v *T, d T) {
-	var zero T
-	if *v == zero {
-		*v = d
-	}
 }
 
 func (o *Options) validate() error {
@@ -123,20 +117,23 @@ func (o *Options) validate() error {
 }
 
 // Stats are a mesh's counters since it was made.
-type Stats struct {
-	FramesOut, FramesIn     uint64
-	MessagesOut, MessagesIn uint64 // of links
-	BytesOut, BytesIn       uint64 // on the wire, with headers
+type Stats figures[uint64]
+
+// figures are counters of type N.
+type figures[N any] struct {
+	FramesOut, FramesIn     N
+	MessagesOut, MessagesIn N // of links
+	BytesOut, BytesIn       N // on the wire, with headers
 	// Bytes of compressed chunks, before and after compression.
-	CompressedFrom, CompressedTo uint64
+	CompressedFrom, CompressedTo N
 	// Refused frames, by reason.
-	StaleJob, StaleSuperstep, StaleIncarnation, Misrouted uint64
+	StaleJob, StaleSuperstep, StaleIncarnation, Misrouted N
 	// Refused connections, by reason. Garbage includes connections that sent nothing.
-	Garbage, WrongVersion, WrongToken, WrongCertificate, Fenced uint64
+	Garbage, WrongVersion, WrongToken, WrongCertificate, Fenced N
 	// connections closed because of a corrupt frame
-	Corrupt uint64
+	Corrupt N
 	// broken connections, including those with a corrupt frame
-	Broken uint64
+	Broken N
 }
 
 // Stale returns the number of refused frames.
@@ -154,20 +151,19 @@ func (s *Stats) Add(o Stats) {
 
 // counters are the counters of a running mesh, which count changes.
 type counters struct {
-	Stats
+	figures[atomic.Uint64]
 	// when the last line was logged, in seconds since start
 	logged atomic.Int64
 	start  time.Time
 }
 
 // count adds to a counter.
-func count[N int | uint64](counter *uint64, n N) { atomic.AddUint64(counter, uint64(n)) }
+func count[N int | uint64](counter *atomic.Uint64, n N) { counter.Add(uint64(n)) }
 
 func (c *counters) stats() (s Stats) {
-	from, to := reflect.ValueOf(&c.Stats).Elem(), reflect.ValueOf(&s).Elem()
+	from, to := reflect.ValueOf(&c.figures).Elem(), reflect.ValueOf(&s).Elem()
 	for i := range to.NumField() {
-		counter := from.Field(i).Addr().Interface().(*uint64)
-		to.Field(i).SetUint(atomic.LoadUint64(counter))
+		to.Field(i).SetUint(from.Field(i).Addr().Interface().(*atomic.Uint64).Load())
 	}
 	return s
 }

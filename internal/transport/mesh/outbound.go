@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// outbound is the connection to another worker: it sends frames and receives credits.
+// outbound is the connection to another worker: it sends frames and messages, and receives credits.
 type outbound struct {
 	mesh   *Mesh
 	conn   net.Conn
@@ -19,49 +19,37 @@ type outbound struct {
 	peer   Peer
 	// greatest payload of a chunk: at most half the first window, so that one can be sent while
 	// another is taken
-	chunk  int
-	done   chan struct{}
-	ready  chan struct{} // signalled when something is queued
-	credit chan struct{} // signalled when credit arrives
+	chunk int
+	done  chan struct{}
+	ready chan struct{} // signalled when a lane has something that may be written
 
 	mu       sync.Mutex
-	queue    []item // the frames to write, from next on
-	next     int
 	err      error
-	sent     uint64    // total bytes of chunks
-	consumed uint64    // total bytes that the other side has taken
+	frames   lane      // of all sessions
+	sent     uint64    // total bytes of chunks of frames
+	consumed uint64    // total bytes of them that the other side has taken
 	window   uint64    // bytes that may be in flight
 	heard    time.Time // last sign of life of the other side
 	late     bool      // the other side was once silent for long
 	lanes    map[laneKey]*lane
-	awaken   []*lane       // lanes with something that may be written
-	spare    sync.Pool     // posts; of this connection, as simulations share no channels
-	posted   chan struct{} // signalled when a lane is awake
+	awaken   []*lane   // lanes with something that may be written
+	stalls   int       // number of pings in a row at which frames waited for credit
+	spare    sync.Pool // posts; of this connection, as simulations share no channels
 
 	// Used by the writer only.
 	writer     *writer
 	compressor compressor
-	item       item     // the frame being written
-	staged     []staged // the chunks that the writer has collected
-	header     header
-	posting    header
-	packed     []byte
+	staged     []*post // one for each chunk that the writer has collected
+	packed     []byte  // the values of the current frame, if the codec encoded them
 	ping       *time.Ticker
-}
-
-// item is a frame to write.
-type item struct {
-	port  *Port
-	frame transport.Frame
 }
 
 func newOutbound(m *Mesh, c net.Conn, p Peer, window uint64) *outbound {
 	chunk := int(min(uint64(m.options.Chunk), window/2+1))
 	return &outbound{
 		mesh: m, conn: c, memory: isMemory(c), peer: p, window: window, chunk: chunk,
-		heard: time.Now(),
-		done:  make(chan struct{}), ready: make(chan struct{}, 1), credit: make(chan struct{}, 1),
-		lanes: map[laneKey]*lane{}, posted: make(chan struct{}, 1),
+		heard: time.Now(), frames: lane{credit: int64(window)},
+		done: make(chan struct{}), ready: make(chan struct{}, 1), lanes: map[laneKey]*lane{},
 		writer:     newWriter(c, m.options.Silence, &m.counters.BytesOut),
 		compressor: newCompressor(m.options.Compress, c, chunk),
 	}
@@ -90,23 +78,6 @@ func (o *outbound) fail(err error) {
 	o.mesh.outBroke(o, err)
 }
 
-// enqueue gives a frame to the writer.
-func (o *outbound) enqueue(p *Port, f *transport.Frame) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.err != nil {
-		return o.err
-	}
-	// under the lock, so that drop finds everything queued before
-	if err := p.session.Err(); err != nil {
-		return err
-	}
-	p.session.writing.Add(1)
-	o.queue = append(o.queue, item{p, *f})
-	signal(o.ready)
-	return nil
-}
-
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -114,71 +85,61 @@ func signal(c chan struct{}) {
 	}
 }
 
-// take sets item to the next frame, if there is one.
-func (o *outbound) take() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.next == len(o.queue) {
-		o.queue, o.next = o.queue[:0], 0
-		return false
-	}
-	o.item, o.queue[o.next] = o.queue[o.next], item{}
-	o.next++
-	return true
-}
-
-// drop removes a session's frames, or all frames if s is nil, from the queue.
-func (o *outbound) drop(s *Session) {
-	o.mu.Lock()
-	var dropped []item
-	kept := o.queue[:0]
-	for _, it := range o.queue[o.next:] {
-		if s == nil || it.port.session == s {
-			dropped = append(dropped, it)
-		} else {
-			kept = append(kept, it)
-		}
-	}
-	clear(o.queue[len(kept):])
-	o.queue, o.next = kept, 0
-	o.dropLanes(s)
-	o.mu.Unlock()
-	for _, it := range dropped {
-		it.port.written(it.frame.Superstep, 0, 0)
-	}
-}
-
-// staged is a frame, or a chunk of a message, that the writer has collected.
-type staged struct {
-	port                   *Port
-	superstep, to, encoded int
-	lane                   *lane
-	post                   *post
-}
-
 // write runs in the writing goroutine.
 func (o *outbound) write() {
 	o.ping = time.NewTicker(o.mesh.options.Silence / 4)
 	defer o.ping.Stop()
-	for {
-		var err error
-		switch {
-		case o.take():
-			s := staged{port: o.item.port, superstep: o.item.frame.Superstep, to: o.item.frame.To}
-			s.encoded, err = o.writeFrame(&o.item)
-			o.staged = append(o.staged, s)
-		case len(o.staged) > 0:
-			err = o.flush()
+	o.fail(o.serve(nil))
+	o.settle()
+	o.drop(nil)
+}
+
+// serve writes chunks and pings until a channel is closed, or until the connection ends.
+func (o *outbound) serve(until <-chan struct{}) (err error) {
+	for err == nil {
+		select {
+		case <-until:
+			return nil
 		default:
-			err = o.pause(nil, o.ready)
 		}
-		if err != nil {
-			o.fail(err)
-			o.settle()
-			o.drop(nil)
-			return
+		if p := o.take(); p != nil {
+			err = o.writeChunk(p)
+		} else if len(o.staged) > 0 {
+			err = o.flush()
+		} else {
+			select {
+			case <-o.ready:
+			case <-o.ping.C:
+				err = o.tick()
+			case <-o.done:
+				err = o.err
+			case <-until:
+			}
 		}
 	}
+	return err
+}
+
+// tick sends a ping. It fails a session whose frame has waited for credit for too long.
+func (o *outbound) tick() error {
+	options := &o.mesh.options
+	var stalled *Session
+	o.mu.Lock()
+	if o.stalls++; len(o.frames.posts) == 0 || o.frames.credit > 0 {
+		o.stalls = 0
+	} else if time.Duration(o.stalls-1)*options.Silence/4 >= options.Stall {
+		stalled = o.frames.posts[0].session
+	}
+	o.mu.Unlock()
+	if stalled != nil {
+		stalled.Fail(fmt.Errorf("worker %s has made no room for frames of worker %s for %v",
+			o.peer.Name, options.Name, options.Stall))
+	}
+	h := header{identity: identity{kind: kindPing, incarnation: options.Incarnation}}
+	if err := o.stage(&h, nil, nil); err != nil {
+		return err
+	}
+	return o.flush()
 }
 
 // stage gives a chunk to the writer, compressed if that is faster.
@@ -213,108 +174,54 @@ func (o *outbound) flush() error {
 	return err
 }
 
-// settle tells ports and senders that their frames and messages are written.
+// settle records that the collected chunks are written, or will not be.
 func (o *outbound) settle() {
-	for i, s := range o.staged {
-		if s.port != nil {
-			s.port.written(s.superstep, s.to, s.encoded)
-		} else {
-			o.settlePost(s.lane, s.post)
-		}
-		o.staged[i] = staged{}
+	for i, p := range o.staged {
+		o.settlePost(p)
+		o.staged[i] = nil
 	}
 	o.staged = o.staged[:0]
 }
 
-// pause waits for a signal, or for the end of a session if s is not nil. Meanwhile it writes
-// messages and pings.
-func (o *outbound) pause(s *Session, wanted <-chan struct{}) error {
-	var over <-chan struct{}
-	if s != nil {
-		over = s.done
+// writeChunk writes the next chunk of a post.
+func (o *outbound) writeChunk(p *post) error {
+	var err error
+	if p.port != nil && p.header.offset == 0 {
+		err = o.prepare(p)
 	}
-	for {
-		select {
-		case <-wanted:
-			return nil
-		case <-over:
-			return nil
-		case <-o.done:
-			return o.err
-		case <-o.posted:
-			wrote, err := o.writeMessage()
-			if err == nil && wrote {
-				signal(o.posted) // there may be more
-			} else if err == nil {
-				err = o.flush()
-			}
-			if err != nil {
-				return err
-			}
-		case <-o.ping.C:
-			h := header{identity: identity{kind: kindPing, incarnation: o.mesh.options.Incarnation}}
-			if err := o.stage(&h, nil, nil); err != nil {
-				return err
-			}
-			if err := o.flush(); err != nil {
-				return err
-			}
-		}
+	h, a, b, ok := o.cut(p, err != nil)
+	if !ok {
+		o.settlePost(p)
+		return err
 	}
+	err = o.stage(&h, a, b)
+	o.staged = append(o.staged, p)
+	return err
 }
 
-// writeFrame writes a frame chunk by chunk. It returns the size of its values if the codec encoded
-// them, else 0. It stops between chunks if the session ends; the other side drops the frame.
-func (o *outbound) writeFrame(it *item) (int, error) {
-	f, s, h := &it.frame, it.port.session, &o.header
-	*h = header{identity: identity{
-		kind: uint8(f.Kind), encoding: f.Encoding, job: s.job,
-		incarnation: o.mesh.options.Incarnation, epoch: s.epoch,
-		superstep: uint32(f.Superstep), from: uint32(f.From), to: uint32(f.To),
-		count: uint64(f.Count), presence: uint64(len(f.Presence)),
-	}}
-	values, encoded := f.Raw, 0
-	if f.Ref != nil {
-		if failed, err := o.encode(s.codec, f); failed != nil || err != nil {
-			if failed != nil {
-				s.Fail(failed)
-			}
-			return 0, err
+// prepare encodes a frame's values, if they have no raw form. It fails the session if it cannot.
+func (o *outbound) prepare(p *post) error {
+	s, h := p.session, &p.header
+	if p.frame.Ref != nil && s.Err() == nil {
+		failed, err := o.encode(s.codec, &p.frame)
+		if err != nil {
+			return err
 		}
-		values, encoded, h.form = o.packed, len(o.packed), formPacked
+		if failed != nil {
+			s.Fail(failed)
+		}
+		p.values, p.encoded = o.packed, len(o.packed)
+		h.contents, h.form = uint64(p.encoded), formPacked
 	}
-	h.contents = uint64(len(values))
 	if h.payload() > uint64(o.mesh.options.MaxFrame) {
 		s.Fail(fmt.Errorf("a frame of %d bytes: the limit is %d", h.payload(),
 			o.mesh.options.MaxFrame))
-		return 0, nil
 	}
-	for first := true; first || h.offset < h.payload(); first = false {
-		if ok, err := o.room(s); err != nil || !ok {
-			return 0, err
-		}
-		n := min(uint64(o.chunk), h.payload()-h.offset)
-		end := h.offset + n
-		a := f.Presence[min(h.offset, h.presence):min(end, h.presence)]
-		b := values[max(h.offset, h.presence)-h.presence : max(end, h.presence)-h.presence]
-		h.length = uint32(n)
-		o.mu.Lock()
-		o.sent += uint64(cost(int(n)))
-		o.mu.Unlock()
-		if err := o.stage(h, a, b); err != nil {
-			return 0, err
-		}
-		if _, err := o.writeMessage(); err != nil { // a long frame must not block messages
-			return 0, err
-		}
-		h.offset = end
-	}
-	count(&o.mesh.counters.FramesOut, 1)
-	return encoded, nil
+	return nil
 }
 
-// encode encodes the frame's values, and pings meanwhile, however long it takes. It returns the
-// codec's error and the connection's error.
+// encode encodes a frame's values, and writes messages and pings meanwhile, however long it takes.
+// It returns the codec's error and the connection's error.
 func (o *outbound) encode(c transport.Codec, f *transport.Frame) (failed, err error) {
 	if err := o.flush(); err != nil { // packed may belong to a staged frame
 		return nil, err
@@ -333,7 +240,7 @@ func (o *outbound) encode(c transport.Codec, f *transport.Frame) (failed, err er
 			failed = fmt.Errorf("encoding messages: %w", failed)
 		}
 	}()
-	err = o.pause(nil, done)
+	err = o.serve(done)
 	<-done
 	return failed, err
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -126,41 +128,12 @@ func (o *outbound) widen(window uint64) error {
 	}
 	more := int64(window - o.window)
 	o.window = window
-	for _, l := range o.lanes {
+	for _, l := range append(slices.Collect(maps.Values(o.lanes)), &o.frames) {
 		l.credit += more
 		o.awake(l)
 	}
 	o.hear()
 	return nil
-}
-
-// room waits until the window has room. It returns false if the session ended.
-func (o *outbound) room(s *Session) (bool, error) {
-	var stall *time.Timer
-	for {
-		if s.Err() != nil {
-			return false, nil
-		}
-		o.mu.Lock()
-		room := o.sent-o.consumed < o.window
-		o.mu.Unlock()
-		if room {
-			return true, nil
-		}
-		if err := o.flush(); err != nil {
-			return false, err
-		}
-		if stall == nil {
-			stall = time.AfterFunc(o.mesh.options.Stall, func() {
-				s.Fail(fmt.Errorf("worker %s has made no room for frames of worker %s for %v",
-					o.peer.Name, o.mesh.options.Name, o.mesh.options.Stall))
-			})
-			defer stall.Stop()
-		}
-		if err := o.pause(s, o.credit); err != nil {
-			return false, err
-		}
-	}
 }
 
 // readCredits reads credits until the connection ends.
@@ -182,7 +155,6 @@ func (o *outbound) readCredits() {
 			o.fail(silent(err, o.mesh.options.Silence))
 			return
 		}
-		signal(o.credit)
 	}
 }
 
@@ -193,7 +165,9 @@ func (o *outbound) taken(bytes uint64) error {
 	if bytes < o.consumed || bytes > o.sent {
 		return fmt.Errorf("%w: credit for %d bytes of %d", errCorrupt, bytes, o.sent)
 	}
+	o.frames.credit += int64(bytes - o.consumed)
 	o.consumed = bytes
+	o.awake(&o.frames)
 	o.hear()
 	return nil
 }

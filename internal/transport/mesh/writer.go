@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,9 +27,9 @@ const (
 // returns.
 type writer struct {
 	conn     net.Conn
-	secure   *secured      // the connection, if it has TLS
-	patience time.Duration // time for the other side to accept a byte
-	written  *uint64       // counter of bytes
+	secure   *secured       // the connection, if it has TLS
+	patience time.Duration  // time for the other side to accept a byte
+	written  *atomic.Uint64 // counter of bytes
 	sequence uint32
 	batch    []byte   // headers and small payloads; it is never reallocated
 	apart    int      // start of the part of batch that is not in pieces yet
@@ -43,7 +44,7 @@ type writer struct {
 	attend func(fd uintptr) bool
 }
 
-func newWriter(c net.Conn, patience time.Duration, written *uint64) *writer {
+func newWriter(c net.Conn, patience time.Duration, written *atomic.Uint64) *writer {
 	w := &writer{conn: c, patience: patience, written: written, batch: make([]byte, 0, batchSize)}
 	w.secure, _ = c.(*secured)
 	if s, ok := c.(syscall.Conn); ok && shortBytes > 0 {

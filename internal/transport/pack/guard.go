@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -59,12 +58,32 @@ type item struct {
 	elements uint64
 }
 
+// layout is the layout of an item behind its code: a length, and then fixed bytes and as many bytes
+// or elements as the length says.
+type layout struct {
+	length, fixed uint8  // bytes
+	elements      uint64 // per unit of the length; 0 means that it counts bytes
+}
+
+// layouts has the layouts of the codes from 0xc0 on.
+var layouts = [32]layout{
+	{}, {}, {}, {}, // nil, no code, false, true
+	{length: 1}, {length: 2}, {length: 4}, // bytes
+	{1, 1, 0}, {2, 1, 0}, {4, 1, 0}, // extension, whose type is a byte
+	{fixed: 4}, {fixed: 8}, // float
+	{fixed: 1}, {fixed: 2}, {fixed: 4}, {fixed: 8}, // unsigned integer
+	{fixed: 1}, {fixed: 2}, {fixed: 4}, {fixed: 8}, // integer
+	{fixed: 2}, {fixed: 3}, {fixed: 5}, {fixed: 9}, {fixed: 17}, // extension of a fixed length
+	{length: 1}, {length: 2}, {length: 4}, // string
+	{2, 0, 1}, {4, 0, 1}, // array
+	{2, 0, 2}, {4, 0, 2}, // map
+}
+
 // read reads the item at the start of b.
 func read(b []byte) (item, error) {
 	c := b[0]
 	switch {
-	// small integers, nil, false, true
-	case c <= 0x7f || c >= 0xe0 || c == 0xc0 || c == 0xc2 || c == 0xc3:
+	case c <= 0x7f || c >= 0xe0: // a small integer
 		return item{bytes: 1}, nil
 	case c <= 0x8f:
 		return item{1, 2 * uint64(c&0x0f)}, nil // map
@@ -72,59 +91,21 @@ func read(b []byte) (item, error) {
 		return item{1, uint64(c & 0x0f)}, nil // array
 	case c <= 0xbf:
 		return within(b, 1, uint64(c&0x1f)) // string
+	case c == 0xc1:
+		return item{}, fmt.Errorf("%w: code %#x", ErrHostile, c)
 	}
-	switch c {
-	case 0xc4, 0xd9: // bytes, string
-		return sized(b, 1, 0)
-	case 0xc5, 0xda:
-		return sized(b, 2, 0)
-	case 0xc6, 0xdb:
-		return sized(b, 4, 0)
-	case 0xc7, 0xc8, 0xc9: // extension, its type a byte
-		return sized(b, 1<<(c-0xc7), 1)
-	case 0xca, 0xce, 0xd2: // float32, uint32, int32
-		return within(b, 1, 4)
-	case 0xcb, 0xcf, 0xd3: // float64, uint64, int64
-		return within(b, 1, 8)
-	case 0xcc, 0xd0:
-		return within(b, 1, 1)
-	case 0xcd, 0xd1:
-		return within(b, 1, 2)
-	case 0xd4, 0xd5, 0xd6, 0xd7, 0xd8: // extension of 1, 2, 4, 8, 16 bytes
-		return within(b, 2, 1<<(c-0xd4))
-	case 0xdc, 0xdd: // array
-		return counted(b, 2<<(c-0xdc), 1)
-	case 0xde, 0xdf: // map
-		return counted(b, 2<<(c-0xde), 2)
+	l := layouts[c-0xc0]
+	head, n := 1+int(l.length), uint64(0)
+	if len(b) < head {
+		return item{}, fmt.Errorf("%w: it ends in a length", ErrHostile)
 	}
-	return item{}, fmt.Errorf("%w: code %#x", ErrHostile, c)
-}
-
-// length reads a length of width bytes behind the code.
-func length(b []byte, width int) (uint64, error) {
-	if len(b) < 1+width {
-		return 0, fmt.Errorf("%w: it ends in a length", ErrHostile)
+	for _, digit := range b[1:head] {
+		n = n<<8 | uint64(digit)
 	}
-	switch width {
-	case 1:
-		return uint64(b[1]), nil
-	case 2:
-		return uint64(binary.BigEndian.Uint16(b[1:])), nil
+	if l.elements > 0 {
+		return item{head, n * l.elements}, nil
 	}
-	return uint64(binary.BigEndian.Uint32(b[1:])), nil
-}
-
-func sized(b []byte, width, more int) (item, error) {
-	n, err := length(b, width)
-	if err != nil {
-		return item{}, err
-	}
-	return within(b, 1+width+more, n)
-}
-
-func counted(b []byte, width int, each uint64) (item, error) {
-	n, err := length(b, width)
-	return item{1 + width, n * each}, err
+	return within(b, head+int(l.fixed), n)
 }
 
 // within returns an item of head+n bytes, or an error if b is shorter.

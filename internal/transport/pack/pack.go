@@ -71,7 +71,6 @@ func (c *Messages) Decode(b []byte, f *transport.Frame) error {
 		return fmt.Errorf("%w: %d messages of %d bytes in %d", ErrHostile, f.Count, c.size, len(b))
 	}
 	d := msgpack.GetDecoder()
-	defer msgpack.PutDecoder(d)
 	d.Reset(bytes.NewReader(b))
 	n, err := d.DecodeArrayLen()
 	if err != nil {
@@ -86,6 +85,7 @@ func (c *Messages) Decode(b []byte, f *transport.Frame) error {
 			return fmt.Errorf("message %d: %w", i, err)
 		}
 	}
+	msgpack.PutDecoder(d) // after an error it may record what it reads for ever
 	f.Ref = messages.Interface()
 	return nil
 }

@@ -52,6 +52,37 @@ func TestMessagesSurvive(t *testing.T) {
 	}
 }
 
+// greedy reads more than it wrote.
+type greedy struct{}
+
+func (greedy) EncodeMsgpack(e *msgpack.Encoder) error { return e.EncodeInt(7) }
+
+func (*greedy) DecodeMsgpack(d *msgpack.Decoder) (err error) {
+	for range 2 {
+		if _, err = d.DecodeRaw(); err != nil {
+			break
+		}
+	}
+	return err
+}
+
+// TestFailedDecoderIsDropped: a decoder that failed while it recorded what it read goes on
+// recording. So it is not used again.
+func TestFailedDecoderIsDropped(t *testing.T) {
+	c := codec[greedy](t)
+	b, err := c.Append(nil, &transport.Frame{Count: 1, Ref: []greedy{{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Decode(b, &transport.Frame{Count: 1}); err == nil {
+		t.Fatal("it was decoded")
+	}
+	d := msgpack.GetDecoder()
+	if !reflect.ValueOf(d).Elem().FieldByName("rec").IsNil() {
+		t.Error("the next user's decoder records")
+	}
+}
+
 func TestTypesThatWouldLoseSomethingAreRefused(t *testing.T) {
 	type hidden struct {
 		Shown string

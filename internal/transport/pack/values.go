@@ -117,41 +117,30 @@ func (c Values) Decode(b []byte, n int, like kernel.Column) (kernel.Column, erro
 type Column[V any] struct {
 	*Blocks
 	Values []V
-	// Has has a bit for each number that got a value, if some may be missing: see NewGappedColumn.
+	// Has has a bit for each id that got a value; nil without gaps.
 	Has []uint64
 }
 
-// NewColumn makes a column of a number of vertices, which are dealt to partitions in turn. It
-// returns an error for types that would lose data.
-func NewColumn[V any](vertices, partitions int) (*Column[V], error) {
+// NewColumn makes a column of a number of ids, which are dealt to partitions in turn. With gaps,
+// some ids are without a vertex because a program removed it. Blocks leave these out.
+func NewColumn[V any](ids, partitions int, gaps bool) *Column[V] {
 	like := &kernel.Vec[V]{}
-	if _, err := NewValues(like.Type(), like.Raw()); err != nil {
-		return nil, err
-	}
-	c := &Column[V]{Values: make([]V, vertices)}
+	c := &Column[V]{Values: make([]V, ids)}
 	c.Blocks = newBlocks(func(partition int) (kernel.Column, int) {
 		if partition >= partitions {
 			return nil, 0
 		}
-		return like, (vertices - partition + partitions - 1) / partitions
+		return like, (ids - partition + partitions - 1) / partitions
 	}, func(partition, first int, some kernel.Column) {
 		for i, v := range kernel.Elements[V](some) {
-			number := partition + (first+i)*partitions
-			if c.Values[number] = v; c.Has != nil {
-				bitmap.Set(c.Has, uint32(number))
+			id := partition + (first+i)*partitions
+			if c.Values[id] = v; gaps {
+				bitmap.Set(c.Has, uint32(id))
 			}
 		}
 	})
-	return c, nil
-}
-
-// NewGappedColumn makes a column of a number of ids, some without a vertex because a program
-// removed it. Blocks leave these out.
-func NewGappedColumn[V any](numbers, partitions int) (*Column[V], error) {
-	c, err := NewColumn[V](numbers, partitions)
-	if err != nil {
-		return nil, err
+	if c.gaps = gaps; gaps {
+		c.Has = make([]uint64, bitmap.Words(ids))
 	}
-	c.Has, c.gaps = make([]uint64, bitmap.Words(numbers)), true
-	return c, nil
+	return c
 }

@@ -43,10 +43,7 @@ func carry[V any](t *testing.T, partitions int, values ...V) []V {
 			}
 		}
 	}
-	c, err := NewColumn[V](len(values), partitions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := NewColumn[V](len(values), partitions, false)
 	for piece := range slices.Chunk(b, 7) {
 		if c.Whole(len(values)) == nil {
 			t.Error("a column is whole before its end")
@@ -96,13 +93,7 @@ func TestColumnRefuses(t *testing.T) {
 		}
 		return b
 	}
-	column := func() *Column[uint32] {
-		c, err := NewColumn[uint32](5, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
+	column := func() *Column[uint32] { return NewColumn[uint32](5, 2, false) }
 	short := block(0, 0, 1, 2)
 	binary.LittleEndian.PutUint64(short[16:], 7)
 	for name, b := range map[string][]byte{
@@ -132,13 +123,7 @@ func TestGaps(t *testing.T) {
 		}
 		return b
 	}
-	column := func() *Column[uint32] {
-		c, err := NewGappedColumn[uint32](7, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
+	column := func() *Column[uint32] { return NewColumn[uint32](7, 2, true) }
 	c := column()
 	if _, err := c.Write(slices.Concat(block(0, 1, 10), block(0, 3, 30),
 		block(1, 0, 5, 15))); err != nil {
@@ -189,10 +174,7 @@ func TestValueTypes(t *testing.T) {
 		"values of type func() cannot be encoded") {
 		t.Errorf("found %v", err)
 	}
-	if _, err := NewColumn[func()](1, 1); err == nil {
-		t.Error("a column of functions is made")
-	}
-	if _, err := NewGappedColumn[func()](1, 1); err == nil {
-		t.Error("a column of functions with gaps is made")
+	if _, err := NewColumn[func()](1, 1, false).Write(make([]byte, blockHeader)); err == nil {
+		t.Error("a column of functions takes a block")
 	}
 }
