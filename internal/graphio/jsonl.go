@@ -39,8 +39,8 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 		return nil, "", noEdges("")
 	}
 	cursor := newJSONCursor(lines[0])
-	titles, bad := cursor.titles()
-	if bad != nil {
+	titles := cursor.titles()
+	if bad := cursor.bad; bad != nil {
 		return nil, "", bad.onLine(first, max(bad.column, 1))
 	}
 	if len(titles) < 2 {
@@ -75,19 +75,19 @@ func headLines(head []byte, all bool) (lines [][]byte, first int) {
 }
 
 // titles returns the names of an object's members.
-func (c *jsonCursor) titles() (titles []string, bad *fault) {
-	bad = c.object(`an object, such as {"source": 1, "target": 2}`,
-		func(name []byte, _ int) *fault {
-			titles = append(titles, string(name))
-			return c.skip(0)
-		})
-	return titles, bad
+func (c *jsonCursor) titles() (titles []string) {
+	c.object(`an object, such as {"source": 1, "target": 2}`, func(name []byte, _ int) {
+		titles = append(titles, string(name))
+		c.skip(0)
+	})
+	return titles
 }
 
 // hasName reports whether an end in a line is not a whole number, or has leading zeros.
 func (j *jsonLines) hasName(line []byte) bool {
-	fields, bad := j.fields(newJSONCursor(line))
-	if bad != nil {
+	c := newJSONCursor(line)
+	fields := j.fields(&c)
+	if c.bad != nil {
 		return false // it is reported when the line is read
 	}
 	for _, f := range fields[:2] {
@@ -101,34 +101,30 @@ func (j *jsonLines) hasName(line []byte) bool {
 // jsonField is a string or a number.
 type jsonField struct {
 	text   []byte
-	column int // where it begins in the line, after blanks
-	there  bool
+	column int // where it begins in the line, after blanks, from 1; 0 if it is missing
 	number bool
 }
 
 // fields returns the members of a line's object that are read.
-func (j *jsonLines) fields(c jsonCursor) (fields [3]jsonField, bad *fault) {
-	bad = c.object("an object, which begins with {", func(name []byte, column int) (bad *fault) {
-		at := j.member(name)
-		if at < 0 {
-			return c.skip(0)
+func (j *jsonLines) fields(c *jsonCursor) (fields [3]jsonField) {
+	c.object("an object, which begins with {", func(name []byte, column int) {
+		switch at := j.member(name); {
+		case at < 0:
+			c.skip(0)
+		case fields[at].column > 0:
+			c.fail(wrong("two members "+quote(name), "one").inColumn(column))
+		default:
+			fields[at] = c.field(at)
 		}
-		if fields[at].there {
-			return wrong("two members "+quote(name), "one").inColumn(column)
-		}
-		fields[at], bad = c.field(at)
-		return bad
 	})
-	if bad != nil {
-		return fields, bad
-	}
 	for i, at := range j.at {
-		if at >= 0 && !fields[i].there {
-			return fields, wrong("no member "+strconv.Quote(j.titles[at])+": "+quote(c.all),
-				"one, as in the first line").inColumn(len(c.all) + 1)
+		if at >= 0 && fields[i].column == 0 {
+			c.fail(wrong("no member "+strconv.Quote(j.titles[at])+": "+quote(c.all),
+				"one, as in the first line").inColumn(len(c.all) + 1))
 		}
 	}
-	return fields, c.end()
+	c.end()
+	return fields
 }
 
 // member returns the index of the member with a name, or -1 if it is not read.
@@ -142,21 +138,19 @@ func (j *jsonLines) member(name []byte) int {
 }
 
 // field reads a string or a number: source, target or weight.
-func (c *jsonCursor) field(at int) (f jsonField, bad *fault) {
-	f.there = true
+func (c *jsonCursor) field(at int) (f jsonField) {
 	c.space()
 	f.column = c.column()
 	if c.next() == '"' {
-		f.text, bad = c.string()
-		return f, bad
+		f.text = c.string()
+		return f
 	}
-	f.number = true
-	if f.text, bad = c.number(); bad != nil {
-		if bad.expected = "a vertex: a number or a string"; at == 2 {
-			bad.expected = "a weight: a number"
-		}
+	expected := "a vertex: a number or a string"
+	if at == 2 {
+		expected = "a weight: a number"
 	}
-	return f, bad
+	f.text, f.number = c.number(expected), true
+	return f
 }
 
 // line reads the object of a line.
@@ -165,9 +159,9 @@ func (j *jsonLines) line(p *parser, line []byte) *fault {
 	if len(c.text) == 0 {
 		return nil
 	}
-	fields, bad := j.fields(c)
-	if bad != nil {
-		return bad
+	fields := j.fields(&c)
+	if c.bad != nil {
+		return c.bad
 	}
 	for i, f := range fields[:2] {
 		if p.named != nil && f.number && bytes.ContainsAny(f.text, ".eE") {
