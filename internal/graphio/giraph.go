@@ -1,17 +1,14 @@
 package graphio
 
-import (
-	"context"
-
-	"github.com/superstep-go/superstep/internal/edges"
-)
+import "context"
 
 // readGiraph reads Giraph's lines.
-func (r *reader) readGiraph(ctx context.Context, f *file) (*edges.RankInput, error) {
-	if lines, _ := headLines(f.head(), true); f.headIsAll() && len(lines) == 0 {
-		return nil, noLists(f.path)
+func (r *reader) readGiraph(ctx context.Context, p *parsed) error {
+	if lines, _ := headLines(p.f.head(), true); p.f.headIsAll() && len(lines) == 0 {
+		return noLists(p.f.path)
 	}
-	return r.readLists(ctx, f, "Giraph JSON", 3, giraphLine)
+	p.grammar, p.own = r.grammar(true), giraphLine
+	return r.readLists(ctx, p, "Giraph JSON")
 }
 
 const giraphForm = "[id, value, [[target, weight], ...]]"

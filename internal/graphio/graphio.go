@@ -136,7 +136,8 @@ func (r *reader) read(ctx context.Context, path string) (*edges.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &s.Input, nil
+	in := s.Input // without the functions of a part, which keep the reader's data
+	return &in, nil
 }
 
 func (r *reader) readRank(ctx context.Context, path string) (*edges.RankInput, error) {
@@ -168,18 +169,17 @@ func (r *reader) tuples(ctx context.Context, path string) (s *edges.RankInput, e
 func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, error) {
 	format, files, err := inputs(ctx, name, r.Format)
 	r.name = name
-	switch format {
-	case LDBC, Graph500:
-		if err := cmp.Or(r.takesVertices(format), err); err != nil {
-			return nil, err
-		}
-		if format == LDBC {
-			return r.readLDBC(ctx, name)
-		}
-		return r.readGraph500(ctx, name)
+	if format == LDBC || format == Graph500 {
+		err = cmp.Or(r.takesVertices(format), err)
 	}
 	if err != nil {
 		return nil, err
+	}
+	switch format {
+	case Graph500:
+		return r.readGraph500(ctx, name)
+	case LDBC: // its reader opens the other files
+		files, r.Format = files[1:2], LDBC
 	}
 	path := files[0]
 	if r.others = files[1:]; r.Format == "" {
@@ -203,16 +203,22 @@ func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, e
 	if err != nil {
 		return nil, err
 	}
-	return readers[format](r, ctx, f)
+	p := &parsed{textFile: textFile{f: f}}
+	defer p.close()
+	if err := readers[format](r, ctx, p); err != nil {
+		return nil, inFile(err, f.path)
+	}
+	return r.finish(ctx, p)
 }
 
-// readers has a function for each format except LDBC and Graph500, whose graphs have files of
-// several kinds.
-var readers = map[Format]func(r *reader, ctx context.Context, f *file) (*edges.RankInput, error){
+// readers has a function for each format except Graph500, whose edges are not numbered. It reads
+// what comes before the edges in p.f, or all of p.f, and describes it in p.
+var readers = map[Format]func(r *reader, ctx context.Context, p *parsed) error{
 	SNAP:         (*reader).readEdgeList,
 	EL:           (*reader).readEdgeList,
 	WEL:          (*reader).readEdgeList,
 	MatrixMarket: (*reader).readMatrixMarket,
+	LDBC:         (*reader).readLDBC,
 	Adjacency:    (*reader).readAdjacency,
 	CSV:          (*reader).readCSV,
 	TSV:          (*reader).readCSV,
@@ -226,8 +232,14 @@ var readers = map[Format]func(r *reader, ctx context.Context, f *file) (*edges.R
 	SerializedW:  (*reader).readSerialized,
 }
 
-// single reports whether weights are rounded to single precision.
-func (r *reader) single() bool { return r.Weights == edges.Float32 }
+// grammar returns the grammar of lines of two ids, and a weight if weighted is true.
+func (r *reader) grammar(weighted bool) grammar {
+	g := grammar{columns: 2, high: maxID, single: r.Weights == edges.Float32}
+	if weighted {
+		g.columns = 3
+	}
+	return g
+}
 
 // directed returns the direction that the caller chose, or else that of the format or the file.
 func (r *reader) directed(file bool) bool {

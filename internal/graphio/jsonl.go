@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-
-	"github.com/superstep-go/superstep/internal/edges"
 )
 
 // jsonLines reads one object per line. An object is an edge: the members with the chosen names are
@@ -18,42 +16,41 @@ type jsonLines struct{ *csvGrammar }
 const jsonHead = 100
 
 // readJSONLines reads lines of JSON. The vertices are all ids or names in them.
-func (r *reader) readJSONLines(ctx context.Context, f *file) (*edges.RankInput, error) {
-	j, said, err := r.Columns.members(f.head(), f.headIsAll())
-	if err != nil {
-		return nil, inFile(err, f.path)
+func (r *reader) readJSONLines(_ context.Context, p *parsed) error {
+	j, err := r.Columns.members(p.f.head(), p.f.headIsAll())
+	if err == nil {
+		r.edgeTable(p, j.csvGrammar)
+		p.own = j.line
 	}
-	g := r.tableGrammar(j.at[2] >= 0, j.named)
-	g.own = j.line
-	return r.readNamed(ctx, start{}, g, &parsed{f: f, what: said, directed: true})
+	return err
 }
 
-// members derives the meaning of the objects' members from the first lines, and describes it.
-func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
+// members derives the meaning of the objects' members from the first lines.
+func (o *Columns) members(head []byte, all bool) (*jsonLines, error) {
 	lines, first := headLines(head, all)
 	if len(lines) == 0 && !all {
-		return nil, "", firstLineFault("no whole line in the first 64 KiB",
+		return nil, firstLineFault("no whole line in the first 64 KiB",
 			`a shorter first line, such as {"source": 1, "target": 2}`)
 	}
 	if len(lines) == 0 {
-		return nil, "", noEdges("")
+		return nil, noEdges("")
 	}
 	cursor := newJSONCursor(lines[0])
 	titles := cursor.titles()
 	if bad := cursor.bad; bad != nil {
-		return nil, "", bad.onLine(first, max(bad.column, 1))
+		return nil, bad.onLine(first, max(bad.column, 1))
 	}
 	if len(titles) < 2 {
-		return nil, "", wrong(counted(len(titles), "member")+": "+quote(lines[0]),
+		return nil, wrong(counted(len(titles), "member")+": "+quote(lines[0]),
 			`2 or more, such as {"source": 1, "target": 2}`).onLine(first, 1)
 	}
 	c, err := o.titled("lines of JSON", titles)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	j := &jsonLines{c}
 	c.named = o.IDs == "name" || o.IDs == "" && slices.ContainsFunc(lines, j.hasName)
-	return j, c.say(JSONLines, true), nil
+	return j, nil
 }
 
 // headLines returns the first lines of a text that are not empty, and the number of the first of
