@@ -205,31 +205,36 @@ func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, e
 	}
 	p := &parsed{textFile: textFile{f: f}}
 	defer p.close()
-	if err := readers[format](r, ctx, p); err != nil {
+	if err := functions[format].read(r, ctx, p); err != nil {
 		return nil, inFile(err, f.path)
 	}
 	return r.finish(ctx, p)
 }
 
-// readers has a function for each format except Graph500, whose edges are not numbered. It reads
-// what comes before the edges in p.f, or all of p.f, and describes it in p.
-var readers = map[Format]func(r *reader, ctx context.Context, p *parsed) error{
-	SNAP:         (*reader).readEdgeList,
-	EL:           (*reader).readEdgeList,
-	WEL:          (*reader).readEdgeList,
-	MatrixMarket: (*reader).readMatrixMarket,
-	LDBC:         (*reader).readLDBC,
-	Adjacency:    (*reader).readAdjacency,
-	CSV:          (*reader).readCSV,
-	TSV:          (*reader).readCSV,
-	JSONLines:    (*reader).readJSONLines,
-	Giraph:       (*reader).readGiraph,
-	DIMACS:       (*reader).readDIMACS,
-	METIS:        (*reader).readMETIS,
-	Parquet:      (*reader).readParquet,
-	GraphML:      (*reader).readGraphML,
-	Serialized:   (*reader).readSerialized,
-	SerializedW:  (*reader).readSerialized,
+// functions has the functions of each format. read reads what comes before the edges in p.f, or all
+// of p.f, and describes it in p. Graph500 has none: its edges are not numbered. Formats without
+// write cannot be written.
+var functions = map[Format]struct {
+	read  func(r *reader, ctx context.Context, p *parsed) error
+	write func(w *writer) error
+}{
+	SNAP:         {(*reader).readEdgeList, (*writer).edgeList},
+	EL:           {(*reader).readEdgeList, (*writer).edgeList},
+	WEL:          {(*reader).readEdgeList, (*writer).edgeList},
+	MatrixMarket: {(*reader).readMatrixMarket, (*writer).matrixMarket},
+	LDBC:         {(*reader).readLDBC, (*writer).ldbc},
+	Graph500:     {nil, (*writer).graph500},
+	Adjacency:    {(*reader).readAdjacency, nil},
+	CSV:          {(*reader).readCSV, (*writer).table},
+	TSV:          {(*reader).readCSV, (*writer).table},
+	JSONLines:    {(*reader).readJSONLines, (*writer).table},
+	Giraph:       {(*reader).readGiraph, nil},
+	DIMACS:       {(*reader).readDIMACS, (*writer).dimacs},
+	METIS:        {(*reader).readMETIS, (*writer).metis},
+	Parquet:      {(*reader).readParquet, (*writer).parquet},
+	GraphML:      {(*reader).readGraphML, nil},
+	Serialized:   {(*reader).readSerialized, (*writer).serialized},
+	SerializedW:  {(*reader).readSerialized, (*writer).serialized},
 }
 
 // grammar returns the grammar of lines of two ids, and a weight if weighted is true.

@@ -54,7 +54,7 @@ func Write(
 			out.discard()
 		}
 	}()
-	if err = writers[format](w); err == nil {
+	if err = functions[format].write(w); err == nil {
 		err = w.placeAll()
 	}
 	if err != nil {
@@ -66,15 +66,6 @@ func Write(
 		}
 	}
 	return nil
-}
-
-// writers has the function that writes each format that can be written.
-var writers = map[Format]func(*writer) error{
-	SNAP: (*writer).edgeList, EL: (*writer).edgeList, WEL: (*writer).edgeList,
-	MatrixMarket: (*writer).matrixMarket, LDBC: (*writer).ldbc, Graph500: (*writer).graph500,
-	CSV: (*writer).table, TSV: (*writer).table, JSONLines: (*writer).table,
-	Parquet: (*writer).parquet, DIMACS: (*writer).dimacs, METIS: (*writer).metis,
-	Serialized: (*writer).serialized, SerializedW: (*writer).serialized,
 }
 
 // uncompressed are the formats whose files are never compressed as a whole.
