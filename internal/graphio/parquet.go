@@ -12,7 +12,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/names"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
@@ -24,11 +23,9 @@ type parquetTable struct {
 	*ParquetFile
 	*csvGrammar
 	r      *reader
-	f      *file
-	ends   int          // columns of ids: 2, or 1 in a table of vertices
-	names  *names.Table // nil if ids are numbers
-	lo, hi int          // this rank's row groups
-	rows   []int64      // the first row of each row group, and the number of rows
+	x      textFile // its grammar has the number of columns, and the names
+	lo, hi int      // this rank's row groups
+	rows   []int64  // the first row of each row group, and the number of rows
 }
 
 // readParquet reads a Parquet table whose rows are edges. Row groups are read in parallel. Each
@@ -39,22 +36,18 @@ func (r *reader) readParquet(ctx context.Context, p *parsed) error {
 		return err
 	}
 	r.edgeTable(p, t.csvGrammar)
-	t.names = p.named
-	p.table, err = t.read(ctx)
+	p.table, err = t.read(ctx, p.textFile)
 	return err
 }
 
 // openParquet reads the footer, and assigns row groups to ranks.
 func (r *reader) openParquet(f *file, o Columns) (p *parquetTable, err error) {
-	p = &parquetTable{r: r, f: f, ends: 2}
+	p = &parquetTable{r: r}
 	if p.ParquetFile, err = r.readFooter(f); err != nil {
 		return nil, err
 	}
 	if p.csvGrammar, err = o.parquet(p.Columns); err != nil {
 		return nil, inFile(err, f.path)
-	}
-	if o.ofVertices {
-		p.ends = 1
 	}
 	p.rows = make([]int64, len(p.Rows)+1)
 	for i, n := range p.Rows {
@@ -114,13 +107,10 @@ func (c *StoredColumn) usable(weight bool) *fault {
 	return bad
 }
 
-// read reads the row groups of this rank.
-func (p *parquetTable) read(ctx context.Context) (*table, error) {
-	columns := p.ends
-	if p.at[2] >= 0 {
-		columns = 3
-	}
-	t, err := p.r.filled(p.f, columns, func(t *table) error {
+// read reads the row groups of this rank. x has the columns to read.
+func (p *parquetTable) read(ctx context.Context, x textFile) (*table, error) {
+	p.x = x
+	t, err := p.r.filled(x.f, x.columns, func(t *table) error {
 		var taken parallel.Counter
 		taken.Reset(p.lo)
 		next := func(_ context.Context, group *piece) error {
@@ -133,14 +123,14 @@ func (p *parquetTable) read(ctx context.Context) (*table, error) {
 			return p.group(ctx, t, worker, group.index)
 		})
 		if err == nil {
-			err = p.f.unchanged()
+			err = x.f.unchanged()
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	t.spans = []edges.Span{{From: p.rows[p.lo], To: p.rows[p.hi], Size: p.f.size()}}
+	t.spans = []edges.Span{{From: p.rows[p.lo], To: p.rows[p.hi], Size: x.f.size()}}
 	return t, nil
 }
 
@@ -157,8 +147,8 @@ type rowGroup struct {
 // group reads a row group. Its first batch has an index above those of the groups before.
 func (p *parquetTable) group(ctx context.Context, t *table, worker, number int) (err error) {
 	g := &rowGroup{parquetTable: p, number: number, row: p.rows[number]}
-	g.column.grammar = grammar{high: maxID, named: p.names, zeros: true}
-	at := 0 // the column being read
+	g.column.grammar = grammar{high: maxID, named: p.x.named, zeros: true}
+	at, ends := 0, t.columns // the column being read, and the number of columns of ids
 	defer func() {
 		switch x := recover(); {
 		case mem.IsExhausted(x) != nil:
@@ -178,13 +168,13 @@ func (p *parquetTable) group(ctx context.Context, t *table, worker, number int) 
 			return ctx.Err()
 		}
 		n := int(min(parquetBatch, p.rows[number+1]-g.row))
-		g.batch.ids = slices.Grow(g.batch.ids[:0], n*p.ends)[:n*p.ends]
-		for at = range p.ends {
+		g.batch.ids = slices.Grow(g.batch.ids[:0], n*ends)[:n*ends]
+		for at = range ends {
 			if err := g.readIDs(at, n); err != nil {
 				return g.fault(at, err)
 			}
 			for i, id := range g.column.ids {
-				g.batch.ids[i*p.ends+at] = id
+				g.batch.ids[i*ends+at] = id
 			}
 		}
 		if g.pages[2] != nil {
@@ -210,15 +200,15 @@ func (g *rowGroup) fault(at int, err error) error {
 	var bad *fault
 	switch {
 	case errors.As(err, &bad) && bad.line > 0:
-		return g.f.fault(fmt.Sprintf("%s in %q, row %d", bad.found, name, g.row+int64(bad.line)),
+		return g.x.f.fault(fmt.Sprintf("%s in %q, row %d", bad.found, name, g.row+int64(bad.line)),
 			bad.expected)
 	case errors.As(err, &null):
-		return g.f.fault(fmt.Sprintf("nothing in %q, row %d", name, g.rows[g.number]+null.Row+1),
+		return g.x.f.fault(fmt.Sprintf("nothing in %q, row %d", name, g.rows[g.number]+null.Row+1),
 			"a value in every row")
 	case errors.As(err, &read), errors.As(err, &bad), errors.Is(err, context.Canceled):
 		return err
 	default:
-		return g.f.fault(fmt.Sprintf("an invalid column %q in row group %d: %v", name, g.number,
+		return g.x.f.fault(fmt.Sprintf("an invalid column %q in row group %d: %v", name, g.number,
 			err), "a whole file of Parquet")
 	}
 }
@@ -232,8 +222,8 @@ func (g *rowGroup) readIDs(at, n int) (err error) {
 	} else {
 		err = g.readNumbers(at, n, t == UintColumn)
 	}
-	if err == nil && g.names != nil {
-		c.ids = g.names.Take(&c.names, c.ids[:0])
+	if err == nil && c.named != nil {
+		c.ids = c.named.Take(&c.names, c.ids[:0])
 	}
 	return err
 }
@@ -247,10 +237,10 @@ func (g *rowGroup) readWords(at, n int) ([]uint64, error) {
 // readNumbers reads vertices that are numbers.
 func (g *rowGroup) readNumbers(at, n int, unsigned bool) error {
 	ids, err := g.readWords(at, n)
-	if err == nil && (g.names == nil || unsigned) {
+	if err == nil && (g.x.named == nil || unsigned) {
 		err = checkIDs(ids, unsigned)
 	}
-	if err != nil || g.names == nil {
+	if err != nil || g.x.named == nil {
 		return err
 	}
 	text := make([]byte, 0, 20*n)
@@ -287,7 +277,7 @@ func (g *rowGroup) readTexts(at, n int) error {
 	return g.pages[at].Texts(n, func(text []byte) error {
 		row++
 		switch {
-		case g.names == nil:
+		case g.x.named == nil:
 		case len(text) > maxLine:
 			return rowFault(row-1, "a name of more than 1 MiB", "shorter ones")
 		case !utf8.Valid(text):

@@ -81,8 +81,8 @@ func (r *reader) parquetVertices(ctx context.Context, f *file, p *parsed) (strin
 	if rows.rows[len(rows.rows)-1] == 0 {
 		return "", noVertices(f.path)
 	}
-	rows.names = p.named
-	if p.listed, err = rows.read(ctx); err != nil {
+	x := textFile{f: f, grammar: grammar{columns: 1, named: p.named}}
+	if p.listed, err = rows.read(ctx, x); err != nil {
 		return "", err
 	}
 	p.Repeated = func(_ context.Context, k int, _ uint64) error {
