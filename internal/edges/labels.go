@@ -2,6 +2,7 @@ package edges
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/mem"
 )
@@ -38,7 +39,8 @@ func (l Labels) Find(id uint64, n int) (uint64, bool) {
 	if l.ids == nil {
 		return id - l.first, id >= l.first && id-l.first < uint64(n)
 	}
-	return search(l.ids, id, 0, uint64(len(l.ids)))
+	at, ok := slices.BinarySearch(l.ids, id)
+	return uint64(at), ok
 }
 
 // Labelled returns a list whose endpoints are the labels of the endpoints of list.
@@ -58,19 +60,6 @@ func (l labelled) Read(i int, b *Block) error {
 		b.U[j], b.V[j] = l.labels.Of(b.U[j]), l.labels.Of(b.V[j])
 	}
 	return nil
-}
-
-// search returns the index of an id in ids[lo:hi], or where to insert it.
-func search(ids []uint64, id, lo, hi uint64) (uint64, bool) {
-	end := hi
-	for lo < hi {
-		if mid := (lo + hi) / 2; ids[mid] < id {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo, lo < end && ids[lo] == id
 }
 
 // Index finds ids in an ascending list by their high bits. Its table has at most two entries per
@@ -116,5 +105,6 @@ func (x *Index) Find(id uint64) (uint64, bool) {
 	if high+1 < uint64(len(x.starts)) {
 		hi = uint64(x.starts[high+1])
 	}
-	return search(x.ids, id, lo, hi)
+	at, ok := slices.BinarySearch(x.ids[lo:hi], id)
+	return lo + uint64(at), ok
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"github.com/superstep-go/superstep/internal/edges"
 )
 
 // An adjacency list has a line for each vertex: the vertex's id, then the ids of its neighbours.
@@ -75,38 +73,30 @@ func (p *parser) nextID(text []byte) (id uint64, rest []byte, f *fault) {
 }
 
 // readAdjacency reads adjacency lists. Each line is a vertex of the graph.
-func (r *reader) readAdjacency(ctx context.Context, f *file) (*edges.RankInput, error) {
-	if columns(f.head()) == 0 && f.headIsAll() {
-		return nil, noLists(f.path)
+func (r *reader) readAdjacency(ctx context.Context, p *parsed) error {
+	if columns(p.f.head()) == 0 && p.f.headIsAll() {
+		return noLists(p.f.path)
 	}
-	return r.readLists(ctx, f, "adjacency lists", 2, adjacencyLine)
+	p.grammar, p.own = r.grammar(false), adjacencyLine
+	return r.readLists(ctx, p, "adjacency lists")
 }
 
-// readLists reads lists of neighbours with the given number of columns: 3 with weights. Each line
-// is a vertex of the graph.
-func (r *reader) readLists(
-	ctx context.Context, f *file, what string, columns int, own lineFormat,
-) (*edges.RankInput, error) {
-	directed := r.directed(true)
-	g := grammar{columns: columns, twice: !directed, high: maxID, single: r.single(), own: own}
-	t, err := r.readTable(ctx, f, nil, start{}, g)
-	if err != nil {
-		return nil, err
+// readLists reads lists of neighbours. Each line is a vertex of the graph.
+func (r *reader) readLists(ctx context.Context, p *parsed, what string) (err error) {
+	p.what, p.only, p.Directed = what, true, r.directed(true)
+	p.twice = !p.Directed
+	if p.table, err = r.readTable(ctx, p.textFile); err != nil {
+		return err
 	}
-	from := t.spans[0].From
-	p := &parsed{
-		f: f, table: t, what: what, directed: directed, weighted: columns == 3,
-		listed: t.vertices(), only: true,
-		undeclared: r.lineOf(f, g, start{}, from, false, "",
-			"one of the vertices that have a line"),
-		repeated:   r.lineOf(f, g, start{}, from, true, " again", "every vertex once"),
-		unbalanced: r.unbalanced(f, g, start{}),
-	}
+	p.listed = p.table.vertices()
+	from := p.table.spans[0].From
+	p.Undeclared = r.lineOf(p.textFile, from, false, "", "one of the vertices that have a line")
+	p.Repeated = r.lineOf(p.textFile, from, true, " again", "every vertex once")
+	p.Unbalanced = r.unbalanced(p.textFile)
 	if p.listed.n == 0 && !r.partial {
-		t.slabs.close()
-		return nil, noLists(f.path)
+		return noLists(p.f.path)
 	}
-	return r.finish(ctx, p)
+	return nil
 }
 
 func noLists(path string) error { return fileFault(path, "no vertices", "one a line") }

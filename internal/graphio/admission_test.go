@@ -98,7 +98,7 @@ func TestNumberingIsAdmitted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, err := r.readTable(t.Context(), f, nil, start{}, r.listGrammar(false, pairs))
+		table, err := r.readTable(t.Context(), textFile{f: f, grammar: r.listGrammar(false, pairs)})
 		if err != nil {
 			t.Fatal(err)
 		}

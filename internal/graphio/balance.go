@@ -54,56 +54,56 @@ const hashParts, candidates = 1 << 16, 1 << 20
 
 // unbalanced returns a function that finds the first line with an unbalanced neighbour: v is more
 // often in the list of u than u in the list of v.
-func (r *reader) unbalanced(f *file, g grammar, from start) func(ctx context.Context) error {
-	g.twice = false // otherwise only the lists of the smaller ends are read
+func (r *reader) unbalanced(x textFile) func(ctx context.Context) error {
+	x.twice = false // otherwise only the lists of the smaller ends are read
 	both := "an undirected edge in the lines of both its ends"
-	metis := g.low == 1 // its ids begin with 1
-	plain := !metis && g.columns == 2
+	metis := x.low == 1 // its ids begin with 1
+	plain := !metis && x.columns == 2
 	if !metis { // METIS graphs cannot be read as directed
 		both += " (--directed reads lists of one direction)"
 	}
 	return func(ctx context.Context) error {
-		bad := f.fault("edges that are in the line of one end alone", both)
-		return r.reopened(ctx, f, bad, func(f *file) error {
-			pairs := func(do func(line int, text []byte, u, v uint64) bool) error {
-				return r.again(ctx, f, g, from,
-					func(p *parser, _ int64, line int, text []byte) bool {
-						for i := 0; i < len(p.ids); i += 2 {
-							if u, v := p.ids[i], p.ids[i+1]; u != v && !do(line, text, u, v) {
-								return false
-							}
-						}
-						return ctx.Err() == nil
-					})
-			}
-			if err := firstUnbalanced(bad, both, plain, pairs); err != nil || bad.line > 0 {
-				return cmp.Or(err, error(bad))
-			}
-			switch {
-			case ctx.Err() != nil:
-				return context.Cause(ctx)
-			case !plain && f.unchanged() == nil:
-				return f.fault("edges with different weights in the lists of their two ends",
-					"the same weight in the lists of both ends")
-			}
-			return f.changed("lists that agree")
+		bad := x.f.fault("edges that are in the line of one end alone", both)
+		if !x.f.regular { // a pipe cannot be read again
+			return bad
+		}
+		err := firstUnbalanced(bad, both, plain, func(do eachPair) error {
+			return r.again(ctx, x, func(p *parser, _ int64, line int, text []byte) bool {
+				for i := 0; i < len(p.ids); i += 2 {
+					if u, v := p.ids[i], p.ids[i+1]; u != v && !do(line, text, u, v) {
+						return false
+					}
+				}
+				return ctx.Err() == nil
+			})
 		})
+		switch {
+		case err != nil || bad.line > 0:
+			return cmp.Or(err, error(bad))
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case !plain && x.f.unchanged() == nil:
+			return x.f.fault("edges with different weights in the lists of their two ends",
+				"the same weight in the lists of both ends")
+		}
+		return x.f.changed("lists that agree")
 	}
 }
+
+// eachPair is called with a neighbour v of u, and the line of both. It returns false to end.
+type eachPair func(line int, text []byte, u, v uint64) bool
 
 // firstUnbalanced sets the place of a fault to the first pair that is not as often in the list of
 // one end as in that of the other. pairs calls do with all pairs in order, until do returns false.
 // The first pass computes the balance of each part, the second counts the candidates, and the third
 // finds the first pair. plain means that lines are ids separated by blanks.
-func firstUnbalanced(bad *fault, both string, plain bool,
-	pairs func(do func(line int, text []byte, u, v uint64) bool) error,
-) error {
+func firstUnbalanced(bad *fault, both string, plain bool, pairs func(do eachPair) error) error {
 	parts := make([]balance, hashParts)
 	part := func(u, v uint64) *balance {
 		return &parts[hashPair(min(u, v), max(u, v))[0]%hashParts]
 	}
 	counts := map[[2]uint64]int{}
-	for _, do := range []func(line int, text []byte, u, v uint64) bool{
+	for _, do := range []eachPair{
 		func(_ int, _ []byte, u, v uint64) bool {
 			part(u, v).edge(u, v, 0)
 			return true

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/names"
 )
 
 // Columns tell the meaning of a CSV or TSV table's columns. With the zero value the reader derives
@@ -68,102 +68,107 @@ type csvGrammar struct {
 	titles    []string
 	stops     *csvStops // for the fast path; nil if it cannot be used
 	named     bool      // ids are text
+	remark    string    // why they are, if that is not plain
+	from      start     // of the data, after the names of columns if there are any
 	// the column, from 1, whose text is the same for all edges: directed or undirected; 0 is none
 	kind     int
 	kindText []byte
-	first    []string   // fields of the first line
-	rest     [][]string // fields of some lines after it
+	head     [][]string // fields of the first lines
 }
 
-// readCSV reads a table whose lines are edges. The vertices are all ids or names in it.
-func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error) {
-	c, said, from, err := r.Columns.understand(f, r.format)
-	if err == nil && from.offset == 0 && r.Columns.Header == nil && len(r.others) > 0 {
-		c, said, from, err = r.otherHeader(ctx, f, c, said)
+// readCSV reads a table whose records are edges.
+func (r *reader) readCSV(ctx context.Context, p *parsed) error {
+	c, err := r.Columns.understand(p.f, r.format)
+	if err == nil && !c.header && r.Columns.Header == nil && len(r.others) > 0 {
+		c, err = r.otherHeader(ctx, p.f, c)
 	}
 	if err == nil {
 		err = r.Columns.headed(c)
 	}
-	directed := true
-	if err == nil && r.Directed == nil {
-		directed, err = c.kinds(&said)
-	}
 	if err != nil {
-		return nil, inFile(err, f.path)
+		return err
 	}
-	c.rest = nil
-	g := r.tableGrammar(c.at[2] >= 0, c.named)
-	g.csv = c
-	return r.readNamed(ctx, from, g, &parsed{f: f, what: said, directed: directed})
+	r.edgeTable(p, c)
+	if p.csv, p.from = c, c.from; r.Directed == nil {
+		p.Directed = c.kinds(&p.what)
+	}
+	c.head = nil
+	return nil
+}
+
+// edgeTable describes a table whose records are edges. Its vertices are all ids or names in it.
+func (r *reader) edgeTable(p *parsed, c *csvGrammar) {
+	p.grammar, p.others, p.what = r.grammar(c.at[2] >= 0), r.others, c.say(r.format)
+	if p.zeros = r.Columns.IDs != ""; c.named {
+		p.named = names.NewTable()
+	}
+	p.Directed, p.Check = true, someEdges(r.name)
 }
 
 // kinds reads the column Type of a table written by Gephi, and notes its value. All edges must have
 // the same type as the first.
-func (c *csvGrammar) kinds(said *string) (directed bool, err error) {
+func (c *csvGrammar) kinds(said *string) (directed bool) {
 	at := usual(c.titles, []string{"type"})
-	if !c.header || at < 0 || len(c.rest) == 0 || at >= len(c.rest[0]) || at == c.at[0] ||
-		at == c.at[1] || at == c.at[2] {
-		return true, nil
+	rows := c.data()
+	if !c.header || at < 0 || len(rows) == 0 || at >= len(rows[0]) || slices.Contains(c.at[:], at) {
+		return true
 	}
-	text := c.rest[0][at]
+	text := rows[0][at]
 	directed = strings.EqualFold(text, "directed")
 	if !directed && !strings.EqualFold(text, "undirected") {
-		return true, nil
+		return true
 	}
 	c.kind, c.kindText = at+1, []byte(text)
 	*said += fmt.Sprintf(", %s by %q", directedAccount(directed), c.titles[at])
-	return directed, nil
+	return directed
 }
 
-// understand derives the meaning of a table's columns from the first lines, and describes it in
-// said. from is the beginning of the data, after the names of columns if there are any.
-func (o *Columns) understand(
-	f *file, format Format,
-) (c *csvGrammar, said string, from start, err error) {
+// understand derives the meaning of a table's columns from the first lines.
+func (o *Columns) understand(f *file, format Format) (c *csvGrammar, err error) {
 	c = &csvGrammar{at: [3]int{-1, -1, -1}}
 	if c.delimiter, err = o.delimiter(f.head(), format); err != nil {
-		return nil, "", from, err
+		return nil, err
 	}
-	rows, second, err := c.rows(f)
-	if err != nil {
-		return nil, "", from, err
+	var second start
+	if c.head, second, err = c.rows(f); err != nil {
+		return nil, err
 	}
-	if len(rows) == 0 && o.ofVertices {
-		return nil, "", from, noVertices("")
-	} else if len(rows) == 0 {
-		return nil, "", from, noEdges("")
+	if len(c.head) == 0 && o.ofVertices {
+		return nil, noVertices("")
+	} else if len(c.head) == 0 {
+		return nil, noEdges("")
 	}
-	first, rest := rows[0], rows[1:]
-	c.first, c.rest = first, rest
+	first, rest := c.head[0], c.head[1:]
 	if c.columns = len(first); c.columns < 2 && !o.ofVertices {
-		return nil, "", from, firstLineFault("1 column: "+quote([]byte(first[0])),
+		return nil, firstLineFault("1 column: "+quote([]byte(first[0])),
 			fmt.Sprintf("2 or more, with %s between them (--delimiter names another)",
 				delimiterName(c.delimiter)))
 	}
 	if !o.ofVertices && o.Source == "" && o.Target == "" && isMatrix(first, rest) {
-		return nil, "", from, firstLineFault("what looks like a matrix: "+
+		return nil, firstLineFault("what looks like a matrix: "+
 			quote([]byte(strings.Join(first, string(c.delimiter)))),
 			"a line for each edge, with its source and its target (--source-column and --target-column name them)")
 	}
-	header := o.hasHeader(first, rest)
-	if c.header = header; header {
-		c.titles = first
-		rows = rest
-		from = second
+	if c.header = o.hasHeader(first, rest); c.header {
+		c.titles, c.from = first, second
 	} else {
 		for i := range first {
 			c.titles = append(c.titles, "column "+strconv.Itoa(i+1))
 		}
 	}
-	if err := o.choose(c, header, rows); err != nil {
-		return nil, "", from, err
+	if err = o.choose(c); err == nil {
+		err = o.idKinds(c)
 	}
 	c.stops = c.stopsOf()
-	remark := ""
-	if c.named, remark, err = o.idKinds(c, rows); err != nil {
-		return nil, "", from, err
+	return c, err
+}
+
+// data returns the fields of the first lines of data.
+func (c *csvGrammar) data() [][]string {
+	if c.header && len(c.head) > 0 {
+		return c.head[1:]
 	}
-	return c, c.say(format, header) + remark, from, nil
+	return c.head
 }
 
 // delimiter returns the byte between columns: the given delimiter, or that of the format. For CSV
@@ -243,11 +248,11 @@ func (c *csvGrammar) row(record []byte) ([]string, *fault) {
 }
 
 // column returns the index of a column given by name or number.
-func (c *csvGrammar) column(given string, header bool) (int, error) {
+func (c *csvGrammar) column(given string) (int, error) {
 	if given == "" {
 		return -1, nil
 	}
-	if header {
+	if c.header {
 		if at := slices.Index(c.titles, given); at >= 0 {
 			if slices.Contains(c.titles[at+1:], given) {
 				return 0, firstLineFault(fmt.Sprintf("two columns with the name %q", given),
@@ -259,7 +264,7 @@ func (c *csvGrammar) column(given string, header bool) (int, error) {
 	if n, err := strconv.Atoi(given); err == nil && n >= 1 && n <= c.columns {
 		return n - 1, nil
 	}
-	if !header {
+	if !c.header {
 		return 0, firstLineFault(fmt.Sprintf("no column %q", given),
 			fmt.Sprintf("a number from 1 to %d, or a first line with names of columns", c.columns))
 	}
@@ -268,7 +273,7 @@ func (c *csvGrammar) column(given string, header bool) (int, error) {
 }
 
 // say describes the columns that are used.
-func (c *csvGrammar) say(format Format, header bool) string {
+func (c *csvGrammar) say(format Format) string {
 	if c.at[1] < 0 {
 		return "vertices by " + c.title(0)
 	}
@@ -276,10 +281,10 @@ func (c *csvGrammar) say(format Format, header bool) string {
 	if c.at[2] >= 0 {
 		said += ", weight " + c.title(2)
 	}
-	if !header {
+	if !c.header {
 		said += ", no line with names of columns"
 	}
-	return said
+	return said + c.remark
 }
 
 func (c *csvGrammar) title(i int) string {

@@ -26,39 +26,23 @@ func (p *parser) fastRecords(data []byte) int {
 	if p.csv.stops == nil || p.named != nil {
 		return 0
 	}
-	var r plainRecord
-	edge, weighted := p.columns > 1, p.columns == 3
-	at, lines := 0, 0
+	at := 0
 	for at < len(data) {
-		end, ok := p.plainRecord(data, at, &r)
+		end, ok := p.plainRecord(data, at)
 		if !ok {
 			break
 		}
-		p.ids = append(p.ids, r.ids[0])
-		if edge {
-			p.ids = append(p.ids, r.ids[1])
-		}
-		if weighted {
-			p.weights = append(p.weights, r.weight)
-		}
-		lines++
+		p.lines++
 		at = end + 1
 	}
-	p.lines += lines
 	return at
 }
 
-// plainRecord holds the values read from a record.
-type plainRecord struct {
-	ids    [2]uint64
-	weight float64
-}
-
 // plainRecord reads the record at data[at:]. It returns the end of its line. ok is false if the
-// record is not plain.
-func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok bool) {
-	c := p.csv
-	weights := c.at[2]
+// record is not plain; then nothing is added to the columns.
+func (p *parser) plainRecord(data []byte, at int) (end int, ok bool) {
+	var ids [2]uint64
+	c, w, weights := p.csv, 0.0, p.csv.at[2]
 	if p.columns < 3 {
 		weights = -1
 	}
@@ -76,11 +60,11 @@ func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok b
 		}
 		switch column {
 		case c.at[0]:
-			r.ids[0], end, ok = p.plainID(data, end)
+			ids[0], end, ok = p.plainID(data, end)
 		case c.at[1]:
-			r.ids[1], end, ok = p.plainID(data, end)
+			ids[1], end, ok = p.plainID(data, end)
 		case weights:
-			r.weight, end, ok = decimal(data, end, p.single)
+			w, end, ok = decimal(data, end, p.single)
 		default:
 			begin := end
 			for !c.stops[data[end]] || quoted && data[end] == c.delimiter {
@@ -100,7 +84,16 @@ func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok b
 	if data[end] == '\r' {
 		end++
 	}
-	return end, data[end] == '\n' && end-at <= maxLine
+	if data[end] != '\n' || end-at > maxLine {
+		return end, false
+	}
+	if p.ids = append(p.ids, ids[0]); p.columns > 1 {
+		p.ids = append(p.ids, ids[1])
+	}
+	if weights >= 0 {
+		p.weights = append(p.weights, w)
+	}
+	return end, true
 }
 
 // plainID reads the id at data[at:]. It returns the end of the id. ok is false if the id is not

@@ -88,7 +88,7 @@ func unclear(first []string, found string) *fault {
 
 // headed refuses a table whose first line may be either names of columns or an edge.
 func (o *Columns) headed(c *csvGrammar) error {
-	first := c.first
+	first := c.head[0]
 	if o.Header != nil || o.named(first) || slices.ContainsFunc(first, isNumber) {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (o *Columns) headed(c *csvGrammar) error {
 	if c.header { // usual column names, which may also be names of vertices
 		ends = []string{first[c.at[0]], first[c.at[1]]}
 	}
-	for _, row := range c.rest {
+	for _, row := range c.head[1:] {
 		for at, field := range row {
 			switch again := field != "" && slices.Contains(ends, field); {
 			case again && !c.header:
@@ -152,22 +152,22 @@ func usual(titles []string, lists ...[]string) int {
 // choose finds the columns of the source, the target and the weight: the columns given by options,
 // columns with usual names, or the first columns of a table with at most three. Without names of
 // columns, a third column of numbers is the weight.
-func (o *Columns) choose(c *csvGrammar, header bool, rows [][]string) error {
+func (o *Columns) choose(c *csvGrammar) error {
 	if o.ofVertices {
-		at, err := c.column(o.Source, header)
-		if at < 0 && header {
+		at, err := c.column(o.Source)
+		if at < 0 && c.header {
 			at = usual(c.titles, vertexNames)
 		}
 		c.at[0] = max(at, 0)
 		return err
 	}
 	for i, given := range []string{o.Source, o.Target, o.Weight} {
-		switch at, err := c.column(given, header); {
+		switch at, err := c.column(given); {
 		case err != nil:
 			return err
 		case given != "":
 			c.at[i] = at
-		case header:
+		case c.header:
 			c.at[i] = usual(c.titles, [][]string{sourceNames, targetNames, weightNames}[i])
 			if at := c.at[i]; at >= 0 && slices.Contains(c.titles[at+1:], c.titles[at]) {
 				return firstLineFault(fmt.Sprintf("two columns with the name %q", c.titles[at]),
@@ -175,12 +175,11 @@ func (o *Columns) choose(c *csvGrammar, header bool, rows [][]string) error {
 			}
 		}
 	}
-	if err := o.byPlace(c, header, rows); err != nil {
+	if err := o.byPlace(c); err != nil {
 		return err
 	}
-	if !header && o.Weight == "" && c.columns == 3 && o.Source == "" &&
-		o.Target == "" && len(rows) > 0 &&
-		!slices.ContainsFunc(rows,
+	if !c.header && o.Weight == "" && c.columns == 3 && o.Source == "" && o.Target == "" &&
+		!slices.ContainsFunc(c.head,
 			func(row []string) bool { return len(row) < 3 || !isNumber(row[2]) }) {
 		c.at[2] = 2
 	}
@@ -197,13 +196,13 @@ func (o *Columns) titled(what string, titles []string) (*csvGrammar, error) {
 		return nil, wrong("--header or --delimiter",
 			"neither: "+what+" have names and no delimiter")
 	}
-	c := &csvGrammar{at: [3]int{-1, -1, -1}, columns: len(titles), titles: titles}
-	return c, o.choose(c, true, nil)
+	c := &csvGrammar{at: [3]int{-1, -1, -1}, columns: len(titles), titles: titles, header: true}
+	return c, o.choose(c)
 }
 
 // byPlace uses the first two columns for ends that no name identifies, if the table has at most
 // three columns.
-func (o *Columns) byPlace(c *csvGrammar, header bool, rows [][]string) error {
+func (o *Columns) byPlace(c *csvGrammar) error {
 	if c.at[0] >= 0 && c.at[1] >= 0 {
 		return nil
 	}
@@ -216,14 +215,14 @@ func (o *Columns) byPlace(c *csvGrammar, header bool, rows [][]string) error {
 		}
 		given := []string{o.Source, o.Target}[i] != ""
 		unnamed = unnamed ||
-			!given && header && usual(c.titles[c.at[i]:c.at[i]+1], weightNames, factNames) == 0
+			!given && c.header && usual(c.titles[c.at[i]:c.at[i]+1], weightNames, factNames) == 0
 	}
 	if !unnamed {
 		return nil
 	}
 	titles := c.titles
-	if !header && len(rows) > 0 {
-		titles = rows[0]
+	if !c.header {
+		titles = c.head[0]
 	}
 	return firstLineFault(fmt.Sprintf("%s, whose names do not tell the source and the target: %s",
 		counted(len(titles), "column"), strings.Join(titles, ", ")),
@@ -232,12 +231,12 @@ func (o *Columns) byPlace(c *csvGrammar, header bool, rows [][]string) error {
 
 // idKinds derives from the first lines whether ids are names. If different texts could be the same
 // number, the ids are names, or the table is refused.
-func (o *Columns) idKinds(c *csvGrammar, rows [][]string) (named bool, said string, err error) {
-	if o.IDs != "" {
-		return o.IDs == "name", "", nil
+func (o *Columns) idKinds(c *csvGrammar) error {
+	if c.named = o.IDs == "name"; o.IDs != "" {
+		return nil
 	}
 	words, zeros, fraction := false, false, ""
-	for _, row := range rows {
+	for _, row := range c.data() {
 		for _, at := range c.at[:2] {
 			if at < 0 || at >= len(row) {
 				continue
@@ -255,12 +254,13 @@ func (o *Columns) idKinds(c *csvGrammar, rows [][]string) (named bool, said stri
 	}
 	switch {
 	case fraction != "" && !words:
-		return false, "", wrong(fmt.Sprintf("the number %q for a vertex", fraction),
+		return wrong(fmt.Sprintf("the number %q for a vertex", fraction),
 			"whole numbers without a point (--ids name takes 1.0 and 1 for two vertices)")
 	case zeros && !words:
-		return true, ", ids with leading zeros are names", nil
+		c.remark = ", ids with leading zeros are names"
 	}
-	return words, "", nil
+	c.named = words || zeros
+	return nil
 }
 
 // zeroed is the fault of a number with leading zeros: it may mean another vertex than the number

@@ -145,23 +145,9 @@ func (p *parser) row(record []byte) *fault {
 // the weight. If one of them is at fault, which is its index.
 func (p *parser) keep(fields *[3][]byte) (which int, bad *fault) {
 	for i, field := range fields[:min(p.columns, 2)] {
-		if len(field) == 0 {
-			return i, wrong("nothing", "a vertex")
-		}
-		if p.named != nil {
-			p.names.Add(field)
-			continue
-		}
-		id, bad := p.id(field)
-		if bad != nil {
-			bad.expected += " (--ids name reads ids of any kind)"
-		} else if !p.zeros {
-			bad = zeroed(field)
-		}
-		if bad != nil {
+		if bad := p.end(field); bad != nil {
 			return i, bad
 		}
-		p.ids = append(p.ids, id)
 	}
 	if p.columns == 3 {
 		w, bad := weight(fields[2], p.single)
@@ -171,6 +157,25 @@ func (p *parser) keep(fields *[3][]byte) (which int, bad *fault) {
 		p.weights = append(p.weights, w)
 	}
 	return 0, nil
+}
+
+// end adds a vertex of a table.
+func (p *parser) end(text []byte) *fault {
+	if len(text) == 0 {
+		return wrong("nothing", "a vertex")
+	}
+	if p.named != nil {
+		p.names.Add(text)
+		return nil
+	}
+	id, bad := p.id(text)
+	if bad != nil {
+		bad.expected += " (--ids name reads ids of any kind)"
+	} else if !p.zeros {
+		bad = zeroed(text)
+	}
+	p.ids = append(p.ids, id)
+	return bad
 }
 
 // fields cuts a record, which is not empty, and stores the fields that are read. text means that it
@@ -214,13 +219,10 @@ func (c *csvGrammar) otherKind(text []byte) *fault {
 
 // validBytes returns the length of the valid UTF-8 at the beginning of a text.
 func validBytes(text []byte) int {
-	n := 0
-	for n < len(text) {
-		r, size := utf8.DecodeRune(text[n:])
-		if r == utf8.RuneError && size <= 1 {
-			break
+	for i, r := range string(text) {
+		if r == utf8.RuneError && !bytes.HasPrefix(text[i:], []byte("\uFFFD")) {
+			return i
 		}
-		n += size
 	}
-	return n
+	return len(text)
 }

@@ -10,35 +10,32 @@ import (
 // decide which.
 
 // otherHeader looks for the names of columns in the files after f, the first file of the table,
-// which has none. c and said describe the table according to f. It returns the new description, and
-// the beginning of the data in f.
-func (r *reader) otherHeader(
-	ctx context.Context, f *file, c *csvGrammar, said string,
-) (*csvGrammar, string, start, error) {
+// which has none. c describes the table according to f. It returns the new description.
+func (r *reader) otherHeader(ctx context.Context, f *file, c *csvGrammar) (*csvGrammar, error) {
 	for _, path := range r.others {
 		other, err := newReader(ReadOptions{}, r.piece).open(ctx, path)
 		if err != nil {
-			return nil, "", start{}, err
+			return nil, err
 		}
-		found, means, from, err := r.Columns.understand(other, r.format)
+		found, err := r.Columns.understand(other, r.format)
 		if err := other.Close(); err != nil {
-			return nil, "", start{}, err
+			return nil, err
 		}
-		if err != nil || from.offset == 0 || found.columns != c.columns {
+		if err != nil || !found.header || found.columns != c.columns {
 			continue // its errors are reported when it is read
 		}
 		found.named = found.named || c.named
-		from, err = found.begin(f, true)
-		return found, means, from, err
+		found.from, err = found.begin(f)
+		return found, err
 	}
-	return c, said, start{}, nil
+	return c, nil
 }
 
 // begin returns the beginning of the data in another file of the table: after the names of columns,
 // if both the first file and this one have them.
-func (c *csvGrammar) begin(f *file, header bool) (start, error) {
+func (c *csvGrammar) begin(f *file) (start, error) {
 	rows, second, err := c.rows(f)
-	if err != nil || len(rows) == 0 || !header {
+	if err != nil || len(rows) == 0 || !c.header {
 		return start{}, err
 	}
 	if slices.Equal(rows[0], c.titles) {

@@ -72,9 +72,9 @@ func Digests(
 }
 
 // inputs returns the files of a graph, including the files beside them, and its format if that is
-// given or follows from the name.
+// given or follows from the name. The name of a directory does not tell the format of its files.
 func inputs(ctx context.Context, name string, format Format) (Format, []string, error) {
-	if format == "" {
+	if info, err := stat(ctx, name); format == "" && (err != nil || !info.IsDir()) {
 		format = formatOfName(name)
 	}
 	if format == "" && isLDBCBase(name) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-
-	"github.com/superstep-go/superstep/internal/edges"
 )
 
 // countedHeader is a header with the number of vertices, which are numbered from 1, and of lines of
@@ -70,30 +68,22 @@ type dimacsKind struct {
 
 // readDIMACS reads a graph of the DIMACS challenges. Its vertices are 1 to the number in the
 // header.
-func (r *reader) readDIMACS(ctx context.Context, f *file) (*edges.RankInput, error) {
-	kind, h, err := readDIMACSHeader(f.lineReader())
-	if err != nil {
-		return nil, inFile(err, f.path)
+func (r *reader) readDIMACS(_ context.Context, p *parsed) error {
+	kind, h, err := readDIMACSHeader(p.f.lineReader())
+	if err == nil {
+		h.describe(p, r.grammar(kind.weighted), kind.what)
+		p.letter, p.layout, p.Directed = kind.letter, kind.form, kind.directed
 	}
-	g := grammar{columns: 2, low: 1, high: h.vertices, single: r.single()}
-	g.letter, g.layout = kind.letter, kind.form
-	if kind.weighted {
-		g.columns = 3
-	}
-	t, err := r.readTable(ctx, f, nil, h.from, g)
-	if err != nil {
-		return nil, err
-	}
-	return r.finish(ctx, h.parsed(f, t, kind.what, kind.directed, kind.weighted))
+	return err
 }
 
-// parsed describes a table whose header counts the vertices and edges.
-func (h *countedHeader) parsed(f *file, t *table, what string, directed, weighted bool) *parsed {
-	return &parsed{
-		f: f, table: t, what: what, remarks: h.remarks, directed: directed, weighted: weighted,
-		numbering: consecutive(1, int(h.vertices)), countSkipped: true,
-		check: func(tuples int, _ uint64) error { return inFile(h.check(tuples), f.path) },
-	}
+// describe describes a file whose header counts the vertices and edges.
+func (h *countedHeader) describe(p *parsed, g grammar, what string) {
+	p.grammar, p.from, p.what, p.remarks = g, h.from, what, h.remarks
+	p.low, p.high, p.numbering = 1, h.vertices, consecutive(1, int(h.vertices))
+	path := p.f.path
+	p.Check = func(tuples int, _ uint64) error { return inFile(h.check(tuples), path) }
+	p.CountSkipped = true
 }
 
 // read calls parse with the lines of the header. parse reports whether a line is the last one.

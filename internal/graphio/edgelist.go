@@ -23,40 +23,25 @@ const (
 
 // readEdgeList reads a list of lines "u v" or, in format wel, "u v w". Its vertices are the ids
 // that occur. A part of a list keeps its input ids.
-func (r *reader) readEdgeList(ctx context.Context, f *file) (*edges.RankInput, error) {
-	told := declared(f.head())
-	if r.Directed != nil {
-		told.directed, told.warning = nil, ""
-	} else if told.directed == nil && told.by != "" {
-		return nil, bipartite(f, told.by)
+func (r *reader) readEdgeList(_ context.Context, p *parsed) error {
+	p.Directed = true
+	if r.Directed == nil { // the comments count
+		told := declared(p.f.head())
+		switch p.note = told.warning; {
+		case told.directed != nil:
+			p.Directed = *told.directed
+			p.note = fmt.Sprintf("%s, as its comment says: %s", directedAccount(p.Directed),
+				quote([]byte(told.by)))
+		case told.by != "":
+			return bipartite(p.f, told.by)
+		}
 	}
-	weighted := r.format == WEL
-	g := r.listGrammar(weighted, pairs)
-	if weighted {
-		g.follow(columns(f.head()) - g.columns)
+	p.grammar = r.listGrammar(r.format == WEL, pairs)
+	if r.format == WEL {
+		p.follow(columns(p.f.head()) - p.columns)
 	}
-	t, err := r.readTable(ctx, f, r.others, start{}, g)
-	if err != nil {
-		return nil, err
-	}
-	s, err := r.finish(ctx, &parsed{
-		f: f, table: t, what: listNames[r.format] + g.others(), weighted: weighted,
-		directed: told.directed == nil || *told.directed, check: someEdges(r.name),
-	})
-	if err != nil {
-		return nil, err
-	}
-	line := told.warning
-	if told.directed != nil {
-		line = directedAccount(s.Directed) + ", as its comment says: " + quote([]byte(told.by))
-	}
-	if line != "" {
-		r.note(s, f.path, line)
-	}
-	if !r.partial {
-		s.Account = append(s.Account, s.Notes...)
-	}
-	return s, nil
+	p.others, p.what, p.Check = r.others, listNames[r.format]+p.ignored(), someEdges(r.name)
+	return nil
 }
 
 // noEdges is the fault of a file of edges that has none: probably a download or a program failed.
@@ -79,9 +64,9 @@ var listNames = map[Format]string{
 // listGrammar returns the grammar of an edge list, with or without weights. layout describes its
 // lines.
 func (r *reader) listGrammar(weighted bool, layout string) grammar {
-	g := grammar{columns: 2, marks: listMarks, high: maxID, single: r.single(), layout: layout}
-	if weighted {
-		g.columns, g.layout = 3, triples
+	g := r.grammar(weighted)
+	if g.marks, g.layout = listMarks, layout; weighted {
+		g.layout = triples
 	}
 	return g
 }
@@ -95,27 +80,12 @@ func (g *grammar) follow(columns int) {
 	}
 }
 
-// others describes the columns that are not read, if there are any.
-func (g *grammar) others() string {
+// ignored describes the columns that are not read, if there are any.
+func (g *grammar) ignored() string {
 	if n := g.before + g.after; n > 0 {
 		return " with " + counted(n, "other column")
 	}
 	return ""
-}
-
-// input makes the result from a list in memory. x has numbered the endpoints; nil means that they
-// are input ids.
-func (r *reader) input(
-	path string, list *edges.Packed, x *numbering, directed bool,
-) *edges.RankInput {
-	s := new(edges.RankInput)
-	s.Input = edges.Input{Name: path, Edges: list, Directed: directed, Free: list.Close}
-	if x == nil {
-		s.Naming = edges.Named
-	} else {
-		s.Vertices, s.Labels = x.n, x.labels()
-	}
-	return s
 }
 
 // inFile names the file in a fault that does not name one.
@@ -126,13 +96,10 @@ func inFile(err error, path string) error {
 	return err
 }
 
-// account describes in one line how a file was understood. For a part of a file it returns nothing.
+// account describes in one line how a file was understood.
 func (r *reader) account(
 	f *file, what string, remarks int, s *edges.RankInput, weighted bool,
-) []string {
-	if r.partial {
-		return nil
-	}
+) string {
 	parts := []string{what}
 	if f.codec != plain {
 		parts = append(parts, f.codec.String())
@@ -153,7 +120,7 @@ func (r *reader) account(
 	}
 	parts = append(parts, "weights "+weightsAccount(weighted, r.Weights))
 	parts = append(parts, directedAccount(s.Directed))
-	return []string{name + ": " + strings.Join(parts, ", ")}
+	return name + ": " + strings.Join(parts, ", ")
 }
 
 // note adds a line to the notes of an input. If there are several ranks, only the first adds it.

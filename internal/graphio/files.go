@@ -144,30 +144,28 @@ func (r *reader) alike(paths []string, format Format) error {
 	return nil
 }
 
-// readTable parses the lines of this rank's part of f after from, and of other files. Of several
-// faults it returns the first in the files.
-func (r *reader) readTable(
-	ctx context.Context, f *file, others []string, from start, g grammar,
-) (*table, error) {
-	sizes, total, err := r.sizes(ctx, f, others)
+// readTable parses the lines of this rank's part of x. Of several faults it returns the first in
+// the files.
+func (r *reader) readTable(ctx context.Context, x textFile) (*table, error) {
+	sizes, total, err := r.sizes(ctx, x.f, x.others)
 	if err != nil {
 		return nil, err
 	}
-	return r.filled(f, g.columns, func(t *table) error {
+	return r.filled(x.f, x.columns, func(t *table) error {
 		before := int64(0)
 		for i, size := range sizes {
 			lo, hi := r.part(size, before, total)
 			before += size
 			var err error
-			if i == 0 && (lo < hi || len(others) == 0) {
-				err = r.readPart(ctx, t, f, from, g, lo, hi)
+			if i == 0 && (lo < hi || len(x.others) == 0) {
+				err = r.readPart(ctx, t, x, lo, hi)
 			} else if lo < hi {
-				err = r.readOther(ctx, t, others[i-1], g, lo, hi)
+				err = r.readOther(ctx, t, x.others[i-1], x.grammar, lo, hi)
 			}
 			if err != nil {
 				return err
 			}
-			if len(others) > 0 {
+			if len(x.others) > 0 {
 				t.spans = append(t.spans[:i], edges.Span{From: lo, To: hi, Size: size})
 			}
 		}
@@ -209,11 +207,11 @@ func (r *reader) readOther(
 	if err := f.foreign(f.head(), r.format); err != nil {
 		return err
 	}
-	from := start{}
+	x := textFile{f: f, grammar: g}
 	if g.csv != nil {
-		if from, err = g.csv.begin(f, g.csv.header); err != nil {
+		if x.from, err = g.csv.begin(f); err != nil {
 			return inFile(err, path)
 		}
 	}
-	return r.readPart(ctx, t, f, from, g, lo, hi)
+	return r.readPart(ctx, t, x, lo, hi)
 }

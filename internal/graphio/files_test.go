@@ -161,6 +161,35 @@ func TestSeveralFilesErrors(t *testing.T) {
 	}
 }
 
+// TestSuffixOfDirectory: the suffix of a directory's name does not tell the format of its files.
+func TestSuffixOfDirectory(t *testing.T) {
+	for _, test := range []struct {
+		dir, file string
+		tabular   bool
+	}{
+		{"web.csv", "1.el", false},
+		{"web.el", "1.csv", true},
+		{"web.bin", "1.el", false},
+		{"web.e", "1.csv", true},
+	} {
+		dir := filepath.Join(t.TempDir(), test.dir)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		text := "1 2\n2 3\n"
+		if test.tabular {
+			text = "1,2\n2,3\n"
+		}
+		putIn(t, dir, test.file, text)
+		if Tabular(dir, "") != test.tabular {
+			t.Errorf("%s with %s: tabular %t", test.dir, test.file, !test.tabular)
+		}
+		if in := mustRead(t, dir, ReadOptions{}); in.Edges.Len() != 2 || in.Vertices != 3 {
+			t.Errorf("%s: %d edges, %d vertices", test.dir, in.Edges.Len(), in.Vertices)
+		}
+	}
+}
+
 func mustAbs(t *testing.T, path string) string {
 	t.Helper()
 	full, err := filepath.Abs(path)

@@ -7,25 +7,24 @@ import (
 	"github.com/superstep-go/superstep/internal/names"
 )
 
-// parsed is the content of a graph before its vertices are numbered. The vertices are those of
-// numbering or of names; otherwise the ids that occur in edges or in listed.
+// parsed is a graph before its vertices are numbered. The vertices are those of numbering or the
+// names of the grammar; otherwise the ids that occur in edges or in listed. The function of a
+// format sets what the format knows of the result: Directed, Check, CountSkipped, Undeclared,
+// Repeated and Unbalanced.
 type parsed struct {
-	f                  *file
-	table              *table
-	what               string // the format and its columns, for the user
-	remarks            int    // comment lines before the data
-	directed, weighted bool   // according to the format or the file
+	edges.RankInput
+	textFile
+	table   *table // of the edges; if it is nil, finish reads the text file
+	what    string // the format and its columns, for the user
+	note    string // for the user, who should see it
+	remarks int    // comment lines before the data
+	// around are lines of the account before and after the line about the edges.
+	around [2]string
 
-	numbering *numbering   // if the vertices are known without the edges
-	names     *names.Table // if vertices have names
-	listed    *table       // vertices declared by the input
-	only      bool         // only listed vertices exist
-
-	// See edges.RankInput.
-	check                func(tuples int, largest uint64) error
-	countSkipped         bool
-	undeclared, repeated func(ctx context.Context, at int, id uint64) error
-	unbalanced           func(ctx context.Context) error
+	numbering *numbering // if the vertices are known without the edges
+	listed    *table     // vertices declared by the input
+	// only: there are only listed vertices or, if none are listed, each rank has all names
+	only bool
 }
 
 // close frees the tables. It is idempotent.
@@ -35,14 +34,23 @@ func (p *parsed) close() {
 			t.slabs.close()
 		}
 	}
+	p.named.Close()
 }
 
-// finish numbers the vertices, packs the edges and frees the tables. It returns an error if the
-// graph as a whole is at fault. A part of a graph keeps its input ids, and the functions of the
-// result check the whole graph.
-func (r *reader) finish(ctx context.Context, p *parsed) (*edges.RankInput, error) {
+// finish numbers the vertices and packs the edges. It returns an error if the graph as a whole is
+// at fault. A part of a graph keeps its input ids, and the functions of the result check the whole
+// graph.
+func (r *reader) finish(ctx context.Context, p *parsed) (_ *edges.RankInput, err error) {
+	if p.table == nil {
+		p.table, err = r.readTable(ctx, p.textFile)
+	}
+	if err == nil && r.Columns.Vertices != "" {
+		err = r.readVertices(ctx, p)
+	}
+	if err != nil {
+		return nil, err
+	}
 	t := p.table
-	defer p.close()
 	x, dictionary, err := r.numberParsed(ctx, p)
 	if err != nil {
 		return nil, inFile(err, r.name)
@@ -55,30 +63,33 @@ func (r *reader) finish(ctx context.Context, p *parsed) (*edges.RankInput, error
 		return nil, err
 	}
 	if undeclared >= 0 {
-		return nil, p.undeclared(ctx, undeclared, t.undeclaredIn(undeclared, x))
+		return nil, p.Undeclared(ctx, undeclared, t.undeclaredIn(undeclared, x))
 	}
-	s, done := r.input(r.name, list, x, r.directed(p.directed)), false
+	s, done := p.RankInput, false
+	s.Edges, s.Free = list, list.Close
 	defer func() { // also if memory is refused
 		if !done {
 			s.Close()
 		}
 	}()
+	s.Name, s.Directed, s.Names = r.name, r.directed(p.Directed), dictionary
+	s.Spans, s.Balance = t.spans, t.balance
 	if p.numbering == nil {
 		s.Largest = t.max
 	}
-	s.Names, s.Spans, s.Balance = dictionary, t.spans, t.balance
-	s.Check, s.CountSkipped, s.Unbalanced = p.check, p.countSkipped, p.unbalanced
-	if r.partial {
-		r.share(p, x, s)
+	if x != nil {
+		s.Vertices, s.Labels = x.n, x.labels()
 	} else {
-		err = r.judge(ctx, p)
-		s.Account = r.account(p.f, p.what, p.remarks+t.remarks, s, p.weighted)
+		s.Naming = edges.Named
 	}
-	if err != nil {
+	if r.partial {
+		r.share(p, x, &s)
+	} else if err := r.judge(ctx, p); err != nil {
 		return nil, err
 	}
+	r.describe(p, &s)
 	done = true
-	return s, nil
+	return &s, nil
 }
 
 // numberParsed numbers the vertices, and returns their names if they have any. It returns no
@@ -94,12 +105,12 @@ func (r *reader) numberParsed(
 	switch {
 	case p.numbering != nil:
 		return p.numbering, nil, nil
-	case p.names != nil:
-		if n := p.names.Len(); uint64(n) > maxVertices-1 {
+	case p.named != nil:
+		if n := p.named.Len(); uint64(n) > maxVertices-1 {
 			return nil, nil, tooMany(uint64(n))
 		}
 		x = new(numbering)
-		d, x.named = p.names.Sort(r.Team)
+		d, x.named = p.named.Sort(r.Team)
 		x.n = d.Len()
 		return x, d, nil
 	case r.partial:
@@ -118,9 +129,9 @@ func (r *reader) numberListed(ctx context.Context, p *parsed) (*numbering, error
 	x, err := number(ctx, r.Team, p.listed)
 	if err == nil && x.n < p.listed.n {
 		at, id := repeated(p.listed, x)
-		err = p.repeated(ctx, at, id)
+		err = p.Repeated(ctx, at, id)
 	}
-	if err != nil || p.only {
+	if p.only {
 		p.listed.slabs.close()
 	}
 	return x, err
@@ -129,21 +140,25 @@ func (r *reader) numberListed(ctx context.Context, p *parsed) (*numbering, error
 // judge checks the graph as a whole.
 func (r *reader) judge(ctx context.Context, p *parsed) error {
 	if p.table.balance != (balance{}) {
-		return p.unbalanced(ctx)
+		return p.Unbalanced(ctx)
 	}
-	if p.check == nil {
+	if p.Check == nil {
 		return nil
 	}
 	n := p.table.n
-	if p.countSkipped {
+	if p.CountSkipped {
 		n += len(r.skipped)
 	}
-	return p.check(n, p.table.max)
+	return p.Check(n, p.table.max)
 }
 
 // share completes the input of a part of a graph.
 func (r *reader) share(p *parsed, x *numbering, s *edges.RankInput) {
-	if p.names != nil {
+	switch {
+	case p.named != nil && p.only:
+		lo, hi := edges.Part(s.Vertices, r.rank, r.ranks)
+		s.Names = s.Names.Part(uint64(lo), uint64(hi))
+	case p.named != nil:
 		s.Naming, s.Vertices = edges.Texts, 0
 	}
 	if p.listed == nil {
@@ -155,7 +170,6 @@ func (r *reader) share(p *parsed, x *numbering, s *edges.RankInput) {
 		x.translate(s.IDs)
 	}
 	s.Spans = append(s.Spans, p.listed.spans...)
-	s.Undeclared, s.Repeated = p.undeclared, p.repeated
 	if p.only {
 		s.Naming = edges.Listed
 	} else {
@@ -163,48 +177,24 @@ func (r *reader) share(p *parsed, x *numbering, s *edges.RankInput) {
 	}
 }
 
-// tableGrammar returns the grammar of lines whose vertices are numbers or names.
-func (r *reader) tableGrammar(weighted, named bool) grammar {
-	g := grammar{columns: 2, high: maxID, single: r.single(), zeros: r.Columns.IDs != ""}
-	if weighted {
-		g.columns = 3
+// describe adds the account and the notes.
+func (r *reader) describe(p *parsed, s *edges.RankInput) {
+	if namesIn[r.format] {
+		r.note(s, p.f.path, p.what)
 	}
-	if named {
-		g.named = names.NewTable()
+	accounted := len(s.Notes)
+	if p.note != "" {
+		r.note(s, p.f.path, p.note)
 	}
-	return g
-}
-
-// readNamed reads lines with a grammar of tableGrammar.
-func (r *reader) readNamed(
-	ctx context.Context, from start, g grammar, p *parsed,
-) (*edges.RankInput, error) {
-	defer g.named.Close()
-	p.names, p.weighted = g.named, g.columns == 3
-	var err error
-	if p.table, err = r.readTable(ctx, p.f, r.others, from, g); err != nil {
-		return nil, err
+	if r.partial {
+		return
 	}
-	return r.edgesOf(ctx, p)
-}
-
-// edgesOf makes an input from a parsed table of edges.
-func (r *reader) edgesOf(ctx context.Context, p *parsed) (*edges.RankInput, error) {
-	defer p.close()
-	p.check = someEdges(r.name)
-	if r.Columns.Vertices != "" {
-		if err := r.readVertices(ctx, p); err != nil {
-			return nil, err
-		}
-	}
-	s, err := r.finish(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	r.note(s, p.f.path, p.what)
-	if p.listed != nil && !r.partial && s.Vertices > p.listed.n {
+	if p.listed != nil && !p.only && s.Vertices > p.listed.n {
 		r.added(s, s.Vertices-p.listed.n)
-		s.Account = append(s.Account, s.Notes[1:]...)
 	}
-	return s, nil
+	line := r.account(p.f, p.what, p.remarks+p.table.remarks, s, p.columns == 3)
+	if s.Account = []string{line}; p.around[0] != "" {
+		s.Account = []string{p.around[0], line, p.around[1]}
+	}
+	s.Account = append(s.Account, s.Notes[accounted:]...)
 }

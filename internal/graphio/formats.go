@@ -125,32 +125,24 @@ func UsualNames() (source, target, weight, vertex []string) {
 		slices.Clone(vertexNames)
 }
 
-// Formats are the names of all formats. Written are the formats that can be written.
+// Formats are the names of all formats. Written are the formats that can be written, and namesIn
+// those of these whose vertices may have names: tables. extensions maps suffixes of file names to
+// formats. The content of a .txt file may show another format.
 var (
-	Formats = formatNames(func(Description) bool { return true })
-	Written = formatNames(func(d Description) bool { return d.Written })
+	Formats, Written []string
+	namesIn          = map[Format]bool{}
+	extensions       = map[string]Format{}
 )
 
-func formatNames(in func(Description) bool) []string {
-	var names []string
+func init() {
 	for _, d := range known {
-		if in(d) {
-			names = append(names, string(d.Format))
+		Formats = append(Formats, string(d.Format))
+		if d.Written {
+			Written = append(Written, string(d.Format))
+			namesIn[d.Format] = d.Named
 		}
-	}
-	return names
-}
-
-// namesIn has the written formats whose vertices may have names. extensions maps suffixes of file
-// names to formats. The content of a .txt
-// file may show another format.
-var namesIn, extensions = func() (map[Format]bool, map[string]Format) {
-	named, by := map[Format]bool{}, map[string]Format{}
-	for _, d := range known {
-		named[d.Format] = d.Named && d.Written
 		for _, suffix := range d.Suffixes {
-			by[suffix] = d.Format
+			extensions[suffix] = d.Format
 		}
 	}
-	return named, by
-}()
+}

@@ -1,17 +1,14 @@
 package graphio
 
-import (
-	"context"
-
-	"github.com/superstep-go/superstep/internal/edges"
-)
+import "context"
 
 // readGiraph reads Giraph's lines.
-func (r *reader) readGiraph(ctx context.Context, f *file) (*edges.RankInput, error) {
-	if lines, _ := headLines(f.head(), true); f.headIsAll() && len(lines) == 0 {
-		return nil, noLists(f.path)
+func (r *reader) readGiraph(ctx context.Context, p *parsed) error {
+	if lines, _ := headLines(p.f.head(), true); p.f.headIsAll() && len(lines) == 0 {
+		return noLists(p.f.path)
 	}
-	return r.readLists(ctx, f, "Giraph JSON", 3, giraphLine)
+	p.grammar, p.own = r.grammar(true), giraphLine
+	return r.readLists(ctx, p, "Giraph JSON")
 }
 
 const giraphForm = "[id, value, [[target, weight], ...]]"
@@ -26,83 +23,42 @@ func giraphLine(p *parser, line []byte) *fault {
 	if len(c.text) == 0 {
 		return nil
 	}
-	if !c.take('[') {
-		return c.bad(giraphForm)
-	}
-	u, bad := c.vertex(p)
-	if bad != nil {
-		return bad
-	}
-	if !c.take(',') {
-		return c.bad(giraphForm)
-	}
-	if bad := c.skip(0); bad != nil {
-		return bad
-	}
-	if !c.take(',') || !c.take('[') {
-		return c.bad(giraphForm)
-	}
+	c.expect('[', giraphForm)
+	u := c.vertex(p)
+	c.expect(',', giraphForm)
+	c.skip(0)
+	c.expect(',', giraphForm)
+	c.expect('[', giraphForm)
 	p.listed = append(p.listed, u)
-	for first := true; ; first = false {
-		more, bad := c.list(']', first)
-		if bad == nil && more {
-			bad = c.giraphEdge(p, u)
-		}
+	for first := true; c.more(']', first); first = false {
+		c.expect('[', "an edge: [target, weight]")
+		v := c.vertex(p)
+		c.expect(',', "a comma and a weight: [target, weight]")
+		f := c.field(2)
+		w, bad := weight(f.text, p.single)
 		if bad != nil {
-			return bad
+			c.fail(bad.inColumn(f.column))
 		}
-		if !more {
-			break
+		if c.expect(']', "the end of an edge: [target, weight]"); c.bad == nil {
+			p.neighbor(u, v, w)
 		}
 	}
-	if !c.take(']') {
-		return c.bad("the end of the list: " + giraphForm)
-	}
-	return c.end()
-}
-
-// giraphEdge reads an edge of u.
-func (c *jsonCursor) giraphEdge(p *parser, u uint64) *fault {
-	if !c.take('[') {
-		return c.bad("an edge: [target, weight]")
-	}
-	v, bad := c.vertex(p)
-	if bad != nil {
-		return bad
-	}
-	if !c.take(',') {
-		return c.bad("a comma and a weight: [target, weight]")
-	}
-	f, bad := c.field(2)
-	if bad != nil {
-		return bad
-	}
-	w, bad := weight(f.text, p.single)
-	if bad != nil {
-		bad.column = f.column
-		return bad
-	}
-	if !c.take(']') {
-		return c.bad("the end of an edge: [target, weight]")
-	}
-	p.neighbor(u, v, w)
-	return nil
+	c.expect(']', "the end of the list: "+giraphForm)
+	c.end()
+	return c.bad
 }
 
 // vertex reads an id.
-func (c *jsonCursor) vertex(p *parser) (uint64, *fault) {
-	f, bad := c.field(0)
-	if bad != nil {
-		return 0, bad
-	}
-	if len(f.text) == 0 {
-		return 0, wrong("nothing", "the number of a vertex").inColumn(f.column)
-	}
+func (c *jsonCursor) vertex(p *parser) uint64 {
+	f := c.field(0)
 	id, bad := p.id(f.text)
-	if bad != nil {
-		bad.column = f.column
+	if len(f.text) == 0 {
+		bad = wrong("nothing", "the number of a vertex")
 	}
-	return id, bad
+	if bad != nil {
+		c.fail(bad.inColumn(f.column))
+	}
+	return id
 }
 
 // neighbor adds v, with a weight if lines have any, to the list of u. For an edge in the lists of

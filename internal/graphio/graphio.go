@@ -136,7 +136,8 @@ func (r *reader) read(ctx context.Context, path string) (*edges.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &s.Input, nil
+	in := s.Input // without the functions of a part, which keep the reader's data
+	return &in, nil
 }
 
 func (r *reader) readRank(ctx context.Context, path string) (*edges.RankInput, error) {
@@ -168,18 +169,17 @@ func (r *reader) tuples(ctx context.Context, path string) (s *edges.RankInput, e
 func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, error) {
 	format, files, err := inputs(ctx, name, r.Format)
 	r.name = name
-	switch format {
-	case LDBC, Graph500:
-		if err := cmp.Or(r.takesVertices(format), err); err != nil {
-			return nil, err
-		}
-		if format == LDBC {
-			return r.readLDBC(ctx, name)
-		}
-		return r.readGraph500(ctx, name)
+	if format == LDBC || format == Graph500 {
+		err = cmp.Or(r.takesVertices(format), err)
 	}
 	if err != nil {
 		return nil, err
+	}
+	switch format {
+	case Graph500:
+		return r.readGraph500(ctx, name)
+	case LDBC: // its reader opens the other files
+		files, r.Format = files[1:2], LDBC
 	}
 	path := files[0]
 	if r.others = files[1:]; r.Format == "" {
@@ -203,31 +203,48 @@ func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, e
 	if err != nil {
 		return nil, err
 	}
-	return readers[format](r, ctx, f)
+	p := &parsed{textFile: textFile{f: f}}
+	defer p.close()
+	if err := functions[format].read(r, ctx, p); err != nil {
+		return nil, inFile(err, f.path)
+	}
+	return r.finish(ctx, p)
 }
 
-// readers has a function for each format except LDBC and Graph500, whose graphs have files of
-// several kinds.
-var readers = map[Format]func(r *reader, ctx context.Context, f *file) (*edges.RankInput, error){
-	SNAP:         (*reader).readEdgeList,
-	EL:           (*reader).readEdgeList,
-	WEL:          (*reader).readEdgeList,
-	MatrixMarket: (*reader).readMatrixMarket,
-	Adjacency:    (*reader).readAdjacency,
-	CSV:          (*reader).readCSV,
-	TSV:          (*reader).readCSV,
-	JSONLines:    (*reader).readJSONLines,
-	Giraph:       (*reader).readGiraph,
-	DIMACS:       (*reader).readDIMACS,
-	METIS:        (*reader).readMETIS,
-	Parquet:      (*reader).readParquet,
-	GraphML:      (*reader).readGraphML,
-	Serialized:   (*reader).readSerialized,
-	SerializedW:  (*reader).readSerialized,
+// functions has the functions of each format. read reads what comes before the edges in p.f, or all
+// of p.f, and describes it in p. Graph500 has none: its edges are not numbered. Formats without
+// write cannot be written.
+var functions = map[Format]struct {
+	read  func(r *reader, ctx context.Context, p *parsed) error
+	write func(w *writer) error
+}{
+	SNAP:         {(*reader).readEdgeList, (*writer).edgeList},
+	EL:           {(*reader).readEdgeList, (*writer).edgeList},
+	WEL:          {(*reader).readEdgeList, (*writer).edgeList},
+	MatrixMarket: {(*reader).readMatrixMarket, (*writer).matrixMarket},
+	LDBC:         {(*reader).readLDBC, (*writer).ldbc},
+	Graph500:     {nil, (*writer).graph500},
+	Adjacency:    {(*reader).readAdjacency, nil},
+	CSV:          {(*reader).readCSV, (*writer).table},
+	TSV:          {(*reader).readCSV, (*writer).table},
+	JSONLines:    {(*reader).readJSONLines, (*writer).table},
+	Giraph:       {(*reader).readGiraph, nil},
+	DIMACS:       {(*reader).readDIMACS, (*writer).dimacs},
+	METIS:        {(*reader).readMETIS, (*writer).metis},
+	Parquet:      {(*reader).readParquet, (*writer).parquet},
+	GraphML:      {(*reader).readGraphML, nil},
+	Serialized:   {(*reader).readSerialized, (*writer).serialized},
+	SerializedW:  {(*reader).readSerialized, (*writer).serialized},
 }
 
-// single reports whether weights are rounded to single precision.
-func (r *reader) single() bool { return r.Weights == edges.Float32 }
+// grammar returns the grammar of lines of two ids, and a weight if weighted is true.
+func (r *reader) grammar(weighted bool) grammar {
+	g := grammar{columns: 2, high: maxID, single: r.Weights == edges.Float32}
+	if weighted {
+		g.columns = 3
+	}
+	return g
+}
 
 // directed returns the direction that the caller chose, or else that of the format or the file.
 func (r *reader) directed(file bool) bool {

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/names"
 )
 
@@ -28,58 +27,54 @@ const (
 // graphml is the state of reading a GraphML file.
 type graphml struct {
 	r     *reader
-	f     *file
+	to    *parsed
 	bytes *tokenReader
 	d     *xml.Decoder
 	p     parser
-	t     *table
 	index int
 
-	names    *names.Table
 	declared []uint64 // set of the provisional ids of nodes
 	// provisional ids of edge ends that are not declared as nodes yet, with their lines
 	pending map[uint64]int
 	numeric bool // all names so far are plain numbers
 
-	weight     string // the id of the key of weights
-	weightName string
-	byDefault  *float64          // weight of edges without a weight
-	keys       []string          // names of edge attributes
-	elsewhere  map[string]string // keys of weights that are not for edges, and what they are for
-	graph      bool              // the element graph has begun
-	directed   bool
-	line       int    // line at which the last token begins
-	depth      int    // number of open elements
-	text       []byte // text of a weight
-	edges      int    // so far
-	from, to   int    // indices of this rank's first edge, and after its last edge
+	weight      string // the id of the key of weights
+	weightName  string
+	byDefault   *float64          // weight of edges without a weight
+	keys        []string          // names of edge attributes
+	elsewhere   map[string]string // keys of weights that are not for edges, and what they are for
+	graph       bool              // the element graph has begun
+	directed    bool
+	line        int    // line at which the last token begins
+	depth       int    // number of open elements
+	text        []byte // text of a weight
+	edges       int    // so far
+	first, last int    // indices of this rank's first edge, and after its last edge
 }
 
 // readGraphML reads a GraphML graph. Its vertices are the nodes. Their ids are numbers if all are
 // numbers, otherwise names. Each rank reads the whole file, because only the whole file tells which
 // names are nodes. It keeps the edges of its part.
-func (r *reader) readGraphML(ctx context.Context, f *file) (*edges.RankInput, error) {
+func (r *reader) readGraphML(ctx context.Context, p *parsed) error {
 	if r.SkipBad > 0 {
-		return nil,
-			f.fault("GraphML with --skip-bad", "a format of lines: elements are not left out")
+		return p.f.fault("GraphML with --skip-bad", "a format of lines: elements are not left out")
 	}
 	g := &graphml{
-		r: r, f: f, bytes: &tokenReader{Reader: f.content}, names: names.NewTable(),
-		pending: map[uint64]int{}, elsewhere: map[string]string{}, numeric: r.Columns.IDs != "name",
+		r: r, to: p, bytes: &tokenReader{Reader: p.f.content}, pending: map[uint64]int{},
+		elsewhere: map[string]string{}, numeric: r.Columns.IDs != "name",
 	}
 	g.d = xml.NewDecoder(g.bytes)
-	g.t = r.newTable(f, 3)
-	g.p.grammar = grammar{columns: 3, single: r.single()}
-	defer g.t.slabs.close()
-	defer g.names.Close()
-	if err := g.read(ctx); err != nil {
-		return nil, inFile(err, f.path)
+	p.table, p.named = r.newTable(p.f, 3), names.NewTable()
+	g.p.grammar = r.grammar(true)
+	err := g.read(ctx)
+	if err == nil {
+		err = p.f.unchanged()
 	}
-	if err := f.unchanged(); err != nil {
-		return nil, err
+	if err != nil {
+		return err
 	}
-	g.t.seal()
-	return g.input(ctx)
+	p.table.seal()
+	return g.describe(ctx)
 }
 
 // read reads the whole file.
@@ -153,7 +148,7 @@ func (g *graphml) syntax(err error) error {
 
 // flush stores the edges read so far.
 func (g *graphml) flush() {
-	g.t.store(0, g.index, &g.p)
+	g.to.table.store(0, g.index, &g.p)
 	g.index++
 	g.p.reset()
 }
@@ -295,7 +290,7 @@ func (g *graphml) beginGraph(attributes []xml.Attr) error {
 		return wrong("edgedefault="+strconv.Quote(kind), "directed or undirected")
 	}
 	if g.weight == "" {
-		g.p.columns, g.t.weighted = 2, false
+		g.p.columns, g.to.table.weighted = 2, false
 	}
 	return nil
 }
@@ -316,7 +311,7 @@ func (g *graphml) id(name, in string) (uint64, error) {
 	g.p.names.Reset()
 	g.p.names.Add([]byte(name))
 	var one [1]uint64
-	return g.names.Take(&g.p.names, one[:0])[0], nil
+	return g.to.named.Take(&g.p.names, one[:0])[0], nil
 }
 
 func (g *graphml) isDeclared(id uint64) bool {
@@ -371,10 +366,10 @@ func (g *graphml) addEdge(e xml.StartElement) (err error) {
 			"one for every edge, or a default").onLine(line, 0)
 	}
 	if g.edges++; owner < g.r.rank {
-		g.from = g.edges
+		g.first = g.edges
 	}
 	if owner <= g.r.rank {
-		g.to = g.edges
+		g.last = g.edges
 	}
 	if owner == g.r.rank {
 		g.p.ids = append(g.p.ids, ends[:]...)

@@ -43,56 +43,46 @@ func (g *graphml) undeclared() *fault {
 	return wrong("an edge with an end that is no node", "a <node> for every end").onLine(first, 0)
 }
 
-// input makes the input from the parsed file.
-func (g *graphml) input(ctx context.Context) (*edges.RankInput, error) {
-	f, r := g.f, g.r
-	switch n := uint64(g.names.Len()); { // every name is that of a node
+// describe describes the file, which was read.
+func (g *graphml) describe(ctx context.Context) error {
+	p := g.to
+	switch n := uint64(p.named.Len()); { // every name is that of a node
 	case n > maxVertices-1:
-		return nil, inFile(tooMany(n), f.path)
+		return tooMany(n)
 	case n == 0:
-		return nil, f.fault("no nodes", "one or more")
+		return p.f.fault("no nodes", "one or more")
 	}
-	what := "GraphML"
+	p.what, p.columns, p.Directed, p.only = "GraphML", g.p.columns, g.directed, true
 	if g.weight != "" {
-		what += ", weight " + strconv.Quote(g.weightName)
+		p.what += ", weight " + strconv.Quote(g.weightName)
 	}
-	p := &parsed{f: f, table: g.t, what: what, directed: g.directed, names: g.names}
-	p.weighted = g.weight != ""
-	defer p.close()
 	if g.numeric {
-		if err := g.byNumber(ctx, p); err != nil {
-			return nil, err
+		if err := g.byNumber(ctx); err != nil {
+			return err
 		}
 	}
-	s, err := r.finish(ctx, p)
-	if err != nil || !r.partial {
-		return s, err
-	}
-	s.Spans = []edges.Span{{From: int64(g.from), To: int64(g.to), Size: f.size()}}
-	if !g.numeric {
-		n := s.Names.Len() // of all ranks
-		lo, hi := edges.Part(n, r.rank, r.ranks)
-		s.Naming, s.Vertices, s.Names = edges.Numbers, n, s.Names.Part(uint64(lo), uint64(hi))
-	}
-	return s, nil
+	p.table.spans = []edges.Span{{From: int64(g.first), To: int64(g.last), Size: p.f.size()}}
+	return nil
 }
 
 // owner returns the rank whose part contains the current position in the plain or compressed file.
 func (g *graphml) owner() int {
-	at := g.f.consumed()
-	if g.f.codec == plain {
+	f := g.to.f
+	at := f.consumed()
+	if f.codec == plain {
 		at = g.d.InputOffset()
 	}
-	if g.r.ranks == 1 || g.f.size() == 0 {
+	if g.r.ranks == 1 || f.size() == 0 {
 		return g.r.rank
 	}
-	return min(int(at*int64(g.r.ranks)/g.f.size()), g.r.ranks-1)
+	return min(int(at*int64(g.r.ranks)/f.size()), g.r.ranks-1)
 }
 
 // byNumber replaces the names in the edges by numbers; all names are numbers. It lists the numbers
 // of this rank's part of the nodes.
-func (g *graphml) byNumber(ctx context.Context, p *parsed) error {
-	d, named := g.names.Sort(g.r.Team)
+func (g *graphml) byNumber(ctx context.Context) error {
+	p := g.to
+	d, named := p.named.Sort(g.r.Team)
 	defer named.Close()
 	ids := make([]uint64, d.Len())
 	for i := range ids {
@@ -100,7 +90,7 @@ func (g *graphml) byNumber(ctx context.Context, p *parsed) error {
 	}
 	old := p.table
 	defer old.slabs.close()
-	p.table = g.r.newTable(g.f, g.p.columns)
+	p.table = g.r.newTable(p.f, g.p.columns)
 	for i := range old.batches {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -121,8 +111,7 @@ func (g *graphml) byNumber(ctx context.Context, p *parsed) error {
 		old.slabs.release(i + 1)
 	}
 	p.table.seal()
-	wrong := func(context.Context, int, uint64) error { return g.f.changed("other nodes") }
-	p.names, p.listed, p.only, p.undeclared, p.repeated = nil, p.table.vertices(),
-		true, wrong, wrong
+	wrong := func(context.Context, int, uint64) error { return p.f.changed("other nodes") }
+	p.named, p.listed, p.Undeclared, p.Repeated = nil, p.table.vertices(), wrong, wrong
 	return nil
 }

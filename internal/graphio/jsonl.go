@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-
-	"github.com/superstep-go/superstep/internal/edges"
 )
 
 // jsonLines reads one object per line. An object is an edge: the members with the chosen names are
@@ -18,42 +16,41 @@ type jsonLines struct{ *csvGrammar }
 const jsonHead = 100
 
 // readJSONLines reads lines of JSON. The vertices are all ids or names in them.
-func (r *reader) readJSONLines(ctx context.Context, f *file) (*edges.RankInput, error) {
-	j, said, err := r.Columns.members(f.head(), f.headIsAll())
-	if err != nil {
-		return nil, inFile(err, f.path)
+func (r *reader) readJSONLines(_ context.Context, p *parsed) error {
+	j, err := r.Columns.members(p.f.head(), p.f.headIsAll())
+	if err == nil {
+		r.edgeTable(p, j.csvGrammar)
+		p.own = j.line
 	}
-	g := r.tableGrammar(j.at[2] >= 0, j.named)
-	g.own = j.line
-	return r.readNamed(ctx, start{}, g, &parsed{f: f, what: said, directed: true})
+	return err
 }
 
-// members derives the meaning of the objects' members from the first lines, and describes it.
-func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
+// members derives the meaning of the objects' members from the first lines.
+func (o *Columns) members(head []byte, all bool) (*jsonLines, error) {
 	lines, first := headLines(head, all)
 	if len(lines) == 0 && !all {
-		return nil, "", firstLineFault("no whole line in the first 64 KiB",
+		return nil, firstLineFault("no whole line in the first 64 KiB",
 			`a shorter first line, such as {"source": 1, "target": 2}`)
 	}
 	if len(lines) == 0 {
-		return nil, "", noEdges("")
+		return nil, noEdges("")
 	}
 	cursor := newJSONCursor(lines[0])
-	titles, bad := cursor.titles()
-	if bad != nil {
-		return nil, "", bad.onLine(first, max(bad.column, 1))
+	titles := cursor.titles()
+	if bad := cursor.bad; bad != nil {
+		return nil, bad.onLine(first, max(bad.column, 1))
 	}
 	if len(titles) < 2 {
-		return nil, "", wrong(counted(len(titles), "member")+": "+quote(lines[0]),
+		return nil, wrong(counted(len(titles), "member")+": "+quote(lines[0]),
 			`2 or more, such as {"source": 1, "target": 2}`).onLine(first, 1)
 	}
 	c, err := o.titled("lines of JSON", titles)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	j := &jsonLines{c}
 	c.named = o.IDs == "name" || o.IDs == "" && slices.ContainsFunc(lines, j.hasName)
-	return j, c.say(JSONLines, true), nil
+	return j, nil
 }
 
 // headLines returns the first lines of a text that are not empty, and the number of the first of
@@ -75,19 +72,19 @@ func headLines(head []byte, all bool) (lines [][]byte, first int) {
 }
 
 // titles returns the names of an object's members.
-func (c *jsonCursor) titles() (titles []string, bad *fault) {
-	bad = c.object(`an object, such as {"source": 1, "target": 2}`,
-		func(name []byte, _ int) *fault {
-			titles = append(titles, string(name))
-			return c.skip(0)
-		})
-	return titles, bad
+func (c *jsonCursor) titles() (titles []string) {
+	c.object(`an object, such as {"source": 1, "target": 2}`, func(name []byte, _ int) {
+		titles = append(titles, string(name))
+		c.skip(0)
+	})
+	return titles
 }
 
 // hasName reports whether an end in a line is not a whole number, or has leading zeros.
 func (j *jsonLines) hasName(line []byte) bool {
-	fields, bad := j.fields(newJSONCursor(line))
-	if bad != nil {
+	c := newJSONCursor(line)
+	fields := j.fields(&c)
+	if c.bad != nil {
 		return false // it is reported when the line is read
 	}
 	for _, f := range fields[:2] {
@@ -101,34 +98,30 @@ func (j *jsonLines) hasName(line []byte) bool {
 // jsonField is a string or a number.
 type jsonField struct {
 	text   []byte
-	column int // where it begins in the line, after blanks
-	there  bool
+	column int // where it begins in the line, after blanks, from 1; 0 if it is missing
 	number bool
 }
 
 // fields returns the members of a line's object that are read.
-func (j *jsonLines) fields(c jsonCursor) (fields [3]jsonField, bad *fault) {
-	bad = c.object("an object, which begins with {", func(name []byte, column int) (bad *fault) {
-		at := j.member(name)
-		if at < 0 {
-			return c.skip(0)
+func (j *jsonLines) fields(c *jsonCursor) (fields [3]jsonField) {
+	c.object("an object, which begins with {", func(name []byte, column int) {
+		switch at := j.member(name); {
+		case at < 0:
+			c.skip(0)
+		case fields[at].column > 0:
+			c.fail(wrong("two members "+quote(name), "one").inColumn(column))
+		default:
+			fields[at] = c.field(at)
 		}
-		if fields[at].there {
-			return wrong("two members "+quote(name), "one").inColumn(column)
-		}
-		fields[at], bad = c.field(at)
-		return bad
 	})
-	if bad != nil {
-		return fields, bad
-	}
 	for i, at := range j.at {
-		if at >= 0 && !fields[i].there {
-			return fields, wrong("no member "+strconv.Quote(j.titles[at])+": "+quote(c.all),
-				"one, as in the first line").inColumn(len(c.all) + 1)
+		if at >= 0 && fields[i].column == 0 {
+			c.fail(wrong("no member "+strconv.Quote(j.titles[at])+": "+quote(c.all),
+				"one, as in the first line").inColumn(len(c.all) + 1))
 		}
 	}
-	return fields, c.end()
+	c.end()
+	return fields
 }
 
 // member returns the index of the member with a name, or -1 if it is not read.
@@ -142,21 +135,19 @@ func (j *jsonLines) member(name []byte) int {
 }
 
 // field reads a string or a number: source, target or weight.
-func (c *jsonCursor) field(at int) (f jsonField, bad *fault) {
-	f.there = true
+func (c *jsonCursor) field(at int) (f jsonField) {
 	c.space()
 	f.column = c.column()
 	if c.next() == '"' {
-		f.text, bad = c.string()
-		return f, bad
+		f.text = c.string()
+		return f
 	}
-	f.number = true
-	if f.text, bad = c.number(); bad != nil {
-		if bad.expected = "a vertex: a number or a string"; at == 2 {
-			bad.expected = "a weight: a number"
-		}
+	expected := "a vertex: a number or a string"
+	if at == 2 {
+		expected = "a weight: a number"
 	}
-	return f, bad
+	f.text, f.number = c.number(expected), true
+	return f
 }
 
 // line reads the object of a line.
@@ -165,9 +156,9 @@ func (j *jsonLines) line(p *parser, line []byte) *fault {
 	if len(c.text) == 0 {
 		return nil
 	}
-	fields, bad := j.fields(c)
-	if bad != nil {
-		return bad
+	fields := j.fields(&c)
+	if c.bad != nil {
+		return c.bad
 	}
 	for i, f := range fields[:2] {
 		if p.named != nil && f.number && bytes.ContainsAny(f.text, ".eE") {

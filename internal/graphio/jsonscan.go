@@ -10,10 +10,12 @@ import (
 // jsonDepth is the maximum nesting of values that are skipped.
 const jsonDepth = 64
 
-// jsonCursor scans the JSON text of a line (RFC 8259) without building values.
+// jsonCursor scans the JSON text of a line (RFC 8259) without building values. It keeps the first
+// fault, and then reads nothing more.
 type jsonCursor struct {
 	text []byte // the rest
 	all  []byte
+	bad  *fault
 }
 
 // newJSONCursor begins to read a line. For a line of blanks the cursor has no text.
@@ -25,13 +27,21 @@ func newJSONCursor(line []byte) jsonCursor {
 // column returns the cursor's column in the text, from 1.
 func (c *jsonCursor) column() int { return len(c.all) - len(c.text) + 1 }
 
-// bad returns a fault at the cursor.
-func (c *jsonCursor) bad(expected string) *fault {
-	c.space()
-	if len(c.text) == 0 {
-		return wrong("the end of the line after "+quote(tail(c.all)), expected).inColumn(c.column())
+// fail ends reading with a fault, unless there is one already.
+func (c *jsonCursor) fail(bad *fault) {
+	if c.bad == nil {
+		c.bad, c.text = bad, nil
 	}
-	return wrong(quote(c.text), expected).inColumn(c.column())
+}
+
+// want fails with a fault at the cursor.
+func (c *jsonCursor) want(expected string) {
+	c.space()
+	found := quote(c.text)
+	if len(c.text) == 0 {
+		found = "the end of the line after " + quote(tail(c.all))
+	}
+	c.fail(wrong(found, expected).inColumn(c.column()))
 }
 
 // tail returns the end of a text, for an error.
@@ -65,32 +75,37 @@ func (c *jsonCursor) take(b byte) bool {
 	return true
 }
 
-// list iterates over elements separated by commas, after the opening bracket. It reports whether
+// expect consumes a byte, which must be the next that is not a blank.
+func (c *jsonCursor) expect(b byte, expected string) {
+	if !c.take(b) {
+		c.want(expected)
+	}
+}
+
+// more iterates over elements separated by commas, after the opening bracket. It reports whether
 // there is another element. first must be true only in the first call. It consumes the closing
 // bracket.
-func (c *jsonCursor) list(closing byte, first bool) (more bool, bad *fault) {
+func (c *jsonCursor) more(closing byte, first bool) bool {
 	if c.take(closing) {
-		return false, nil
+		return false
 	}
 	if !first && !c.take(',') {
-		return false, c.bad("a comma or " + string(closing))
+		c.want("a comma or " + string(closing))
 	}
-	return true, nil
+	return c.bad == nil
 }
 
 // string reads a string. The result is a part of the line or, if something in it is escaped, newly
 // allocated.
-func (c *jsonCursor) string() ([]byte, *fault) {
+func (c *jsonCursor) string() []byte {
 	if c.next() != '"' {
-		return nil, c.bad("a string")
+		c.want("a string")
+		return nil
 	}
 	body := c.text[1:]
 	end := bytes.IndexByte(body, '"')
-	if end < 0 {
-		return nil, c.bad("a string that ends")
-	}
-	plain := true
-	for _, b := range body[:end] {
+	plain := end >= 0
+	for _, b := range body[:max(end, 0)] {
 		if b == '\\' || b < ' ' || b >= utf8.RuneSelf {
 			plain = false
 			break
@@ -98,7 +113,7 @@ func (c *jsonCursor) string() ([]byte, *fault) {
 	}
 	if plain {
 		c.text = body[end+1:]
-		return body[:end], nil
+		return body[:end]
 	}
 	for end = 0; end < len(body) && body[end] != '"'; end++ {
 		if body[end] == '\\' {
@@ -106,30 +121,32 @@ func (c *jsonCursor) string() ([]byte, *fault) {
 		}
 	}
 	if end >= len(body) {
-		return nil, c.bad("a string that ends")
+		c.want("a string that ends")
+		return nil
 	}
-	whole := c.text[:end+2]
+	whole, found, text := c.text[:end+2], "", ""
 	if !utf8.Valid(whole) {
-		return nil, wrong("bytes that are not UTF-8: "+quote(whole),
-			"text in UTF-8").inColumn(c.column())
-	}
-	var text string
-	if json.Unmarshal(whole, &text) != nil {
-		return nil, c.bad("a string")
+		found = "bytes that are not UTF-8: "
+	} else if json.Unmarshal(whole, &text) != nil {
+		c.want("a string")
 	}
 	// The decoder replaces half a surrogate pair by U+FFFD, so different names would become equal.
 	replaced := bytes.Count(whole, []byte("\uFFFD")) +
 		bytes.Count(bytes.ToLower(whole), []byte(`\ufffd`))
 	if strings.Count(text, "\uFFFD") > replaced {
-		return nil, wrong("half of a surrogate pair: "+quote(whole),
-			"text in UTF-8").inColumn(c.column())
+		found = "half of a surrogate pair: "
 	}
-	c.text = body[end+1:]
-	return []byte(text), nil
+	if found != "" {
+		c.fail(wrong(found+quote(whole), "text in UTF-8").inColumn(c.column()))
+	}
+	if c.bad == nil {
+		c.text = body[end+1:]
+	}
+	return []byte(text)
 }
 
-// number reads a number and returns its text.
-func (c *jsonCursor) number() ([]byte, *fault) {
+// number reads a number and returns its text. expected describes the number.
+func (c *jsonCursor) number(expected string) []byte {
 	c.space()
 	n := 0
 	for n < len(c.text) && (c.text[n]-'0' <= 9 || strings.IndexByte("+-.eE", c.text[n]) >= 0) {
@@ -137,89 +154,62 @@ func (c *jsonCursor) number() ([]byte, *fault) {
 	}
 	text := c.text[:n]
 	if plain := n > 0 && countDigits(text) == n && !leadingZero(text); !plain && !json.Valid(text) {
-		return nil, c.bad("a number")
+		c.want(expected)
+		return nil
 	}
 	c.text = c.text[n:]
-	return text, nil
+	return text
 }
 
 // skip reads a value and ignores it.
-func (c *jsonCursor) skip(depth int) *fault {
+func (c *jsonCursor) skip(depth int) {
 	if depth > jsonDepth {
-		return wrong(counted(jsonDepth, "bracket")+" within each other",
-			"fewer").inColumn(c.column())
+		c.fail(wrong(counted(jsonDepth, "bracket")+" within each other",
+			"fewer").inColumn(c.column()))
 	}
 	switch b := c.next(); b {
 	case '"':
-		_, bad := c.string()
-		return bad
+		c.string()
 	case '{':
-		return c.object("", func([]byte, int) *fault { return c.skip(depth + 1) })
+		c.object("", func([]byte, int) { c.skip(depth + 1) })
 	case '[':
 		c.take(b)
-		for first := true; ; first = false {
-			if more, bad := c.list(']', first); bad != nil || !more {
-				return bad
-			}
-			if bad := c.skip(depth + 1); bad != nil {
-				return bad
-			}
+		for first := true; c.more(']', first); first = false {
+			c.skip(depth + 1)
 		}
 	case 't', 'f', 'n':
 		for _, word := range []string{"true", "false", "null"} {
 			if rest, ok := bytes.CutPrefix(c.text, []byte(word)); ok {
 				c.text = rest
-				return nil
+				return
 			}
 		}
-		return c.bad("a value")
+		c.want("a value")
 	default:
 		if b != '-' && b-'0' > 9 {
-			return c.bad("a value")
+			c.want("a value")
 		}
-		_, bad := c.number()
-		return bad
+		c.number("a number")
 	}
 }
 
 // object reads an object. It calls value with the name of each member and the name's column; value
 // reads the member's value. expected describes the object for the error if there is none.
-func (c *jsonCursor) object(expected string, value func(name []byte, column int) *fault) *fault {
-	if !c.take('{') {
-		return c.bad(expected)
-	}
-	for first := true; ; first = false {
-		if more, bad := c.list('}', first); bad != nil || !more {
-			return bad
-		}
+func (c *jsonCursor) object(expected string, value func(name []byte, column int)) {
+	c.expect('{', expected)
+	for first := true; c.more('}', first); first = false {
 		c.space()
 		column := c.column()
-		name, bad := c.key()
-		if bad == nil {
-			bad = value(name, column)
-		}
-		if bad != nil {
-			return bad
+		name := c.string()
+		if c.expect(':', "a colon"); c.bad == nil {
+			value(name, column)
 		}
 	}
 }
 
-// key reads the name of a member of an object, and the colon after it.
-func (c *jsonCursor) key() ([]byte, *fault) {
-	name, bad := c.string()
-	if bad != nil {
-		return nil, bad
-	}
-	if !c.take(':') {
-		return nil, c.bad("a colon")
-	}
-	return name, nil
-}
-
-// end returns a fault unless the line ends after its value.
-func (c *jsonCursor) end() *fault {
+// end fails unless the line ends after its value.
+func (c *jsonCursor) end() {
 	if c.next() != 0 || len(c.text) > 0 {
-		return c.bad("the end of the line: one value a line")
+		c.want("the end of the line: one value a line")
 	}
-	return nil
 }

@@ -1,13 +1,10 @@
 package graphio
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
-
-	"github.com/superstep-go/superstep/internal/edges"
 )
 
 // ldbcFiles are the files of a graph of LDBC Graphalytics.
@@ -79,65 +76,54 @@ func (r *reader) ldbcGrammar(f *ldbcFiles, p *properties, e *file) grammar {
 	return list
 }
 
-// readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those in FILE.v. Parts of a
-// graph list their vertices.
-func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, error) {
-	files, err := ldbcFilesOf(path)
+// readLDBC reads FILE.v, FILE.properties and FILE.e, which is p.f. The vertices are those in
+// FILE.v. Parts of a graph list their vertices.
+func (r *reader) readLDBC(ctx context.Context, p *parsed) error {
+	files, err := ldbcFilesOf(r.name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	about, err := r.openProperties(ctx, files)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	v, err := r.open(ctx, files.vertices)
-	if err != nil {
-		return nil, err
+	v := textFile{grammar: vertexGrammar}
+	if v.f, err = r.open(ctx, files.vertices); err != nil {
+		return err
 	}
-	defer v.Close()
-	e, err := r.open(ctx, files.edges)
-	if err != nil {
-		return nil, err
+	defer v.f.Close()
+	if columns(v.f.head()) == 0 && v.f.headIsAll() {
+		return noLists(v.f.path)
 	}
-	defer e.Close()
-	if columns(v.head()) == 0 && v.headIsAll() {
-		return nil, noLists(v.path)
+	if err := v.f.foreign(v.f.head(), LDBC); err != nil {
+		return err
 	}
-	if err := cmp.Or(v.foreign(v.head(), LDBC), e.foreign(e.head(), LDBC)); err != nil {
-		return nil, err
+	if p.listed, err = r.readTable(ctx, v); err != nil {
+		return err
 	}
-	g := r.ldbcGrammar(&files, about, e)
-	p := &parsed{
-		f: e, what: "Graphalytics edges" + g.others(), weighted: g.columns == 3, only: true,
-		directed: about.directed == nil || *about.directed,
-	}
-	defer p.close()
-	if p.listed, err = r.readTable(ctx, v, nil, start{}, vertexGrammar); err != nil {
-		return nil, err
-	}
-	p.repeated = r.lineOf(v, vertexGrammar, start{}, p.listed.spans[0].From, false, " again",
-		"every vertex once")
+	p.only = true
+	p.Repeated = r.lineOf(v, p.listed.spans[0].From, false, " again", "every vertex once")
 	if !r.partial {
 		if p.numbering, err = r.numberListed(ctx, p); err != nil {
-			return nil, inFile(err, r.name)
+			return inFile(err, v.f.path)
 		}
 	}
-	if p.table, err = r.readTable(ctx, e, nil, start{}, g); err == nil {
-		err = v.unchanged()
+	p.grammar = r.ldbcGrammar(&files, about, p.f)
+	if p.table, err = r.readTable(ctx, p.textFile); err == nil {
+		err = v.f.unchanged()
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p.undeclared = r.lineOf(e, g, start{}, p.table.spans[0].From, false, "",
-		"one of the vertices in "+v.path)
-	s, err := r.finish(ctx, p)
-	if err == nil && !r.partial {
-		s.Account = []string{
-			fmt.Sprintf("%s: Graphalytics vertices, %s", v.path, counted(s.Vertices, "vertex")),
-			s.Account[0], files.account(about, r.Directed),
-		}
+	p.what = "Graphalytics edges" + p.ignored()
+	p.Directed = about.directed == nil || *about.directed
+	p.Undeclared = r.lineOf(p.textFile, p.table.spans[0].From, false, "",
+		"one of the vertices in "+v.f.path)
+	p.around = [2]string{
+		fmt.Sprintf("%s: Graphalytics vertices, %s", v.f.path, counted(p.listed.n, "vertex")),
+		files.account(about, r.Directed),
 	}
-	return s, err
+	return nil
 }
 
 // account describes which input determined the direction of edges.

@@ -3,6 +3,7 @@ package graphio
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -75,19 +76,20 @@ func (f *file) eachRecord(ctx context.Context, c *csvGrammar, from start,
 	}
 }
 
-// again parses a file once more, beginning at from. It calls each for every line, or record of a
-// table, with the parsed values, the offset, the line number and the text. It ends when each
-// returns false.
+// again opens a file once more and parses it. It calls each for every line, or record of a table,
+// with the parsed values, the offset, the line number and the text. It ends when each returns
+// false.
 func (r *reader) again(
-	ctx context.Context, f *file, g grammar, from start,
+	ctx context.Context, x textFile,
 	each func(p *parser, at int64, line int, text []byte) bool,
 ) error {
-	f.restart()
-	if err := f.begin(); err != nil {
+	f, err := r.open(ctx, x.f.path)
+	if err != nil {
 		return err
 	}
-	p, rows := parser{grammar: g}, 0
-	return f.eachRecord(ctx, g.csv, from, func(data []byte, at int64, line int) ([]byte, error) {
+	defer f.Close()
+	p, rows := parser{grammar: x.grammar}, 0
+	return f.eachRecord(ctx, x.csv, x.from, func(data []byte, at int64, line int) ([]byte, error) {
 		p.reset()
 		p.first = rows
 		text, rest, bad := p.record(data)
@@ -105,61 +107,45 @@ func (r *reader) again(
 
 // lineOf returns a function that makes the error about vertex id in the k-th tuple; in a table of
 // vertices it is the k-th vertex, and if listed is set, the vertex of the k-th list. Only lines
-// that begin at offset first or later count. The function reads the file again, beginning at from,
-// to find the line.
+// that begin at offset first or later count. The function reads the file again to find the line,
+// unless it is a pipe.
 func (r *reader) lineOf(
-	f *file, g grammar, from start, first int64, listed bool, what, expected string,
+	x textFile, first int64, listed bool, what, expected string,
 ) func(ctx context.Context, k int, id uint64) error {
 	return func(ctx context.Context, k int, id uint64) error {
-		bad := f.fault(fmt.Sprintf("vertex %d%s", id, what), expected)
-		if g.named != nil {
+		bad := x.f.fault(fmt.Sprintf("vertex %d%s", id, what), expected)
+		if x.named != nil {
 			bad.found = "a vertex twice"
 		}
-		return r.reopened(ctx, f, bad, func(f *file) error {
-			if err := r.again(ctx, f, g, from,
-				func(p *parser, at int64, line int, text []byte) bool {
-					n := (len(p.ids) + p.names.Len()) / min(g.columns, 2)
-					if listed {
-						n = len(p.listed)
-					}
-					if at < first {
-						return true
-					}
-					switch {
-					case k >= n:
-					case g.csv == nil:
-						bad.line, bad.column = line, columnOf(text, id)
-					default:
-						bad.line, bad.column = placeOf(p.cut.starts[g.csv.at[0]], text, line)
-						if g.named != nil {
-							bad.found = "vertex " + quote(p.cut.all[g.csv.at[0]]) + what
-						}
-					}
-					k -= n
-					return bad.line == 0
-				}); err != nil {
-				return err
-			}
-			if bad.line == 0 {
-				return f.changed("fewer lines")
-			}
+		if !x.f.regular {
 			return bad
+		}
+		err := r.again(ctx, x, func(p *parser, at int64, line int, text []byte) bool {
+			n := (len(p.ids) + p.names.Len()) / min(x.columns, 2)
+			if listed {
+				n = len(p.listed)
+			}
+			if at < first {
+				return true
+			}
+			switch {
+			case k >= n:
+			case x.csv == nil:
+				bad.line, bad.column = line, columnOf(text, id)
+			default:
+				bad.line, bad.column = placeOf(p.cut.starts[x.csv.at[0]], text, line)
+				if x.named != nil {
+					bad.found = "vertex " + quote(p.cut.all[x.csv.at[0]]) + what
+				}
+			}
+			k -= n
+			return bad.line == 0
 		})
+		if err == nil && bad.line == 0 {
+			err = x.f.changed("fewer lines")
+		}
+		return cmp.Or(err, error(bad))
 	}
-}
-
-// reopened opens a file again and returns the result of look. It returns bad for a file that cannot
-// be read again, such as a pipe.
-func (r *reader) reopened(ctx context.Context, f *file, bad error, look func(*file) error) error {
-	if !f.regular {
-		return bad
-	}
-	f, err := r.open(ctx, f.path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return look(f)
 }
 
 // columnOf returns the column of an id in a line, or 1.

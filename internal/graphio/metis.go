@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-
-	"github.com/superstep-go/superstep/internal/edges"
 )
 
 // metisHeader is the first line of a METIS graph (manual of METIS 5.1, 4.1.1):
@@ -23,9 +21,10 @@ type metisHeader struct {
 
 // readMETIS reads a METIS graph. The vertex of a line is the line's number, so each rank reads the
 // file in order from its beginning to the end of its part. The team parses pieces in parallel.
-func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, error) {
+func (r *reader) readMETIS(ctx context.Context, p *parsed) error {
+	f := p.f
 	if r.SkipBad > 0 {
-		return nil, f.fault("METIS with --skip-bad",
+		return f.fault("METIS with --skip-bad",
 			"a format whose lines can be skipped: the number of a METIS line is its vertex")
 	}
 	h, err := readMETISHeader(f.lineReader())
@@ -34,30 +33,26 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 			"an undirected one, which it is (it is walked both ways already)").onLine(h.line, 1)
 	}
 	if err != nil {
-		return nil, inFile(err, f.path)
+		return err
 	}
-	g := grammar{columns: 2, twice: true, low: 1, high: h.vertices, single: r.single(), own: h.list}
-	if h.weighted {
-		g.columns = 3
-	}
+	h.describe(p, r.grammar(h.weighted), "METIS")
+	p.twice, p.own = true, h.list
 	src := f.stream(h.from.offset, r.piece, nil)
 	src.count = metisRows
 	src.low, src.high = r.part(f.size(), 0, f.size())
-	t, err := r.filled(f, g.columns,
-		func(t *table) error { return r.parseInto(ctx, t, f, src, h.from, g) })
+	p.table, err = r.filled(f, p.columns,
+		func(t *table) error { return r.parseInto(ctx, t, p.textFile, src) })
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// the rank with the last part has read the whole file
 	if r.rank == r.ranks-1 && uint64(src.counted) < h.vertices {
-		t.slabs.close()
 		bad := wrong(counted(src.counted, "line")+" of vertices in the file", thousands(h.vertices)+
 			", as this line says (a vertex without neighbours has an empty one)")
-		return nil, inFile(bad.onLine(h.line, 1), f.path)
+		return bad.onLine(h.line, 1)
 	}
-	p := h.parsed(f, t, "METIS", false, h.weighted)
-	p.unbalanced = r.unbalanced(f, g, h.from)
-	return r.finish(ctx, p)
+	p.Unbalanced = r.unbalanced(p.textFile)
+	return nil
 }
 
 // metisRows counts the lines of vertices: all lines except comments.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/superstep-go/superstep/internal/edges"
 )
 
 // mtxBanner begins every Matrix Market file.
@@ -45,37 +43,27 @@ var (
 //	ROWS COLUMNS ENTRIES                                ROWS 1
 type mtxHeader struct {
 	countedHeader
-	field     string
-	symmetric bool
+	field, symmetry string
+	symmetric       bool
 }
 
 // readMatrixMarket reads a matrix whose entries are edges from row to column. Its vertices are 1 to
 // the number of rows. It does not allocate by the sizes in the header before the entries are read.
-func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInput, error) {
-	h, err := readMTXHeader(f.lineReader(), &mtxGraph)
-	if err == nil && h.symmetric && r.directed(false) {
-		err = wrong("a symmetric matrix to be read as directed",
+func (r *reader) readMatrixMarket(_ context.Context, p *parsed) error {
+	h, err := readMTXHeader(p.f.lineReader(), &mtxGraph)
+	if err != nil {
+		return err
+	}
+	if h.symmetric && r.directed(false) {
+		return wrong("a symmetric matrix to be read as directed",
 			"a general one (an undirected graph is walked both ways already)").onLine(1, 1)
 	}
-	if err != nil {
-		return nil, inFile(err, f.path)
+	h.describe(p, r.grammar(h.field != "pattern"), "Matrix Market, "+h.field+" "+h.symmetry)
+	p.marks, p.lower, p.Directed = "%", h.symmetric, !h.symmetric
+	if p.layout = `2: "row column"`; p.columns == 3 {
+		p.layout = `3: "row column value"`
 	}
-	g := grammar{
-		columns: 3, marks: "%", low: 1, high: h.vertices, single: r.single(),
-		lower: h.symmetric, layout: `3: "row column value"`,
-	}
-	if h.field == "pattern" {
-		g.columns, g.layout = 2, `2: "row column"`
-	}
-	t, err := r.readTable(ctx, f, nil, h.from, g)
-	if err != nil {
-		return nil, err
-	}
-	what := "Matrix Market, " + h.field + " general"
-	if h.symmetric {
-		what = "Matrix Market, " + h.field + " symmetric"
-	}
-	return r.finish(ctx, h.parsed(f, t, what, !h.symmetric, g.columns == 3))
+	return nil
 }
 
 // isMatrixMarket reports whether a text begins with the banner of Matrix Market.
@@ -120,7 +108,8 @@ func (h *mtxHeader) banner(line []byte, kind *mtxKind) *fault {
 				fieldAt(line, i+1))
 		}
 	}
-	h.field, h.symmetric = words[3], words[4] == "symmetric"
+	h.field, h.symmetry = words[3], words[4]
+	h.symmetric = h.symmetry == "symmetric"
 	return nil
 }
 

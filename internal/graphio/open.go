@@ -11,8 +11,6 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"github.com/superstep-go/superstep/internal/store"
 )
 
 // headSize is the number of bytes at the beginning of a file that determine its format.
@@ -28,7 +26,7 @@ var (
 // offset.
 type file struct {
 	path  string
-	roots *store.Roots // the directories that must contain it, if it is restricted
+	ctx   context.Context // of the opener; it may restrict the files (store.RootsOf)
 	f     input
 	info  fs.FileInfo
 	codec codec
@@ -40,9 +38,7 @@ type file struct {
 	// unwritten: a pipe that was not read yet, and maybe has no writer.
 	unwritten bool
 
-	// bytes read from raw that progress includes, and that may be read again
-	rawRead int64
-	rawAt   int64         // bytes read from raw since the beginning
+	rawAt   int64         // bytes read from raw
 	raw     *bufio.Reader // the bytes of the file
 	expand  *expander     // nil for a plain file
 	content *bufio.Reader // the decompressed bytes
@@ -77,7 +73,10 @@ func (f *file) begin() error {
 		return f.fault(fmt.Sprintf("a file of %s", counted(len(head), "byte")),
 			named.String()+" data")
 	}
-	f.decode()
+	if f.codec != plain {
+		f.expand = expand(f)
+		f.content = bufio.NewReaderSize(f.expand, headSize)
+	}
 	// otherwise a truncated compressed file would be reported as a short text
 	if f.codec != plain {
 		if _, err := f.content.Peek(headSize); err != nil && err != io.EOF {
@@ -114,7 +113,7 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 	if path == Stdin {
 		path = stdinName
 	}
-	in := &file{path: path, roots: store.RootsOf(ctx), f: f, info: info, limit: r.MaxExpand}
+	in := &file{path: path, ctx: ctx, f: f, info: info, limit: r.MaxExpand}
 	in.regular, in.progress = info.Mode().IsRegular() && path != stdinName, &r.progress
 	// Reading a pipe may block. When the caller's context ends, a deadline in the past ends the
 	// read.
@@ -129,7 +128,15 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 			fileFault(path, "a pipe or device", "a regular file, which all workers can read")
 	}
 	in.unwritten = info.Mode()&fs.ModeNamedPipe != 0
-	in.restart()
+	var from io.Reader = f
+	if in.regular {
+		from = io.NewSectionReader(f, 0, in.size())
+	}
+	if _, far := f.(*object); far {
+		from = bufio.NewReaderSize(from, requestSize)
+	}
+	in.raw = bufio.NewReaderSize(&rawReader{in, from}, headSize)
+	in.content = in.raw
 	return in, nil
 }
 
@@ -141,47 +148,12 @@ func (f *file) size() int64 {
 	return f.info.Size()
 }
 
-// restart goes back to the beginning of a regular file. The caller determines its compression.
-func (f *file) restart() {
-	var from io.Reader = f.f
-	if f.regular {
-		from = io.NewSectionReader(f.f, 0, f.size())
-	}
-	if _, far := f.f.(*object); far {
-		from = bufio.NewReaderSize(from, requestSize)
-	}
-	f.uncount()
-	f.rawAt, f.codec = 0, plain
-	f.raw = bufio.NewReaderSize(&rawReader{f, from}, headSize)
-	f.decode()
-}
-
-// uncount subtracts from progress the bytes that will be read again.
-func (f *file) uncount() {
-	f.progress.add(-f.rawRead)
-	f.rawRead = 0
-}
-
-// decode sets content to the decompressed bytes of raw.
-func (f *file) decode() {
-	f.closeExpander()
-	f.content = f.raw
-	if f.codec != plain {
-		f.expand = expand(f)
-		f.content = bufio.NewReaderSize(f.expand, headSize)
-	}
-}
+// uncount subtracts from progress the bytes so far, which will be read again by offset.
+func (f *file) uncount() { f.progress.add(-f.rawAt) }
 
 // consumed returns the number of bytes of the file that were used for the content read so far,
 // including what was peeked. All ranks that read the file in the same way get the same number.
 func (f *file) consumed() int64 { return f.rawAt - int64(f.raw.Buffered()) }
-
-func (f *file) closeExpander() {
-	if f.expand != nil {
-		f.expand.close()
-		f.expand = nil
-	}
-}
 
 // head returns the first whole lines of the content without consuming them. It ignores errors,
 // which appear again when the lines are read.
@@ -203,7 +175,9 @@ func (f *file) headIsAll() bool {
 // name.
 func (f *file) Close() error {
 	f.cancel()
-	f.closeExpander()
+	if f.expand != nil {
+		f.expand.close()
+	}
 	f.raw, f.content = nil, nil
 	return f.f.Close()
 }
@@ -213,21 +187,19 @@ func (f *file) unchanged() error {
 	if !f.regular {
 		return nil
 	}
-	if o, far := f.f.(*object); far {
-		_, now, err := find(o.ctx, f.path)
-		if err == nil && now != o.object {
-			err = f.changed("another object")
-		}
-		return err
-	}
-	now, err := f.roots.Stat(f.path)
+	now, err := stat(f.ctx, f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.changed("no file any more")
 	}
 	if err != nil {
 		return err
 	}
+	_, far := now.(objectInfo)
 	switch {
+	case far && now != f.info:
+		return f.changed("another object")
+	case far:
+		return nil
 	case !os.SameFile(now, f.info):
 		return f.changed("another file")
 	case now.Size() != f.size():
@@ -284,7 +256,6 @@ func (r *rawReader) Read(p []byte) (int, error) {
 		r.f.unwritten = false
 	}
 	n, err := r.from.Read(p)
-	r.f.rawRead += int64(n)
 	r.f.rawAt += int64(n)
 	r.f.progress.add(int64(n))
 	if err != nil && err != io.EOF {

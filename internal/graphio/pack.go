@@ -3,7 +3,7 @@ package graphio
 import (
 	"context"
 	"math"
-	"slices"
+	"sort"
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -59,17 +59,7 @@ func pack(
 
 // batchOf returns the batch of tuple i, or the number of batches if i is past the end.
 func (t *table) batchOf(i int) int {
-	if i >= t.n {
-		return len(t.batches)
-	}
-	at, found := slices.BinarySearch(t.starts, i)
-	if !found {
-		return at - 1
-	}
-	for t.batches[at].n == 0 {
-		at++ // an empty batch has the same start as the next one
-	}
-	return at
+	return sort.Search(len(t.batches), func(batch int) bool { return i < t.starts[batch+1] })
 }
 
 // block fills b with block i of the tuples, numbered by x. It returns the first tuple with an

@@ -73,13 +73,18 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInpu
 	if err != nil {
 		return nil, err
 	}
-	s := r.input(path, list, consecutive(0, int(last)+1), r.directed(false))
-	s.Account = r.account(f, "Graph500 packed edges", 0, s, w != nil)
+	s := new(edges.RankInput)
+	s.Input = edges.Input{
+		Name: path, Edges: list, Directed: r.directed(false), Free: list.Close,
+	}
 	if r.partial {
-		s.Vertices, s.Largest, s.Check = 0, last, check
+		s.Largest, s.Check = last, check
 		from, to := int64(part.from)*packedSize, int64(part.to)*packedSize
 		s.Spans = []edges.Span{{From: from, To: to, Size: f.size()}}
+		return s, nil
 	}
+	s.Vertices = int(last) + 1
+	s.Account = []string{r.account(f, "Graph500 packed edges", 0, s, w != nil)}
 	return s, nil
 }
 

@@ -114,7 +114,6 @@ func NewParquetWriter(w io.Writer, columns []ParquetColumn) (ParquetWriter, erro
 
 // readFooter reads the footer of a file and opens it with the driver.
 func (r *reader) readFooter(f *file) (*ParquetFile, error) {
-	fault := func(found, expected string) error { return f.fault(found, expected) }
 	if parquetDriver.Open == nil {
 		return nil, fmt.Errorf("reading %s: %w", f.path, errNoParquet)
 	}
@@ -122,7 +121,7 @@ func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 		return nil, err
 	}
 	if f.size() < 12 {
-		return nil, fault(counted(f.size(), "byte"), "a file of Parquet, which has more")
+		return nil, f.fault(counted(f.size(), "byte"), "a file of Parquet, which has more")
 	}
 	var ends [12]byte
 	if err := errors.Join(f.readAt(ends[:4], 0), f.readAt(ends[4:], f.size()-8)); err != nil {
@@ -131,12 +130,12 @@ func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 	size := int64(binary.LittleEndian.Uint32(ends[4:]))
 	switch {
 	case string(ends[:4]) == "PARE" || string(ends[8:]) == "PARE":
-		return nil, fault("encrypted Parquet", "Parquet that is not encrypted")
+		return nil, f.fault("encrypted Parquet", "Parquet that is not encrypted")
 	case string(ends[:4]) != parquetMagic || string(ends[8:]) != parquetMagic:
 		return nil,
-			fault("no "+parquetMagic+" at the beginning or the end", "a whole file of Parquet")
+			f.fault("no "+parquetMagic+" at the beginning or the end", "a whole file of Parquet")
 	case size > f.size()-12 || size > maxFooter:
-		return nil, fault("a footer of "+counted(size, "byte"),
+		return nil, f.fault("a footer of "+counted(size, "byte"),
 			fmt.Sprintf("at most %s", thousands(min(f.size()-12, maxFooter))))
 	}
 	r.admission(f).admit(footerMemory*size, "its footer")
@@ -147,7 +146,7 @@ func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 	table, err := parquetDriver.Open(footer, end,
 		ParquetSource{ReadAt: f.readAt, Admit: r.admission(f).admit, Progress: f.progress.add})
 	if err != nil {
-		return nil, fault("an invalid footer: "+err.Error(), "a whole file of Parquet")
+		return nil, f.fault("an invalid footer: "+err.Error(), "a whole file of Parquet")
 	}
 	return table, nil
 }

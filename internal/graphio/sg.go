@@ -43,49 +43,45 @@ func (h *serialized) neighbors() int64 { return serializedHead + 8*(h.nodes+1) }
 
 // readSerialized reads a serialized graph. Its vertices are 0 to n-1. The array of neighbours is
 // cut into equal parts. Each part finds the vertices of its neighbours in the offsets.
-func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput, error) {
-	weighted := r.format == SerializedW
-	h, err := serializedHeader(f, weighted)
+func (r *reader) readSerialized(ctx context.Context, p *parsed) error {
+	f := p.f
+	h, err := serializedHeader(f, r.format == SerializedW)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := r.checkOffsets(ctx, f, h); err != nil {
-		return nil, err
+		return err
 	}
-	columns, size := 2, h.recordSize()
-	if weighted {
-		columns = 3
+	p.grammar, p.what, p.Directed = r.grammar(h.weighted), "GAPBS serialized graph", h.directed
+	p.twice, p.numbering = !h.directed, consecutive(0, int(h.nodes))
+	p.Unbalanced = func(context.Context) error {
+		return f.fault("an undirected graph with edges in the list of one end alone",
+			"each in the lists of both its ends, with the same weight")
 	}
+	size := h.recordSize()
 	var part extent
 	part.from, part.to = edges.Part(int(h.m), r.rank, r.ranks)
 	parsers := make([]parser, r.Team.Size())
-	t, err := r.filled(f, columns, func(t *table) error {
+	p.table, err = r.filled(f, p.columns, func(t *table) error {
 		return r.records(ctx, f, h.neighbors(), int(size), part,
-			func(worker int, p *piece, first int) error {
+			func(worker int, some *piece, first int) error {
 				q := &parsers[worker]
-				q.grammar = grammar{columns: columns, twice: !h.directed, single: r.single()}
+				q.grammar = p.grammar
 				q.reset()
-				if err := h.lists(f, q, int64(first), p.data); err != nil {
+				if err := h.lists(f, q, int64(first), some.data); err != nil {
 					return err
 				}
-				t.store(worker, p.index, q)
+				t.store(worker, some.index, q)
 				return nil
 			})
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	begin := h.neighbors()
 	from, to := begin+int64(part.from)*size, begin+int64(part.to)*size
-	t.spans = []edges.Span{{From: from, To: to, Size: f.size()}}
-	return r.finish(ctx, &parsed{
-		f: f, table: t, what: "GAPBS serialized graph", directed: h.directed, weighted: weighted,
-		numbering: consecutive(0, int(h.nodes)),
-		unbalanced: func(context.Context) error {
-			return f.fault("an undirected graph with edges in the list of one end alone",
-				"each in the lists of both its ends, with the same weight")
-		},
-	})
+	p.table.spans = []edges.Span{{From: from, To: to, Size: f.size()}}
+	return nil
 }
 
 // serializedHeader reads the header and checks it against the size of the file.
@@ -118,8 +114,7 @@ func serializedHeader(f *file, weighted bool) (*serialized, error) {
 	if want += serializedHead; want != f.size() {
 		expected := fmt.Sprintf("%s: those of %s and %s", thousands(want), counted(h.nodes, "node"),
 			counted(h.m, "edge"))
-		if other := (&serialized{weighted: !weighted}).recordSize(); !weighted &&
-			want+(other-4)*h.m*int64(1+head[0]) == f.size() {
+		if !weighted && want+4*h.m*int64(1+head[0]) == f.size() { // 4 more bytes a neighbour
 			expected += " (--format wsg reads weights)"
 		}
 		return nil, f.fault(counted(f.size(), "byte"), expected)

@@ -55,7 +55,8 @@ func lookOf(head []byte) Format {
 		}
 	case '{':
 		c := newJSONCursor(line)
-		if titles, bad := c.titles(); bad == nil && len(titles) >= 2 && c.end() == nil {
+		titles := c.titles()
+		if c.end(); c.bad == nil && len(titles) >= 2 {
 			return JSONLines
 		}
 	case '[':

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -36,7 +37,7 @@ type source interface {
 func (f *file) stream(from int64, size int, c *csvGrammar) *streamSource {
 	from = max(from, f.bom)
 	return &streamSource{
-		f: f, from: from, offset: from, size: size, csv: c, first: -1,
+		f: f, content: f.content, from: from, offset: from, size: size, csv: c, first: -1,
 		high: math.MaxInt64, end: math.MaxInt64,
 	}
 }
@@ -89,34 +90,39 @@ func (s *fileSource) next(ctx context.Context, p *piece) error {
 	return err
 }
 
+// read reads the records in [lo, hi), or the lines that begin there.
 func (s *fileSource) read(p *piece, lo, hi int64) error {
-	p.at = lo
-	if s.records {
+	if p.at = lo; s.records {
 		p.buf = grow(p.buf, int(hi-lo))
 		p.data = p.buf
 		return s.f.readAt(p.data, lo)
 	}
-	// A piece has the lines that begin in [lo, hi). The byte before lo tells whether a line begins
-	// at lo.
-	skip := int64(0)
-	if lo > s.from {
-		skip = 1
-	}
-	p.buf = grow(p.buf, int(hi-lo+skip))
-	if err := s.f.readAt(p.buf, lo-skip); err != nil {
-		return err
-	}
-	p.data = p.buf
-	if skip > 0 {
-		first := bytes.IndexByte(p.data[:len(p.data)-1], '\n')
-		if first < 0 {
-			p.data = nil // the piece is inside a line that began earlier
-			return nil
+	from := max(lo-1, s.from) // the byte before lo tells whether a line begins at lo
+	// The last line continues after hi. A line that is too long stays incomplete, and the parser
+	// refuses it.
+	for _, over := range []int64{4 << 10, 2 * maxLine} {
+		end, first := min(hi+over, s.f.size()), 0
+		p.buf = grow(p.buf, int(end-from))
+		if err := s.f.readAt(p.buf, from); err != nil {
+			return err
 		}
-		p.data = p.data[first+1:]
-		p.at += int64(first)
+		if lo > s.from {
+			first = bytes.IndexByte(p.buf[:hi-1-from], '\n') + 1
+			if p.data = nil; first == 0 {
+				return nil // the piece is inside a line that began earlier
+			}
+		}
+		p.at, p.data = from+int64(first), p.buf[first:]
+		last := bytes.IndexByte(p.buf[hi-1-from:], '\n')
+		if last >= 0 {
+			p.data = p.buf[first : hi-from+int64(last)]
+		}
+		if last >= 0 || end == s.f.size() {
+			break
+		}
 	}
-	return s.finish(p, hi)
+	p.data = endLine(p.data)
+	return nil
 }
 
 func (s *fileSource) span() edges.Span { return edges.Span{From: s.lo, To: s.hi, Size: s.f.size()} }
@@ -145,28 +151,6 @@ func (f *file) newlines(from, to int64) (n int, err error) {
 
 var newline = []byte{'\n'}
 
-// finish completes the last line of p, which continues after hi. A line that is too long stays
-// incomplete, and the parser refuses it.
-func (s *fileSource) finish(p *piece, hi int64) error {
-	const step = 4 << 10
-	last := len(p.data) - bytes.LastIndexByte(p.data, '\n') - 1
-	for p.data[len(p.data)-1] != '\n' && last <= maxLine && hi < s.f.size() {
-		n := min(step, s.f.size()-hi)
-		old := len(p.data)
-		p.data = append(p.data, make([]byte, n)...)
-		if err := s.f.readAt(p.data[old:], hi); err != nil {
-			return err
-		}
-		hi += n
-		last += int(n)
-		if end := bytes.IndexByte(p.data[old:], '\n'); end >= 0 {
-			p.data = p.data[:old+end+1]
-		}
-	}
-	p.data = endLine(p.data)
-	return nil
-}
-
 // streamSource reads pieces of a stream, one goroutine at a time, while the others parse their
 // pieces. A part is a range of bytes of the file as it is stored. A piece belongs to the part that
 // contains the position of the stored file at which the reading of the piece begins. A rank that
@@ -174,8 +158,8 @@ func (s *fileSource) finish(p *piece, hi int64) error {
 type streamSource struct {
 	f         *file
 	from      int64     // beginning of the data
-	content   io.Reader // of a plain table, from the first piece on; nil means f.content
-	end       int64     // pieces begin before this offset
+	content   io.Reader // of a plain table, from the first piece on
+	end       int64     // of the part of a plain table: pieces begin before this offset
 	size      int
 	csv       *csvGrammar // of a table, whose pieces are whole records
 	low, high int64       // the part, as bytes of the file as it is stored
@@ -231,7 +215,7 @@ func (s *streamSource) span() edges.Span {
 
 // before returns the number of lines between the beginning of the data and the part.
 func (s *streamSource) before() (int, error) {
-	if s.content != nil {
+	if s.end < math.MaxInt64 {
 		return s.f.newlines(s.from, s.first)
 	}
 	return s.skipped, nil
@@ -258,7 +242,7 @@ func (s *streamSource) read(ctx context.Context, p *piece) error {
 		}
 	}
 	p.at = s.offset
-	if s.content != nil {
+	if s.end < math.MaxInt64 {
 		s.f.progress.add(min(int64(len(p.data)), s.end-s.offset))
 	}
 	s.offset += int64(len(p.data))
@@ -276,11 +260,7 @@ func (s *streamSource) read(ctx context.Context, p *piece) error {
 func (s *streamSource) fill(p *piece, want int) error {
 	have := len(p.data)
 	p.data = append(p.data, make([]byte, max(want-have, 0))...)
-	from := s.content
-	if from == nil {
-		from = s.f.content
-	}
-	n, err := io.ReadFull(from, p.data[have:])
+	n, err := io.ReadFull(s.content, p.data[have:])
 	p.data = p.data[:have+n]
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		s.done = true
@@ -319,9 +299,4 @@ func endLine(data []byte) []byte {
 }
 
 // grow returns n bytes. It reuses buf if it is large enough.
-func grow(buf []byte, n int) []byte {
-	if cap(buf) < n {
-		buf = make([]byte, n, n+n/8)
-	}
-	return buf[:n]
-}
+func grow(buf []byte, n int) []byte { return slices.Grow(buf[:0], n)[:n] }

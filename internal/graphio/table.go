@@ -5,11 +5,11 @@ import (
 	"errors"
 	"io"
 	"math"
-	"sync"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 // start is the beginning of the data in a text file: after a header that was read, or at the first
@@ -30,20 +30,26 @@ func (r *reader) part(size, before, total int64) (lo, hi int64) {
 	return min(max(int64(from)-before, 0), size), min(max(int64(to)-before, 0), size)
 }
 
-// readPart adds to t the lines that begin in bytes [lo, hi) of f as it is stored.
-func (r *reader) readPart(
-	ctx context.Context, t *table, f *file, from start, g grammar, lo, hi int64,
-) error {
-	if g.csv != nil { // its header was peeked, not consumed
-		if err := f.skip(from); err != nil {
+// textFile is a file of lines or records.
+type textFile struct {
+	f      *file
+	others []string // files after f with the same grammar
+	from   start    // of the data in f
+	grammar
+}
+
+// readPart adds to t the lines that begin in bytes [lo, hi) of x.f as it is stored.
+func (r *reader) readPart(ctx context.Context, t *table, x textFile, lo, hi int64) error {
+	if x.csv != nil { // its header was peeked, not consumed
+		if err := x.f.skip(x.from); err != nil {
 			return err
 		}
 	}
-	src, err := f.lines(from.offset, r.piece, lo, hi, g.csv)
+	src, err := x.f.lines(x.from.offset, r.piece, lo, hi, x.csv)
 	if err != nil {
 		return err
 	}
-	return r.parseInto(ctx, t, f, src, from, g)
+	return r.parseInto(ctx, t, x, src)
 }
 
 // skip skips the header of a table that was peeked, not consumed.
@@ -88,17 +94,15 @@ func (t *table) put(index int, b batch) {
 // faults.
 var errMalformed = errors.New("graphio: malformed lines")
 
-// parseInto adds the lines of a source, which is a part of f, to t.
-func (r *reader) parseInto(
-	ctx context.Context, t *table, f *file, src source, from start, g grammar,
-) error {
+// parseInto adds the lines of a source, which is a part of x.f, to t.
+func (r *reader) parseInto(ctx context.Context, t *table, x textFile, src source) error {
 	base := len(t.batches)
 	parsers := make([]parser, r.Team.Size())
 	limit := r.mayLeave()
 	var malformed atomic.Int64
 	err := r.pieces(ctx, src.next, func(worker int, p *piece) error {
 		q := &parsers[worker]
-		q.grammar, q.limit = g, limit
+		q.grammar, q.limit = x.grammar, limit
 		q.reset()
 		q.first = p.first
 		q.parse(p.data)
@@ -110,10 +114,10 @@ func (r *reader) parseInto(
 		return nil
 	})
 	if err == nil {
-		err = f.unchanged()
+		err = x.f.unchanged()
 	}
 	if malformed.Load() > 0 || err == errMalformed {
-		if bad := r.leaveOut(f, src, from, t.batches[base:]); err == nil || err == errMalformed {
+		if bad := r.leaveOut(x, src, t.batches[base:]); err == nil || err == errMalformed {
 			err = bad
 		}
 	}
@@ -135,11 +139,10 @@ func (r *reader) pieces(
 	ctx context.Context, next func(context.Context, *piece) error,
 	do func(worker int, p *piece) error,
 ) error {
-	var mu sync.Mutex
-	first, failure := math.MaxInt, error(nil)
+	var first parallel.First
 	r.Team.Run(func(worker int) {
 		var p piece
-		for failed := false; !failed; {
+		for !first.Before(math.MaxInt) {
 			err := next(ctx, &p)
 			if err == io.EOF {
 				return
@@ -147,13 +150,10 @@ func (r *reader) pieces(
 			if err == nil {
 				err = admitted(func() error { return do(worker, &p) })
 			}
-			mu.Lock()
-			if err != nil && p.index < first {
-				first, failure = p.index, err
+			if err != nil {
+				first.Report(p.index, err)
 			}
-			failed = failure != nil
-			mu.Unlock()
 		}
 	})
-	return failure
+	return first.Err()
 }

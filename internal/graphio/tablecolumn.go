@@ -31,7 +31,7 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 			return err
 		}
 	}
-	c, _, from, err := o.understand(f, format)
+	c, err := o.understand(f, format)
 	if err != nil {
 		return err
 	}
@@ -39,10 +39,10 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 	if name == "" && of.Number > 0 {
 		name = strconv.Itoa(of.Number)
 	}
-	if c.at[2], err = c.valueColumn(name, from.offset > 0); err != nil {
+	if c.at[2], err = c.valueColumn(name); err != nil {
 		return err
 	}
-	return f.eachRecord(ctx, c, from, func(data []byte, _ int64, line int) ([]byte, error) {
+	return f.eachRecord(ctx, c, c.from, func(data []byte, _ int64, line int) ([]byte, error) {
 		record, rest, _ := c.cutRecord(data)
 		if len(record) == 0 {
 			return rest, nil
@@ -73,9 +73,9 @@ func (o *Columns) namedRows(f *file, column int) error {
 
 // valueColumn returns the index of the column of values: the named one, or the only column without
 // ids.
-func (c *csvGrammar) valueColumn(name string, header bool) (int, error) {
+func (c *csvGrammar) valueColumn(name string) (int, error) {
 	if name != "" {
-		return c.column(name, header)
+		return c.column(name)
 	}
 	only := -1
 	for i := range c.columns {

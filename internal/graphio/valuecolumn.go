@@ -202,7 +202,7 @@ func (v *Value) parse(line, text []byte, of *Column) *fault {
 		if of.OfEdges {
 			return wrong(fmt.Sprintf(`no value in "%d %d"`, v.ID, v.To), edgeLine)
 		}
-		return noValue(v.ID)
+		return wrong(fmt.Sprintf(`no value in "%d"`, v.ID), vertexLine)
 	}
 	if v.Text = rest[1:]; of.Number > 0 {
 		v.Text = fieldAt(rest, of.Number-of.ids()-1)

@@ -21,32 +21,14 @@ func WriteValues(
 	ctx context.Context, w io.Writer, n int, team *parallel.Team,
 	line func(dst []byte, i int) []byte,
 ) error {
-	return writeEach(ctx, w, n, team, func(dst []byte, i int) ([]byte, error) {
+	return ordered(ctx, team, w, n, atOnce, func(_ int, dst []byte, i int) ([]byte, error) {
 		start := len(dst)
 		dst = line(dst, i)
 		if err := CheckLine(dst[start:]); err != nil || len(dst) == start {
 			return dst, err
 		}
 		return append(dst, '\n'), nil
-	})
-}
-
-// writeEach calls format for n items in parallel, and writes the results in order.
-func writeEach(
-	ctx context.Context, w io.Writer, n int, team *parallel.Team,
-	format func(dst []byte, i int) ([]byte, error),
-) error {
-	return ordered(ctx, team, (n+atOnce-1)/atOnce,
-		func(_ int, dst []byte, piece int) ([]byte, error) {
-			var err error
-			for i := piece * atOnce; i < min((piece+1)*atOnce, n) && err == nil; i++ {
-				dst, err = format(dst, i)
-			}
-			return dst, err
-		}, func(_ int, data []byte) error {
-			_, err := w.Write(data)
-			return err
-		})
+	}, nil)
 }
 
 // CheckLine returns an error if a result line "id value" is too long to be read back, or to be
@@ -83,10 +65,6 @@ func AppendFloat(dst []byte, x float64, bits int) []byte {
 		return append(dst, "-infinity"...)
 	}
 	return strconv.AppendFloat(dst, x, 'g', -1, bits)
-}
-
-func noValue(id uint64) *fault {
-	return wrong(fmt.Sprintf(`no value in "%d"`, id), vertexLine)
 }
 
 // LineError returns an error in a line of a file, in the form of this package's errors. The column

@@ -54,40 +54,42 @@ func (r *reader) vertexRecords(ctx context.Context, f *file, p *parsed) (string,
 		return "", err
 	}
 	o := Columns{Source: r.Columns.Vertex, ofVertices: true, IDs: IDKinds[0]}
-	c, said, from, err := o.understand(f, formatOfName(f.path))
-	if err == nil && from.offset > 0 && f.headIsAll() &&
-		len(bytes.TrimSpace(head[from.offset-f.bom:])) == 0 {
+	c, err := o.understand(f, formatOfName(f.path))
+	if err == nil && c.header && f.headIsAll() &&
+		len(bytes.TrimSpace(head[c.from.offset-f.bom:])) == 0 {
 		err = noVertices(f.path)
 	}
 	if err != nil {
 		return "", err
 	}
-	g := grammar{columns: 1, high: maxID, csv: c, named: p.names, zeros: r.Columns.IDs != ""}
-	if p.listed, err = r.readTable(ctx, f, nil, from, g); err != nil {
+	x := textFile{f: f, from: c.from, grammar: grammar{
+		columns: 1, high: maxID, csv: c, named: p.named, zeros: r.Columns.IDs != "",
+	}}
+	if p.listed, err = r.readTable(ctx, x); err != nil {
 		return "", err
 	}
-	p.repeated = r.lineOf(f, g, from, p.listed.spans[0].From, false, " again", "every vertex once")
-	return said, nil
+	p.Repeated = r.lineOf(x, p.listed.spans[0].From, false, " again", "every vertex once")
+	return c.say(CSV), nil
 }
 
 // parquetVertices reads this rank's part of a Parquet table of vertices, and describes it.
 func (r *reader) parquetVertices(ctx context.Context, f *file, p *parsed) (string, error) {
-	rows, said, err := r.openParquet(f, Columns{Source: r.Columns.Vertex, ofVertices: true})
+	rows, err := r.openParquet(f, Columns{Source: r.Columns.Vertex, ofVertices: true})
 	if err != nil {
 		return "", err
 	}
 	if rows.rows[len(rows.rows)-1] == 0 {
 		return "", noVertices(f.path)
 	}
-	rows.names = p.names
-	if p.listed, err = rows.read(ctx); err != nil {
+	x := textFile{f: f, grammar: grammar{columns: 1, named: p.named}}
+	if p.listed, err = rows.read(ctx, x); err != nil {
 		return "", err
 	}
-	p.repeated = func(_ context.Context, k int, _ uint64) error {
+	p.Repeated = func(_ context.Context, k int, _ uint64) error {
 		return f.fault(fmt.Sprintf("the vertex of row %d again", int(rows.rows[rows.lo])+k+1),
 			"every vertex once")
 	}
-	return said, nil
+	return rows.say(Parquet), nil
 }
 
 // with returns a table with the ids of t and of another table, to number them together. Only its

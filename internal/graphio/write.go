@@ -54,7 +54,7 @@ func Write(
 			out.discard()
 		}
 	}()
-	if err = writers[format](w); err == nil {
+	if err = functions[format].write(w); err == nil {
 		err = w.placeAll()
 	}
 	if err != nil {
@@ -66,15 +66,6 @@ func Write(
 		}
 	}
 	return nil
-}
-
-// writers has the function that writes each format that can be written.
-var writers = map[Format]func(*writer) error{
-	SNAP: (*writer).edgeList, EL: (*writer).edgeList, WEL: (*writer).edgeList,
-	MatrixMarket: (*writer).matrixMarket, LDBC: (*writer).ldbc, Graph500: (*writer).graph500,
-	CSV: (*writer).table, TSV: (*writer).table, JSONLines: (*writer).table,
-	Parquet: (*writer).parquet, DIMACS: (*writer).dimacs, METIS: (*writer).metis,
-	Serialized: (*writer).serialized, SerializedW: (*writer).serialized,
 }
 
 // uncompressed are the formats whose files are never compressed as a whole.
@@ -158,29 +149,21 @@ func (w *writer) placeAll() error {
 // writeBlocks is the number of blocks of tuples that a worker formats at a time.
 const writeBlocks = 16
 
-// pieces calls format in parallel for every block of the tuples. A piece is the text that format
-// has appended for up to writeBlocks blocks. pieces calls write with the pieces in order.
-func (w *writer) pieces(
+// blocks formats all blocks of tuples in parallel and writes them in order. It calls wrote with the
+// number of blocks.
+func (w *writer) blocks(
+	out io.Writer, wrote func(blocks int),
 	format func(worker int, dst []byte, i int, b *edges.Block) ([]byte, error),
-	write func(piece int, data []byte) error,
 ) error {
-	list := w.in.Edges
-	all := edges.Blocks(list)
 	decoded := make([]edges.Block, w.Team.Size())
-	err := ordered(w.ctx, w.Team, (all+writeBlocks-1)/writeBlocks,
-		func(worker int, dst []byte, piece int) (_ []byte, err error) {
+	return ordered(w.ctx, w.Team, out, edges.Blocks(w.in.Edges), writeBlocks,
+		func(worker int, dst []byte, i int) ([]byte, error) {
 			b := &decoded[worker]
-			for i := piece * writeBlocks; i < min((piece+1)*writeBlocks, all) && err == nil; i++ {
-				if err = w.decode(i, b); err == nil {
-					dst, err = format(worker, dst, i, b)
-				}
+			if err := w.decode(i, b); err != nil {
+				return nil, err
 			}
-			return dst, err
-		}, write)
-	if w.ctx.Err() != nil {
-		return context.Cause(w.ctx)
-	}
-	return err
+			return format(worker, dst, i, b)
+		}, wrote)
 }
 
 // decode reads block i of the tuples. It returns an error for a weight that no reader accepts.
@@ -195,19 +178,6 @@ func (w *writer) decode(i int, b *edges.Block) error {
 		}
 	}
 	return nil
-}
-
-// blocks formats all blocks of tuples in parallel and writes them in order.
-func (w *writer) blocks(
-	out *output, format func(dst []byte, i int, b *edges.Block) ([]byte, error),
-) error {
-	return w.pieces(func(_ int, dst []byte, i int, b *edges.Block) ([]byte, error) {
-		return format(dst, i, b)
-	}, func(piece int, data []byte) error {
-		w.report((piece + 1) * writeBlocks)
-		_, err := out.Write(data)
-		return err
-	})
 }
 
 // report reports progress: the number of written blocks of tuples.
@@ -272,8 +242,9 @@ func (w *writer) isolated(vertices int) (int, error) {
 
 // each calls f with every block of the tuples, in any order.
 func (w *writer) each(f func(worker int, b *edges.Block)) error {
-	return w.pieces(func(worker int, dst []byte, _ int, b *edges.Block) ([]byte, error) {
-		f(worker, b)
-		return dst, nil
-	}, func(int, []byte) error { return nil })
+	return w.blocks(io.Discard, nil,
+		func(worker int, dst []byte, _ int, b *edges.Block) ([]byte, error) {
+			f(worker, b)
+			return dst, nil
+		})
 }

@@ -34,7 +34,7 @@ func (w *writer) graph500() error {
 	if err != nil {
 		return err
 	}
-	return w.blocks(out, func(dst []byte, _ int, b *edges.Block) ([]byte, error) {
+	return w.blocks(out, w.report, func(_ int, dst []byte, _ int, b *edges.Block) ([]byte, error) {
 		for j := range b.N {
 			dst = appendEdge(dst, b.U[j], b.V[j])
 		}
@@ -49,7 +49,7 @@ func (w *writer) singles() error {
 		return err
 	}
 	var rounded atomic.Bool
-	err = w.blocks(out, func(dst []byte, i int, b *edges.Block) ([]byte, error) {
+	err = w.blocks(out, w.report, func(_ int, dst []byte, i int, b *edges.Block) ([]byte, error) {
 		for j, x := range b.W[:b.N] {
 			single := float32(x)
 			if math.IsInf(float64(single), 0) || (single == 0 && x != 0) {

@@ -329,8 +329,7 @@ func readValues(r io.Reader, name string) (ids []uint64, values []string, err er
 		func(v *Value) (found, expected string) {
 			value := bytes.Trim(v.Text, " \t")
 			if len(value) == 0 {
-				bad := noValue(v.ID)
-				return bad.found, bad.expected
+				return fmt.Sprintf(`no value in "%d"`, v.ID), vertexLine
 			}
 			ids, values = append(ids, v.ID), append(values, string(value))
 			return "", ""

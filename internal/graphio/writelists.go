@@ -113,7 +113,7 @@ func (w *writer) metis() error {
 	if err != nil {
 		return err
 	}
-	return writeEach(w.ctx, out, vertices, w.Team, func(dst []byte, v int) ([]byte, error) {
+	list := func(_ int, dst []byte, v int) ([]byte, error) {
 		for i, x := range l.of(v) {
 			if i > 0 {
 				dst = append(dst, ' ')
@@ -124,7 +124,8 @@ func (w *writer) metis() error {
 			}
 		}
 		return append(dst, '\n'), nil
-	})
+	}
+	return ordered(w.ctx, w.Team, out, vertices, atOnce, list, nil)
 }
 
 // serialized writes a serialized graph of GAPBS. Its lists are sorted, as GAPBS' kernels require.
@@ -179,13 +180,10 @@ func (w *writer) serialized() error {
 
 // serializedLists writes the offsets and the neighbours.
 func (w *writer) serializedLists(out *output, n int, l *neighborLists, weighted bool) error {
-	err := writeEach(w.ctx, out, n+1, w.Team, func(dst []byte, v int) ([]byte, error) {
+	offset := func(_ int, dst []byte, v int) ([]byte, error) {
 		return binary.LittleEndian.AppendUint64(dst, uint64(l.starts[v])), nil
-	})
-	if err != nil {
-		return err
 	}
-	return writeEach(w.ctx, out, n, w.Team, func(dst []byte, v int) ([]byte, error) {
+	list := func(_ int, dst []byte, v int) ([]byte, error) {
 		for _, x := range l.of(v) {
 			dst = binary.LittleEndian.AppendUint32(dst, x.vertex)
 			if !weighted {
@@ -198,5 +196,9 @@ func (w *writer) serializedLists(out *output, n int, l *neighborLists, weighted 
 			dst = binary.LittleEndian.AppendUint32(dst, uint32(int32(x.weight)))
 		}
 		return dst, nil
-	})
+	}
+	if err := ordered(w.ctx, w.Team, out, n+1, atOnce, offset, nil); err != nil {
+		return err
+	}
+	return ordered(w.ctx, w.Team, out, n, atOnce, list, nil)
 }

@@ -53,7 +53,7 @@ func (w *writer) lines(path, header string, l lineLayout) error {
 	if err != nil {
 		return err
 	}
-	return w.blocks(out, func(dst []byte, _ int, b *edges.Block) ([]byte, error) {
+	return w.blocks(out, w.report, func(_ int, dst []byte, _ int, b *edges.Block) ([]byte, error) {
 		var err error
 		for j := range b.N {
 			u, v := b.U[j], b.V[j]

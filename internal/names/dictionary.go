@@ -31,18 +31,11 @@ func (d *Dictionary) Bytes() int64 { return int64(cap(d.data)) + 8*int64(cap(d.b
 
 // Append appends name i; i must be less than Len.
 func (d *Dictionary) Append(dst []byte, i uint64) []byte {
-	start := len(dst)
-	rest := d.data[d.blocks[i/blockNames]:]
-	for k := range i%blockNames + 1 {
-		shared := 0
-		if k > 0 {
-			shared, rest = length(rest)
-		}
-		size, text := length(rest)
-		dst = append(dst[:start+shared], text[:size]...)
-		rest = text[size:]
+	c := Cursor{at: i - i%blockNames, end: i + 1, name: dst[len(dst):]}
+	c.rest = d.data[d.blocks[i/blockNames]:]
+	for c.Next() {
 	}
-	return dst
+	return append(dst, c.name...) // in place, if dst had room for it
 }
 
 // Name returns name i; i must be less than Len.

@@ -32,14 +32,6 @@ func (d *Dictionary) AppendPiece(dst []byte, lo, hi uint64) []byte {
 	}
 	dst = binary.AppendUvarint(dst, hi-lo)
 	dst = binary.AppendUvarint(dst, uint64(size))
-	if lo%blockNames == 0 && hi > lo { // copy the dictionary's blocks
-		end := uint64(len(d.data))
-		c := d.Cursor(hi-1, hi)
-		if c.Next(); hi < uint64(d.n) {
-			end -= uint64(len(c.rest))
-		}
-		return append(dst, d.data[d.blocks[lo/blockNames]:end]...)
-	}
 	var before []byte
 	i := 0
 	for c := d.Cursor(lo, hi); c.Next(); i++ {

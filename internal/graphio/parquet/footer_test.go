@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/parquet-go/parquet-go/format"
+
 	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// TestThriftLength: thriftLength returns the length of a struct that the library wrote. No prefix
+// TestDecodeThrift: decodeThrift returns the length of a struct that the library wrote. No prefix
 // of it is a struct.
-func TestThriftLength(t *testing.T) {
+func TestDecodeThrift(t *testing.T) {
 	for _, kind := range []graphio.ColumnType{graphio.IntColumn, graphio.TextColumn} {
 		var file bytes.Buffer
 		w := Create(&file,
@@ -31,22 +33,24 @@ func TestThriftLength(t *testing.T) {
 		}
 		seed := file.Bytes()
 		footer := seed[len(seed)-8-int(uint32(seed[len(seed)-8])|uint32(seed[len(seed)-7])<<8) : len(seed)-8]
-		if n, err := thriftLength(append(bytes.Clone(footer), "more"...)); err != nil ||
+		if n, err := decodeThrift(append(bytes.Clone(footer), "more"...),
+			new(format.FileMetaData)); err != nil ||
 			n != len(footer) {
 			t.Fatalf("%d of %d bytes, %v", n, len(footer), err)
 		}
 		for cut := range footer {
-			if _, err := thriftLength(footer[:cut]); err == nil {
+			if _, err := decodeThrift(footer[:cut], new(format.FileMetaData)); err != errThriftEnd {
 				t.Fatalf("%d of %d bytes are a struct", cut, len(footer))
 			}
 		}
 	}
-	if _, err := thriftLength(bytes.Repeat([]byte{0x1c}, 1000)); err == nil {
+	deep := bytes.Repeat([]byte{0x1c}, 1000)
+	if _, err := decodeThrift(deep, new(format.FileMetaData)); err != errThriftForm {
 		t.Error("structs within structs without end")
 	}
 	// a list of a thousand empty structs
 	empty := append([]byte{0x19, 0xfc, 0xe8, 0x07}, make([]byte, 1001)...)
-	if _, err := thriftLength(empty); err == nil {
+	if _, err := decodeThrift(empty, new(format.FileMetaData)); err != errThriftForm {
 		t.Error("structs of nothing")
 	}
 }

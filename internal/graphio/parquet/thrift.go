@@ -1,10 +1,9 @@
 package parquet
 
 import (
-	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 )
@@ -17,104 +16,87 @@ var (
 	errThriftForm = errors.New("no struct of the compact protocol")
 )
 
-// thriftWalk walks through a value in Thrift's compact protocol. The library allocates lists by the
-// lengths in the footer and in page headers, so thriftWalk checks all lengths first.
-type thriftWalk struct {
-	data    []byte // the rest
-	structs int    // number of structs in lists
-	err     error
+// thriftReader is the library's reader of Thrift's compact protocol. The library allocates lists by
+// the lengths in the footer and in page headers, and nests as deep as they do. thriftReader checks
+// both first.
+type thriftReader struct {
+	thrift.BytesReader
+	discarder
+	size  int   // bytes of the data
+	items int   // texts and structs in lists so far
+	open  []int // the number of structs that have not ended, by depth: in a list, or of a field
 }
 
-// thriftLength returns the length of the struct at the beginning of data. It checks that all
-// lengths in the struct are within data.
-func thriftLength(data []byte) (int, error) {
-	w := thriftWalk{data: data}
-	w.value(12, 0)
-	if w.structs > len(data)/6+64 {
-		w.fail(errThriftForm) // empty structs in lists, which would take memory
+// discarder is a method of the library's reader that thrift.BytesReader lacks.
+type discarder interface{ Discard(n int) (int, error) }
+
+// begin opens structs that follow each other.
+func (r *thriftReader) begin(structs int) error {
+	if len(r.open) == thriftDepth {
+		return errThriftForm
 	}
-	return len(data) - len(w.data), w.err
+	r.open = append(r.open, structs)
+	return nil
 }
 
-func (w *thriftWalk) fail(err error) { w.err = cmp.Or(w.err, err) }
-
-// skip returns the last of the next n bytes, and 0 after a failure.
-func (w *thriftWalk) skip(n uint64) byte {
-	if n > uint64(len(w.data)) {
-		w.fail(errThriftEnd)
+func (r *thriftReader) ReadField() (thrift.Field, error) {
+	f, err := r.BytesReader.ReadField()
+	last := len(r.open) - 1
+	switch {
+	case err != nil:
+	case f.Type == thrift.MAP: // Parquet uses none
+		err = errThriftForm
+	case f.Type == thrift.STRUCT:
+		err = r.begin(1)
+	case f.Type == thrift.STOP && last >= 0: // the outermost struct is not in open
+		if r.open[last]--; r.open[last] == 0 {
+			r.open = r.open[:last]
+		}
 	}
-	if w.err != nil || n == 0 {
-		return 0
-	}
-	last := w.data[n-1]
-	w.data = w.data[n:]
-	return last
+	return f, err
 }
 
-func (w *thriftWalk) uvarint() uint64 {
-	x, n := binary.Uvarint(w.data)
-	if n == 0 {
-		w.fail(errThriftEnd)
-	} else if n < 0 {
-		w.fail(errThriftForm)
+func (r *thriftReader) ReadList() (thrift.List, error) {
+	l, err := r.BytesReader.ReadList()
+	n := int(l.Size)
+	if l.Type >= thrift.BINARY {
+		r.items += n
 	}
-	w.skip(uint64(max(n, 0)))
-	return x
+	switch {
+	case err != nil:
+	case n > r.size-r.BytesRead():
+		err = io.ErrUnexpectedEOF
+	case r.items > r.size/6+64: // empty items, which would take memory
+		err = errThriftForm
+	case l.Type == thrift.LIST || l.Type == thrift.SET || l.Type == thrift.MAP:
+		err = errThriftForm // Parquet has no lists of these
+	case l.Type == thrift.STRUCT && n > 0:
+		err = r.begin(n)
+	}
+	return l, err
 }
 
-// value walks through a value of the given type.
-func (w *thriftWalk) value(kind byte, depth int) {
-	if depth > thriftDepth {
-		w.fail(errThriftForm)
-		return
-	}
-	switch kind {
-	case 1, 2, 3:
-		w.skip(1)
-	case 4, 5, 6:
-		w.uvarint()
-	case 7:
-		w.skip(8)
-	case 8:
-		w.skip(w.uvarint())
-	case 9, 10:
-		head := w.skip(1)
-		n := uint64(head >> 4)
-		if n == 15 {
-			n = w.uvarint()
-		}
-		if n > uint64(len(w.data)) {
-			w.fail(errThriftEnd)
-		}
-		if head&15 >= 8 {
-			w.structs += int(n)
-		}
-		for ; n > 0 && w.err == nil; n-- {
-			w.value(head&15, depth+1)
-		}
-	case 12:
-		for b := w.skip(1); b != 0; b = w.skip(1) {
-			if b>>4 == 0 { // the field number follows
-				w.uvarint()
-			}
-			if b &= 15; b > 2 { // otherwise a boolean whose value is its type
-				w.value(b, depth+1)
-			}
-		}
-	default: // maps, which Parquet does not use
-		w.fail(errThriftForm)
-	}
+func (r *thriftReader) ReadSet() (thrift.Set, error) {
+	l, err := r.ReadList()
+	return thrift.Set(l), err
 }
 
-// decodeThrift decodes the struct at the beginning of data, and returns its length.
+// decodeThrift decodes the struct at the beginning of data, and returns its length. The struct may
+// have parts of data.
 func decodeThrift(data []byte, to any) (n int, err error) {
-	if n, err = thriftLength(data); err != nil {
-		return n, err
-	}
+	b := new(thrift.CompactProtocol).NewReaderFromBytes(data)
+	r := &thriftReader{BytesReader: b, discarder: b.(discarder), size: len(data)}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
-	return n, thrift.Unmarshal(new(thrift.CompactProtocol), data[:n], to)
+	err = thrift.NewDecoder(r).Decode(to)
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		err = errThriftEnd
+	case errors.Is(err, errThriftForm):
+		err = errThriftForm
+	}
+	return r.BytesRead(), err
 }
