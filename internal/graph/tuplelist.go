@@ -92,7 +92,7 @@ func (t *tupleList) Read(i int, b *edges.Block) error {
 	want := min(edges.BlockSize, t.Len()-i*edges.BlockSize)
 	b.N = 0
 	t.walk(t.blocks[i], func(part int, slot, lo, hi uint32) bool {
-		t.append(b, t.g.Parts[part], t.lists(part), slot, lo, min(hi, lo+uint32(want-b.N)))
+		t.append(b, t.g.Parts[part], t.lists(part), slot, lo, lo+min(hi-lo, uint32(want-b.N)))
 		return b.N < want
 	})
 	return nil

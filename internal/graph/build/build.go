@@ -254,6 +254,9 @@ func (b *builder) collect(ctx context.Context) error {
 	if err := b.distinct(ctx); err != nil {
 		return err
 	}
+	if err := b.checkDegrees(ctx, &b.rows); err != nil {
+		return err
+	}
 	if err := b.findPresent(ctx); err != nil {
 		return err
 	}

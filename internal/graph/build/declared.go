@@ -122,6 +122,9 @@ func (b *builder) checkEndpoints(ctx context.Context, undeclared uint64) error {
 	find := func(id uint64) ([]int, error) {
 		list, block := b.in.Edges, edges.Block{}
 		for i := range edges.Blocks(list) {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
 			if err := list.Read(i, &block); err != nil {
 				return nil, err
 			}

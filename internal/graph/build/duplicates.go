@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 )
@@ -51,6 +52,41 @@ func (t *counters) tuples(v uint32) uint32 {
 		n += t.more[v]
 	}
 	return n
+}
+
+// checkDegrees returns an error if a degree, or the number of tuples that touch a vertex, does not
+// fit into 32 bits. Then the sum of all ranks' counters is smaller than the number of increments.
+// counted has the counters of this range. If they omit duplicates, no degree can overflow.
+func (b *builder) checkDegrees(ctx context.Context, counted *counters) error {
+	if uint64(b.all.tuples) <= math.MaxUint32 {
+		return nil
+	}
+	edges, touched := uint64(0), uint64(0)
+	for v := range uint32(len(counted.out)) {
+		edges += uint64(counted.out[v])
+		if counted.in != nil {
+			edges += uint64(counted.in[v])
+		}
+		touched += uint64(counted.tuples(v))
+	}
+	sums, err := collective.Combine(ctx, b.group, b.call(), collective.SumUint64, edges, touched,
+		uint64(b.loops))
+	if err != nil {
+		return err
+	}
+	ends := 2 * (uint64(b.all.tuples) - sums[2]) // of tuples without loops
+	loops := sums[2]                             // ends of stored loops
+	switch {
+	case b.o.DropLoops:
+		loops = 0
+	case b.in.Directed:
+		loops *= 2
+	}
+	withDuplicates := b.tuples != nil || b.o.Duplicates == graph.KeepDuplicates
+	if withDuplicates && sums[0] != ends+loops || b.o.TupleDegrees && sums[1] != ends {
+		return fmt.Errorf("a vertex has more than %d edges", uint32(math.MaxUint32))
+	}
+	return nil
 }
 
 // deduplicator drops duplicates and counts the remaining edges.

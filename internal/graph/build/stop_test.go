@@ -153,3 +153,36 @@ func TestLightestEdge(t *testing.T) {
 		}
 	}
 }
+
+// reads counts the blocks that are read from a list, and calls then after so many.
+type reads struct {
+	edges.List
+	n, after *int
+	then     func()
+}
+
+func (l reads) Read(i int, b *edges.Block) error {
+	if *l.n++; *l.n == *l.after {
+		l.then()
+	}
+	return l.List.Read(i, b)
+}
+
+// TestSearchOfUndeclaredEnds cancels the search for the tuple with an end that is not listed.
+func TestSearchOfUndeclaredEnds(t *testing.T) {
+	tuples := make([][2]uint64, 1<<16)
+	tuples[len(tuples)-1] = [2]uint64{0, 2}
+	list := edges.Pack(3, tuples, nil)
+	defer list.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	why := errors.New("enough")
+	n, after := 0, edges.Blocks(list)+1 // all blocks were read once, and the search has begun
+	in := &edges.RankInput{Input: edges.Input{Name: "some", Edges: reads{list, &n, &after, func() { cancel(why) }}}, Largest: 2}
+	in.Naming, in.IDs = edges.Listed, []uint64{0, 1}
+	in.Undeclared = func(context.Context, int, uint64) error { return errors.New("not listed") }
+	_, _, err := Graph(ctx, collective.Alone(), 10, in, []int{0}, graph.Options{Partitions: 1})
+	if !errors.Is(err, why) || n != after {
+		t.Errorf("error %v after %d of %d blocks", err, n, after)
+	}
+}

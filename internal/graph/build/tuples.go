@@ -97,7 +97,7 @@ func (t *tuples) count(ctx context.Context) error {
 			}
 		}
 	})
-	return nil
+	return b.checkDegrees(ctx, &t.raw)
 }
 
 // countBlock counts the ends of a block's edges, and its loops.
