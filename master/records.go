@@ -147,7 +147,7 @@ func (s *server) restore(from *saved) {
 	}
 	slices.SortFunc(from.jobs,
 		func(a, b *control.JobRecord) int { return cmp.Compare(a.Number, b.Number) })
-	shown := &jobtrace.Observer{Report: benchmark.Text, New: func() trace.Journal { return s.options.History }}
+	shown := &jobtrace.Observer{Report: benchmark.Text, Defaults: s.options.Registry.Defaults, New: func() trace.Journal { return s.options.History }}
 	for _, r := range from.jobs {
 		about := r.Job
 		j := &job{

@@ -91,7 +91,7 @@ func (o *Config) observed() *metrics.Set {
 	}
 	slices.Sort(programs)
 	runs, store := set.NewRuns(programs...), history.NewNamedStore()
-	observer := &jobtrace.Observer{Report: benchmark.Text, Queued: store.Queue, New: func() trace.Journal {
+	observer := &jobtrace.Observer{Report: benchmark.Text, Defaults: o.Registry.Defaults, Queued: store.Queue, New: func() trace.Journal {
 		all := trace.Tee{runs.Journal(nil), &history.Searches{To: store}}
 		if o.Spans != nil {
 			all = append(all, o.Spans.Journal())

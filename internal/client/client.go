@@ -84,8 +84,6 @@ func (c *Client) Master() string { return c.conn().Address() }
 // next switches to another master.
 func (c *Client) next() { c.at.Add(1) }
 
-func (c *Client) back() { c.Log("connected again") }
-
 // Close closes all connections.
 func (c *Client) Close() {
 	for _, conn := range c.conns {
@@ -166,21 +164,40 @@ func once[Q, A any](ctx context.Context, c *Client, call method[Q, A], question 
 	return r, err
 }
 
-// persist repeats do until it succeeds, fails permanently, or the client's patience ends. do
-// reports whether it made progress, which restarts the patience. Before the first answer of a
-// master, persist does not retry calls that reach nobody; Reach does.
-func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, error)) error {
-	var lost time.Time
-	for wait := firstWait; ; {
-		began := time.Now()
-		got, err := do(ctx)
-		if got {
-			c.met.Store(true)
-			lost, wait = time.Time{}, firstWait
-		}
+// attempts are the attempts of persist at a call.
+type attempts struct {
+	*Client
+	wait  time.Duration // before the next attempt
+	began time.Time     // start of the current attempt; zero if it has made progress
+	lost  time.Time     // of the first failure since the last progress
+	told  bool          // the loss was logged, and its end was not
+}
+
+// back notes that the connection works again.
+func (a *attempts) back() {
+	if a.told {
+		a.told = false
+		a.Log("connected again")
+	}
+}
+
+// got notes progress, which restarts the patience.
+func (a *attempts) got() {
+	a.back()
+	a.met.Store(true)
+	a.lost, a.began, a.wait = time.Time{}, time.Time{}, firstWait
+}
+
+// persist repeats do until it succeeds, fails permanently, or the client's patience ends. Before
+// the first answer of a master, persist does not retry calls that reach nobody; Reach does.
+func (c *Client) persist(ctx context.Context, do func(context.Context, *attempts) error) error {
+	for a := (&attempts{Client: c, wait: firstWait}); ; {
+		a.began = time.Now()
+		err := do(ctx, a)
 		var final *finalError
 		switch {
 		case err == nil:
+			a.got()
 			return nil
 		case errors.As(err, &final):
 			return final.error
@@ -193,23 +210,20 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 			return foreign
 		}
 		now := time.Now()
-		if lost.IsZero() {
-			lost = began
-			if got {
-				lost = now
-			}
+		if a.lost.IsZero() {
+			a.lost, a.told = cmp.Or(a.began, now), true
 			c.Log(fmt.Sprintf("lost the connection: %v; trying again for %v",
 				c.loss(err), c.Patience))
 		}
-		if now.Sub(lost) >= c.Patience {
+		if now.Sub(a.lost) >= c.Patience {
 			return fmt.Errorf("lost the master at %s: tried to reach it for %v: %w", c.Master(),
 				c.Patience, c.loss(err))
 		}
 		c.next()
-		if err := parallel.Sleep(ctx, min(wait, c.Patience-now.Sub(lost))); err != nil {
+		if err := parallel.Sleep(ctx, min(a.wait, c.Patience-now.Sub(a.lost))); err != nil {
 			return err
 		}
-		wait = min(2*wait, longestWait)
+		a.wait = min(2*a.wait, longestWait)
 	}
 }
 
@@ -242,19 +256,22 @@ func (c *Client) Job(ctx context.Context, id string) (*control.Job, error) {
 	return jobOf(ctx, c, control.ClusterClient.GetJob, &control.GetJobRequest{Id: id})
 }
 
+// again makes a call that is answered at once, and repeats it if the connection is lost.
+func again[Q, A any](
+	ctx context.Context, c *Client, call method[Q, A], question *Q,
+) (answer *A, err error) {
+	err = c.persist(ctx, func(ctx context.Context, _ *attempts) (err error) {
+		answer, err = once(ctx, c, call, question)
+		return err
+	})
+	return answer, err
+}
+
 // jobOf makes a call that returns a job, and repeats it if the connection is lost.
 func jobOf[Q any](
 	ctx context.Context, c *Client, call method[Q, control.Job], question *Q,
-) (about *control.Job, err error) {
-	broke := false
-	err = c.persist(ctx, func(ctx context.Context) (_ bool, err error) {
-		about, err = once(ctx, c, call, question)
-		if broke && err == nil {
-			c.back()
-		}
-		broke = err != nil
-		return err == nil, err
-	})
+) (*control.Job, error) {
+	about, err := again(ctx, c, call, question)
 	if err == nil && about.SpecJson != "" {
 		if _, err = job.Read[job.Spec](about.SpecJson); err != nil {
 			return nil, fmt.Errorf("job %s: %w", about.Id, err)
@@ -286,35 +303,36 @@ func (c *Client) Follow(ctx context.Context, id string, each Each) error {
 // new event, or when the connection has held for a while; a connection that keeps breaking at once
 // does not count.
 func (c *Client) follow(ctx context.Context, id string, logs bool, at *Place, each Each) error {
-	broke, back := false, false
-	return c.persist(ctx, func(ctx context.Context) (bool, error) {
+	broke := false
+	return c.persist(ctx, func(ctx context.Context, a *attempts) error {
 		if broke {
 			// A stream sends nothing until there is an event. This call checks that the master
 			// answers and knows the job.
 			_, err := once(ctx, c, control.ClusterClient.GetJob, &control.GetJobRequest{Id: id})
 			if connect.CodeOf(err) == connect.CodeNotFound {
-				return false, &finalError{fmt.Errorf("%w %s", ErrForgotten, id)}
+				return &finalError{fmt.Errorf("%w %s", ErrForgotten, id)}
 			}
 			if err != nil {
-				return false, err
+				return err
 			}
-			if !back { // once per reported loss
-				c.back()
-			}
-			back = true
+			a.back()
 		}
 		broke = true
-		got, began := false, time.Now()
+		began := time.Now()
 		err := c.watch(ctx, &control.WatchJobRequest{Id: id, After: at.last, Logs: logs},
 			func(e *control.JobEvent) error {
-				if got = got || e.Sequence > at.last; !at.pass(e) {
+				if e.Sequence > at.last {
+					a.got()
+				}
+				if !at.pass(e) {
 					return nil
 				}
 				return each(e)
 			})
-		got = got || time.Since(began) >= min(steady, c.Patience)
-		back = back && !got
-		return got, err
+		if time.Since(began) >= min(steady, c.Patience) {
+			a.got()
+		}
+		return err
 	})
 }
 
@@ -344,31 +362,24 @@ func (c *Client) watch(ctx context.Context, r *control.WatchJobRequest, each Eac
 // Result writes the result of a job, and returns its size in bytes.
 func (c *Client) Result(ctx context.Context, id string, w io.Writer) (int64, error) {
 	offset := int64(0)
-	broke := false
-	err := c.persist(ctx, func(ctx context.Context) (bool, error) {
+	err := c.persist(ctx, func(ctx context.Context, a *attempts) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		stream, err := c.conn().Cluster.GetResult(ctx,
 			&control.GetResultRequest{Id: id, Offset: uint64(offset)})
 		if err != nil {
-			return false, err
+			return err
 		}
 		defer stream.Close()
-		got := false
 		for stream.Receive() {
-			if broke {
-				broke = false
-				c.back()
-			}
-			got = true
+			a.got()
 			n, err := w.Write(stream.Msg().Data)
 			offset += int64(n)
 			if err != nil {
-				return true, &finalError{err}
+				return &finalError{err}
 			}
 		}
-		broke = stream.Err() != nil
-		return got, stream.Err()
+		return stream.Err()
 	})
 	return offset, err
 }

@@ -45,12 +45,8 @@ func (s *columnSender) Write(p []byte) (int, error) {
 }
 
 func (s *columnSender) send(data []byte, last bool) error {
-	c := s.client
 	request := &control.SendColumnRequest{Id: s.id, Offset: s.sent, Data: data, Last: last}
-	err := c.persist(s.ctx, func(ctx context.Context) (bool, error) {
-		_, err := once(ctx, c, control.ClusterClient.SendColumn, request)
-		return err == nil, err
-	})
+	_, err := again(s.ctx, s.client, control.ClusterClient.SendColumn, request)
 	s.sent += uint64(len(data))
 	return err
 }

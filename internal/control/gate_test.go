@@ -240,7 +240,7 @@ func TestWhoMayWhat(t *testing.T) {
 			lane, err := conn.Session(t.Context())
 			check("session", c.session, err)
 			if err == nil {
-				_ = lane.Close()
+				lane.Close()
 			}
 			check("status", c.look,
 				second(conn.Cluster.Status(t.Context(), &StatusRequest{})))

@@ -52,15 +52,13 @@ type Lane struct {
 	body     []byte
 	received atomic.Uint64 // bytes received
 
-	mu           sync.Mutex
-	room         sync.Cond
-	pending      []byte
-	spare        []byte
-	busy         bool // a goroutine is sending, and will also send pending
-	ended        bool
-	err          error
-	closeOnce    sync.Once
-	closeOutcome error
+	mu      sync.Mutex
+	room    sync.Cond
+	pending []byte
+	spare   []byte
+	busy    bool // a goroutine is sending, and will also send pending
+	ended   bool
+	err     error
 }
 
 // NewLane makes a side of a session from a connection, which it takes over. in reads from the
@@ -258,11 +256,8 @@ func (l *Lane) End(why error) {
 	l.Close()
 }
 
-// Close closes the connection.
-func (l *Lane) Close() error {
-	l.closeOnce.Do(func() { l.closeOutcome = l.conn.Close() })
-	return l.closeOutcome
-}
+// Close closes the connection. It may be called again.
+func (l *Lane) Close() { _ = l.conn.Close() }
 
 // Sessions passes connections of workers' sessions to serve, which owns them until it returns. The
 // context is the server's.

@@ -12,19 +12,21 @@ import (
 
 // Parameter is an exported field of a program with a `param` tag.
 type Parameter struct {
-	Name, Default, Help string
-	Type                string
+	Name    string `json:"name"`
+	Default string `json:"default"`
+	Help    string `json:"help"`
+	Type    string `json:"-"`
 	// Kind is the kind of the field, or of its elements if it is a slice. It is Invalid for a
 	// parameter without a field.
-	Kind  reflect.Kind
-	List  bool     // the field is a slice
-	Words []string // the allowed values, or nil
+	Kind  reflect.Kind `json:"-"`
+	List  bool         `json:"list"`            // the field is a slice: comma-separated values
+	Words []string     `json:"words,omitempty"` // the allowed values, or nil
 	// Required is set for a vertex without a default, and for a list of vertices without a tag for
 	// one.
-	Required bool
-	NotZero  bool // 0 is not allowed, because in Go it stands for the default
+	Required bool `json:"required"`
+	NotZero  bool `json:"-"` // 0 is not allowed, because in Go it stands for the default
 	// If the parameter Unless is given, this one has no default.
-	Unless string
+	Unless string `json:"-"`
 	field  int
 }
 

@@ -16,8 +16,9 @@ type Kernel struct {
 	Seconds   float64 `json:"seconds"`
 	Translate float64 `json:"translate"`
 	Validate  float64 `json:"validate"`
-	// TEPS is the harmonic mean.
+	// TEPS is the harmonic mean, Last the value of the last search.
 	TEPS float64 `json:"teps"`
+	Last float64 `json:"last_teps"`
 }
 
 // AddSearch adds a search to its kernel. It returns a new slice.
@@ -29,7 +30,8 @@ func AddSearch(all []Kernel, s *trace.Search) []Kernel {
 		all = append(all, Kernel{Name: s.Kernel})
 	}
 	k := &all[i]
-	inverse := 1 / s.TEPS()
+	k.Last = s.TEPS()
+	inverse := 1 / k.Last
 	if k.Searches > 0 {
 		inverse += float64(k.Searches) / k.TEPS
 	}

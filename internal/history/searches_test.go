@@ -105,7 +105,7 @@ func TestSearchesCountForTheirJob(t *testing.T) {
 		&trace.Search{Job: "j bfs root 8", Kernel: "bfs", Seconds: .5, Translate: .25, Edges: 150}))
 	j, err = s.Job("j")
 	must(t, err)
-	want := []Kernel{{Name: "bfs", Searches: 2, Valid: 1, Seconds: 1.5, Translate: .25, TEPS: 150}}
+	want := []Kernel{{Name: "bfs", Searches: 2, Valid: 1, Seconds: 1.5, Translate: .25, TEPS: 150, Last: 300}}
 	if !slices.Equal(j.Kernels, want) {
 		t.Errorf("found %+v, expected %+v", j.Kernels, want)
 	}

@@ -22,6 +22,8 @@ type Observer struct {
 	New func() trace.Journal
 	// Queued, if not nil, is called for jobs that wait, with the reason.
 	Queued func(j *trace.Job, reason string)
+	// Defaults, if not nil, returns the defaults of a program's parameters that are not given.
+	Defaults func(program string, given map[string]string) map[string]string
 	// Report, if not nil, returns the text of the report of a job of Graph500, or "".
 	Report func(j *control.Job) string
 
@@ -31,11 +33,11 @@ type Observer struct {
 
 // job is a job that has not ended.
 type job struct {
-	to     trace.Journal
-	report func(j *control.Job) string
-	state  control.JobState
-	stage  string // the running stage of Graph500
-	since  time.Time
+	*Observer
+	to    trace.Journal
+	state control.JobState
+	stage string // the running stage of Graph500
+	since time.Time
 	// searches says that it is of Graph500, whose records name their searches.
 	searches bool
 	unread   sync.Once // logs once that a record could not be decoded
@@ -55,17 +57,17 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 			if t.jobs == nil {
 				t.jobs = map[string]*job{}
 			}
-			j = &job{to: t.New(), report: t.Report}
+			j = &job{Observer: t, to: t.New()}
 			t.jobs[id] = j
 		}
 		// the job begins again
 		if body.Job.State == control.JobState_JOB_STATE_QUEUED &&
 			j.state > control.JobState_JOB_STATE_QUEUED {
 			j.lost(body.Job)
-			*j = job{to: t.New(), report: t.Report}
+			*j = job{Observer: t, to: t.New()}
 		}
 		if body.Job.State == control.JobState_JOB_STATE_QUEUED && t.Queued != nil {
-			t.Queued(begin(body.Job), control.Text(body.Job.Reason, control.MaxName))
+			t.Queued(t.begin(body.Job), control.Text(body.Job.Reason, control.MaxName))
 		}
 		j.update(body.Job)
 		if body.Job.State.Ended() {
@@ -124,10 +126,10 @@ func (j *job) update(now *control.Job) {
 	was := j.state
 	j.state, j.searches = now.State, now.Spec().Graph500 != nil
 	if was < control.JobState_JOB_STATE_LOADING && now.State >= control.JobState_JOB_STATE_LOADING {
-		_ = j.to.Record(begin(now))
+		_ = j.to.Record(j.begin(now))
 	}
 	if now.State == control.JobState_JOB_STATE_RUNNING { // its graph is known now
-		more := begin(now)
+		more := j.begin(now)
 		more.More = true
 		_ = j.to.Record(more)
 	}
@@ -158,7 +160,7 @@ func (j *job) lost(now *control.Job) {
 // whole.
 const maxParameter = 1 << 10
 
-func begin(now *control.Job) *trace.Job {
+func (t *Observer) begin(now *control.Job) *trace.Job {
 	spec := now.Spec()
 	for name, value := range spec.Parameters {
 		spec.Parameters[name] = control.Text(value, maxParameter)
@@ -170,6 +172,9 @@ func begin(now *control.Job) *trace.Job {
 		Delivery:   spec.Delivery, MaxSupersteps: int(now.MaxSupersteps),
 		// a job that was cancelled while it waited has not started
 		Began: cmp.Or(timeOf(now.Started), timeOf(now.Submitted), time.Now()),
+	}
+	if t.Defaults != nil {
+		b.Defaults = t.Defaults(spec.Program, spec.Parameters)
 	}
 	if control.Named(now.Owner) {
 		b.Owner = now.Owner
@@ -203,8 +208,8 @@ func (j *job) end(now *control.Job) *trace.End {
 		e.State, e.Ended = trace.Done, trace.Ended(now.EndedBy)
 		e.Aggregators, e.GraphLeft = now.FinalAggregates(), now.GraphLeft.Trace()
 	}
-	if j.report != nil {
-		e.Report = j.report(now)
+	if j.Report != nil {
+		e.Report = j.Report(now)
 	}
 	return e
 }

@@ -197,7 +197,7 @@ func TestBegin(t *testing.T) {
 		{"alice", "alice", "low", "low"},
 		{"olga", "olga", "high", "high"},
 	} {
-		b := begin(&control.Job{Id: "j1", Owner: c.owner, SpecJson: jobspec.Text(&jobspec.Spec{Program: "bfs", Graph: "g", Queueing: jobspec.Queueing{Priority: c.priority}})})
+		b := new(Observer).begin(&control.Job{Id: "j1", Owner: c.owner, SpecJson: jobspec.Text(&jobspec.Spec{Program: "bfs", Graph: "g", Queueing: jobspec.Queueing{Priority: c.priority}})})
 		if b.Owner != c.named || b.Priority != c.said {
 			t.Errorf("%s, %s: found %q, %q", c.owner, c.priority, b.Owner, b.Priority)
 		}

@@ -27,6 +27,7 @@ type job struct {
 	seconds                    float64 // of the last superstep
 	running                    float64 // 1 while it runs, else 0
 	kernels                    []history.Kernel
+	generation, construction   float64 // seconds, of Graph500
 }
 
 func (j *jobs) find(name string) *job {
@@ -93,11 +94,20 @@ func jobDesc(name, help string) *prometheus.Desc {
 	return clusterDesc("job_"+name, help, "job_id", "program")
 }
 
-var jobTEPS = clusterDesc("graph500_teps",
-	"Edges that searches of Graph500 traversed a second: the harmonic mean of the job's searches so far.", "job_id", "program", "kernel")
+// The series of jobs of Graph500.
+var (
+	jobTEPS = clusterDesc("graph500_teps",
+		"Edges that searches of Graph500 traversed a second: the harmonic mean of the job's searches so far.", "job_id", "program", "kernel")
+	searchTEPS = clusterDesc("graph500_search_teps",
+		"Edges that the job's last search of Graph500 traversed a second.",
+		"job_id", "program", "kernel")
+	partSeconds = clusterDesc("graph500_part_seconds", "Time of the parts of a job of Graph500 "+
+		"so far: generation, construction, search, translation, validation.",
+		"job_id", "program", "part")
+)
 
-// Collect collects the series of jobs.
-func (r *Runs) Collect(to chan<- prometheus.Metric) {
+// collect collects the series of jobs.
+func (r *Runs) collect(to chan<- prometheus.Metric) {
 	r.mu.Lock()
 	all := make([]job, 0, len(r.jobs.running)+len(r.jobs.ended))
 	for _, j := range slices.Concat(r.jobs.ended, r.jobs.running) {
@@ -108,8 +118,19 @@ func (r *Runs) Collect(to chan<- prometheus.Metric) {
 		for _, one := range series {
 			send(to, one.desc, prometheus.GaugeValue, one.value(&j), j.name, j.program)
 		}
+		parts := values{"generation": j.generation, "construction": j.construction}
 		for _, k := range j.kernels {
-			send(to, jobTEPS, prometheus.GaugeValue, k.TEPS, j.name, j.program, text(k.Name))
+			kernel := text(k.Name)
+			send(to, jobTEPS, prometheus.GaugeValue, k.TEPS, j.name, j.program, kernel)
+			send(to, searchTEPS, prometheus.GaugeValue, k.Last, j.name, j.program, kernel)
+			parts["search"] += k.Seconds - k.Translate
+			parts["translation"] += k.Translate
+			parts["validation"] += k.Validate
+		}
+		for part, seconds := range parts {
+			if seconds > 0 { // known, and of Graph500
+				send(to, partSeconds, prometheus.GaugeValue, seconds, j.name, j.program, part)
+			}
 		}
 	}
 }

@@ -11,25 +11,18 @@ import (
 // include all workers.
 const maxWorkers = 256
 
-// master collects the state of a cluster at every scrape.
-type master struct {
-	unchecked
-	status func() *control.StatusResponse
-}
-
 // NewMaster adds the metrics of a master to the set. status returns the state of the cluster.
 func (s *Set) NewMaster(status func() *control.StatusResponse) {
-	s.MustRegister(master{status: status})
+	s.MustRegister(collector(func(to chan<- prometheus.Metric) { collectMaster(to, status()) }))
 }
 
 func clusterDesc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("superstep_"+name, help, labels, nil)
 }
 
-// Collect collects the state of the cluster.
-func (m master) Collect(to chan<- prometheus.Metric) {
-	s, states, graphs, jobs := m.status(), values{}, values{},
-		values{trace.Queued: 0, trace.Running: 0}
+// collectMaster collects the state of the cluster.
+func collectMaster(to chan<- prometheus.Metric, s *control.StatusResponse) {
+	states, graphs, jobs := values{}, values{}, values{trace.Queued: 0, trace.Running: 0}
 	for state := control.WorkerState_WORKER_STATE_REGISTERED; state <= control.WorkerState_WORKER_STATE_LEFT; state++ {
 		states[state.Word()] = 0
 	}

@@ -6,18 +6,14 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// dataPlane collects the counters of a worker's mesh at every scrape.
-type dataPlane struct {
-	unchecked
-	stats func() mesh.Stats
+// NewMesh adds the metrics of a data plane to the set. The numbers of stats must never fall.
+func (s *Set) NewMesh(stats func() mesh.Stats) {
+	s.MustRegister(collector(func(to chan<- prometheus.Metric) { collectMesh(to, stats()) }))
 }
 
-// NewMesh adds the metrics of a data plane to the set. The numbers of stats must never fall.
-func (s *Set) NewMesh(stats func() mesh.Stats) { s.MustRegister(dataPlane{stats: stats}) }
-
-// Collect asks what was counted.
-func (p dataPlane) Collect(to chan<- prometheus.Metric) {
-	s, c := p.stats(), collected{to, prometheus.CounterValue}
+// collectMesh collects the counters of a worker's mesh.
+func collectMesh(to chan<- prometheus.Metric, s mesh.Stats) {
+	c := collected{to, prometheus.CounterValue}
 	c.by("direction", "mesh_frames_total", "Frames of supersteps that crossed the data plane.",
 		values{"out": float64(s.FramesOut), "in": float64(s.FramesIn)})
 	c.by("direction", "mesh_messages_total",

@@ -72,8 +72,11 @@ func (s *Set) histogram(name, help string, bounds []float64) prometheus.Observer
 	return s.histograms(name, help, bounds).WithLabelValues()
 }
 
-// unchecked is a collector without fixed metrics.
-type unchecked struct{}
+// collector collects metrics at every scrape.
+type collector func(to chan<- prometheus.Metric)
 
 // Describe describes nothing: metrics are checked at every scrape.
-func (unchecked) Describe(chan<- *prometheus.Desc) {}
+func (collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect calls the collector.
+func (c collector) Collect(to chan<- prometheus.Metric) { c(to) }

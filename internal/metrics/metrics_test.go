@@ -172,16 +172,28 @@ func TestSearchesAreOfTheirJob(t *testing.T) {
 		`superstep_supersteps_total{scheme="pull"}`: "3",
 	})
 	yes, no := true, false
+	_ = j.Record(&trace.Stage{Job: "j1", Stage: "generating", Seconds: 3})
 	_ = j.Record(
 		&trace.Search{Job: "bfs root 7", Kernel: "bfs", Seconds: 1, Edges: 100, Valid: &yes})
 	_ = j.Record(&trace.End{Job: "j1", State: trace.Failed, Again: true})
 	_ = j.Record(&trace.Job{Job: "j1", Program: "graph500"}) // the values of the searches stay
-	_ = j.Record(
-		&trace.Search{Job: "bfs root 8", Kernel: "bfs", Seconds: .5, Edges: 150, Valid: &no})
+	_ = j.Record(&trace.Stage{Job: "j1", Stage: "generating", Done: 1, Total: 2})
+	_ = j.Record(&trace.Stage{Job: "j1", Stage: "generating", Seconds: 2})
+	_ = j.Record(&trace.Stage{Job: "j1", Stage: "constructing", Seconds: 4})
+	_ = j.Record(&trace.Search{
+		Job: "bfs root 8", Kernel: "bfs", Seconds: .5, Translate: .25, Validate: 8, Edges: 150,
+		Valid: &no,
+	})
 	_ = j.Record(&trace.End{Job: "j1", State: trace.Done})
 	expect(t, scrape(t, s), map[string]string{
 		"superstep_job_running" + of: "0",
 		`superstep_graph500_teps{job_id="j1",kernel="bfs",program="graph500"}`: "150",
+		`superstep_graph500_search_teps{job_id="j1",kernel="bfs",program="graph500"}`:          "300",
+		`superstep_graph500_part_seconds{job_id="j1",part="generation",program="graph500"}`:   "2",
+		`superstep_graph500_part_seconds{job_id="j1",part="construction",program="graph500"}`: "4",
+		`superstep_graph500_part_seconds{job_id="j1",part="search",program="graph500"}`:       "1.25",
+		`superstep_graph500_part_seconds{job_id="j1",part="translation",program="graph500"}`:  "0.25",
+		`superstep_graph500_part_seconds{job_id="j1",part="validation",program="graph500"}`:   "8",
 		`superstep_graph500_searches_total{kernel="bfs",valid="true"}`:         "1",
 		`superstep_graph500_searches_total{kernel="bfs",valid="false"}`:        "1",
 		`superstep_graph500_searches_total{kernel="sssp",valid="unchecked"}`:   "0",

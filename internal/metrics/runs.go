@@ -15,7 +15,6 @@ import (
 
 // Runs counts runs and their supersteps: those of this process, or those of a master's jobs.
 type Runs struct {
-	unchecked
 	runs        *prometheus.CounterVec
 	runSeconds  prometheus.Observer
 	supersteps  *prometheus.CounterVec
@@ -83,7 +82,7 @@ func (s *Set) NewRuns(names ...string) *Runs {
 	for _, delivery := range []string{"none", "push", "pull"} {
 		r.stepSeconds.WithLabelValues(r.words.bounded(delivery))
 	}
-	s.MustRegister(r)
+	s.MustRegister(collector(r.collect))
 	return r
 }
 
@@ -122,6 +121,8 @@ func (j *journal) Record(e trace.Event) error {
 		}
 		j.step.Sum(e)
 		j.count(e.Job, &j.step)
+	case *trace.Stage:
+		j.stage(e)
 	case *trace.Search:
 		j.search(e)
 	case *trace.End:
@@ -147,6 +148,23 @@ func (j *journal) begin(b *trace.Job) {
 		j.name = text(b.Job)
 		j.program = j.runs.programs.bounded(b.Program)
 		j.runs.begin(j.name, j.program, b.Began)
+	}
+}
+
+// stage records the times of Graph500 before its searches. An attempt replaces those of the
+// attempt before.
+func (j *journal) stage(s *trace.Stage) {
+	j.runs.mu.Lock()
+	defer j.runs.mu.Unlock()
+	job := j.runs.jobs.find(j.name)
+	if job == nil || j.program != trace.Graph500 {
+		return
+	}
+	switch s.Stage {
+	case "generating":
+		job.generation = s.Seconds
+	case "constructing":
+		job.construction = s.Seconds
 	}
 }
 

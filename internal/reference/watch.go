@@ -35,8 +35,12 @@ func metricsPage(to *text, _ string) error {
 		}
 		j := set.NewRuns("p").Journal(work)
 		for _, e := range []trace.Event{
-			&trace.Job{Job: "j", Program: "p"},
-			&trace.Search{Job: "bfs root 1", Kernel: "bfs", Seconds: 1, Edges: 1},
+			&trace.Job{Job: "j", Program: trace.Graph500},
+			&trace.Stage{Stage: "generating", Seconds: 1},
+			&trace.Stage{Stage: "constructing", Seconds: 1},
+			&trace.Search{
+				Job: "bfs root 1", Kernel: "bfs", Seconds: 1, Translate: .5, Validate: 1, Edges: 1,
+			},
 		} {
 			if err := j.Record(e); err != nil {
 				return err

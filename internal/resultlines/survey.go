@@ -1,7 +1,6 @@
 package resultlines
 
 import (
-	"bytes"
 	"errors"
 	"math"
 	"sort"
@@ -250,10 +249,4 @@ func Find(form Form, vertex string, read readLines) (row Row, found bool, err er
 		err = nil
 	}
 	return row, found, err
-}
-
-// HasNames reports whether the result that begins with start has names of vertices.
-func HasNames(start []byte) bool {
-	line, _, _ := bytes.Cut(start, []byte{'\n'})
-	return bytes.IndexByte(line, '\t') >= 0
 }

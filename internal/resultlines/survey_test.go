@@ -99,7 +99,7 @@ func checkBins(t *testing.T, name string, all []Bin, sorted []float64) {
 func TestSurveyOfFieldsAndNames(t *testing.T) {
 	form := Form{Fields: []Field{{Name: "hub"}, {Name: "ok"}}}
 	text := "Rue <de>\t2\ttrue\n\"a\\tb\"\t3\tfalse\nc\t1\ttrue\n"
-	named := Form{Named: HasNames([]byte(text)), Fields: form.Fields}
+	named := Form{Named: true, Fields: form.Fields}
 	s, err := NewSurvey(named, inParts(text))
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,8 @@ type Job struct {
 	Job        string            `json:"job"`               // the name in the run's records
 	Program    string            `json:"program,omitempty"` // the name of the program
 	Parameters map[string]string `json:"parameters,omitempty"`
+	// Defaults are the values of parameters that are not given.
+	Defaults map[string]string `json:"defaults,omitempty"`
 	// the user that submitted the job to a cluster, if users have certificates
 	Owner string `json:"owner,omitempty"`
 	// the priority, unless it is normal

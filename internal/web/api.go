@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	_ "embed"
 	"encoding/json"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/superstep-go/superstep/internal/history"
 )
@@ -25,7 +23,7 @@ import (
 //go:embed openapi.json
 var openapi []byte
 
-func (s *Site) schema(w http.ResponseWriter, r *http.Request) { send(w, r, http.StatusOK, openapi) }
+func (s *Site) schema(w http.ResponseWriter, _ *http.Request) { send(w, http.StatusOK, openapi) }
 
 // items is a list in the API. It is an object, so that keys can be added.
 type items[T any] struct {
@@ -117,43 +115,21 @@ func (q *query) number(name string, usual, least, most int) int {
 }
 
 // reply sends JSON.
-func reply(w http.ResponseWriter, r *http.Request, status int, body any) {
+func reply(w http.ResponseWriter, status int, body any) {
 	data, err := json.Marshal(body)
 	if failed(w, err) {
 		return
 	}
-	send(w, r, status, data)
+	send(w, status, data)
 }
 
-// smallest is the size in bytes from which answers are compressed.
-const smallest = 1 << 10
-
-func send(w http.ResponseWriter, r *http.Request, status int, data []byte) {
+func send(w http.ResponseWriter, status int, data []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
-	h.Add("Vary", "Accept-Encoding")
-	if len(data) >= smallest && takesGzip(r) {
-		var packed bytes.Buffer
-		z, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
-		_, _ = z.Write(data)
-		_ = z.Close()
-		h.Set("Content-Encoding", "gzip")
-		data = packed.Bytes()
-	}
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	w.WriteHeader(status)
 	_, _ = w.Write(data)
-}
-
-func takesGzip(r *http.Request) bool {
-	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		if name, q, _ := strings.Cut(strings.TrimSpace(part), ";"); name == "gzip" &&
-			strings.ReplaceAll(q, " ", "") != "q=0" {
-			return true
-		}
-	}
-	return false
 }
 
 // problem is the JSON of an error, with the key of the request that it is about, if any.

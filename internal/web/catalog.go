@@ -60,7 +60,7 @@ func (s *Site) loadGraph(w http.ResponseWriter, r *http.Request) {
 		fail(w, &refusal{http.StatusConflict, "the graph was dropped again"})
 		return
 	}
-	reply(w, r, http.StatusAccepted, all[i])
+	reply(w, http.StatusAccepted, all[i])
 }
 
 func (s *Site) dropGraph(w http.ResponseWriter, r *http.Request) {

@@ -92,9 +92,9 @@ func (c *Cluster) Result(ctx context.Context, id string, each func(data []byte) 
 }
 
 // form returns the format of the lines of a job's result.
-func (c *Cluster) form(id string, named bool) (resultlines.Form, error) {
+func (c *Cluster) form(id string) (resultlines.Form, error) {
 	// The master has the whole parameters. The Store may have shortened them.
 	j, err := c.master.GetJob(context.Background(), &control.GetJobRequest{Id: id})
 	spec := j.Spec()
-	return resolve.ResultForm(c.programs, spec.Program, spec.Parameters, named), err
+	return resolve.ResultForm(c.programs, spec.Program, spec.Parameters, j.GetNamed()), err
 }

@@ -71,7 +71,7 @@ func (s *Site) submit(w http.ResponseWriter, r *http.Request) {
 	if found {
 		status = http.StatusOK
 	}
-	s.tell(w, r, status, id)
+	s.tell(w, status, id)
 }
 
 func (s *Site) cancel(w http.ResponseWriter, r *http.Request) {
@@ -86,16 +86,16 @@ func (s *Site) cancel(w http.ResponseWriter, r *http.Request) {
 	if failed(w, err) {
 		return
 	}
-	s.tell(w, r, http.StatusOK, id)
+	s.tell(w, http.StatusOK, id)
 }
 
 // tell answers with the description of a job.
-func (s *Site) tell(w http.ResponseWriter, r *http.Request, status int, id string) {
+func (s *Site) tell(w http.ResponseWriter, status int, id string) {
 	j, err := s.store.Job(id)
 	if failed(w, err) {
 		return
 	}
-	reply(w, r, status, j)
+	reply(w, status, j)
 }
 
 // result streams the result of a job. If it fails after the first part, it cuts the connection, so

@@ -37,15 +37,10 @@ type Program struct {
 
 // Parameter is a parameter of a program.
 type Parameter struct {
-	Name    string `json:"name"`
-	Help    string `json:"help"`
-	Default string `json:"default"`
+	engine.Parameter
 	// Value is the placeholder in the command line's help: VERTEX, NUMBER, N, TEXT, true|false.
-	Value    string   `json:"value"`
-	Kind     string   `json:"kind"`            // vertex, number, integer, switch, time, word, text
-	List     bool     `json:"list"`            // comma-separated values
-	Words    []string `json:"words,omitempty"` // allowed words, for the kind word
-	Required bool     `json:"required"`
+	Value string `json:"value"`
+	Kind  string `json:"kind"` // vertex, number, integer, switch, time, word, text
 }
 
 // Forms returns the parameters of jobs and graphs.
@@ -64,10 +59,7 @@ func (c *Cluster) Forms() Forms {
 	for _, p := range c.programs {
 		shown := Program{Name: p.Name, Help: p.Help, Parameters: []Parameter{}}
 		for _, x := range p.Parameters {
-			shown.Parameters = append(shown.Parameters, Parameter{
-				Name: x.Name, Help: x.Help, Default: x.Default, Value: x.ValueName(),
-				Kind: kindOf(x), List: x.List, Words: x.Words, Required: x.Required,
-			})
+			shown.Parameters = append(shown.Parameters, Parameter{x, x.ValueName(), kindOf(x)})
 		}
 		f.Programs = append(f.Programs, shown)
 	}

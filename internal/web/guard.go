@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,19 +42,18 @@ var (
 	errOrigin = &refusal{http.StatusForbidden, "the request is another site's"}
 )
 
+// origins rejects requests of other sites.
+var origins http.CrossOriginProtection
+
 // check authorizes a request, and returns it with its caller. Files are public: the page itself
 // asks for the token. The gate's AtHome rejects DNS rebinding.
 func (s *Site) check(r *http.Request) (*http.Request, error) {
 	if !strings.HasPrefix(r.URL.Path, apiPrefix) && r.URL.Path != metricsPath {
 		return r, nil
 	}
-	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+	// A request that changes nothing is checked as well.
+	if origins.Check(&http.Request{Method: http.MethodPost, Header: r.Header, Host: r.Host}) != nil {
 		return nil, s.refused(r, errOrigin)
-	}
-	if origin := r.Header.Get("Origin"); origin != "" {
-		if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
-			return nil, s.refused(r, errOrigin)
-		}
 	}
 	if r.URL.Path == sessionPath {
 		return r, nil
@@ -130,7 +128,7 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.begin(w, r, given.Token) {
-		reply(w, r, http.StatusOK, struct{}{})
+		reply(w, http.StatusOK, struct{}{})
 	}
 }
 
@@ -165,7 +163,7 @@ func (s *Site) open(w http.ResponseWriter, r *http.Request) {
 // leave deletes the browser's cookie. A copy of its pass would stay valid until the session's end.
 func (s *Site) leave(w http.ResponseWriter, r *http.Request) {
 	setCookie(w, r, "", -1)
-	reply(w, r, http.StatusOK, struct{}{})
+	reply(w, http.StatusOK, struct{}{})
 }
 
 // setCookie sets the session's cookie.

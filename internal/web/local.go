@@ -15,9 +15,9 @@ type Local struct {
 	about   About
 	threads int // 0 for saved traces
 
-	mu      sync.Mutex
-	graphs  []Graph
-	offered *offer // or nil
+	mu     sync.Mutex
+	graphs []Graph
+	offers offers
 }
 
 // NewLocal returns a Local without runs. threads is the number of the process's threads, or 0 for

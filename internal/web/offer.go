@@ -9,13 +9,13 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
-// offer is the result of a run in this process, until it is withdrawn.
-type offer struct {
-	job       string
+// offers has the result of a run in this process, until it is withdrawn. Readers hold the lock.
+type offers struct {
+	sync.RWMutex
+	job       string // "" if there is none
 	form      resultlines.Form
 	write     func(ctx context.Context, w io.Writer) error
 	withdrawn context.Context
-	readers   sync.WaitGroup
 }
 
 // Offer serves the result of the newest run with a name. write writes the lines, and may be called
@@ -24,60 +24,53 @@ func (l *Local) Offer(
 	name string, form resultlines.Form, write func(ctx context.Context, w io.Writer) error,
 ) (withdraw func()) {
 	withdrawn, cancel := context.WithCancel(context.Background())
-	o := &offer{job: l.SetResult(name, true), form: form, write: write, withdrawn: withdrawn}
-	l.mu.Lock()
-	l.offered = o
-	l.mu.Unlock()
+	o := &l.offers
+	o.Lock()
+	defer o.Unlock()
+	o.job, o.form, o.write, o.withdrawn = l.SetResult(name, true), form, write, withdrawn
 	return func() {
-		l.mu.Lock()
-		l.offered = nil
-		l.mu.Unlock()
 		l.SetResult(name, false)
 		cancel()
-		o.readers.Wait()
+		o.Lock()
+		defer o.Unlock()
+		o.job, o.write = "", nil
 	}
 }
 
-// offerOf returns the offer of a job's result. The caller must call readers.Done afterwards.
-func (l *Local) offerOf(id string) (*offer, error) {
-	l.mu.Lock()
-	o := l.offered
-	if o != nil && o.job == id {
-		o.readers.Add(1)
-		l.mu.Unlock()
-		return o, nil
+// offered returns an error unless the result of a job is here. The caller holds the lock.
+func (l *Local) offered(id string) error {
+	if id != "" && id == l.offers.job {
+		return nil
 	}
-	l.mu.Unlock()
 	if _, err := l.Job(id); err != nil {
-		return nil, err
+		return err
 	}
-	return nil, refuse(http.StatusNotFound, "there is no result of job %.80s here: superstep run --http-linger has one when the run has ended", id)
+	return refuse(http.StatusNotFound, "there is no result of job %.80s here: superstep run --http-linger has one when the run has ended", id)
 }
 
 // Result passes the lines of a run's result to each.
 func (l *Local) Result(ctx context.Context, id string, each func(data []byte) error) error {
-	o, err := l.offerOf(id)
-	if err != nil {
+	o := &l.offers
+	o.RLock()
+	defer o.RUnlock()
+	if err := l.offered(id); err != nil {
 		return err
 	}
-	defer o.readers.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(o.withdrawn, cancel)()
-	if err = o.write(ctx, eachWriter(each)); err != nil && o.withdrawn.Err() != nil {
+	err := o.write(ctx, eachWriter(each))
+	if err != nil && o.withdrawn.Err() != nil {
 		return errClosing
 	}
 	return err
 }
 
 // form returns the format of the lines of a run's result.
-func (l *Local) form(id string, _ bool) (resultlines.Form, error) {
-	o, err := l.offerOf(id)
-	if err != nil {
-		return resultlines.Form{}, err
-	}
-	defer o.readers.Done()
-	return o.form, nil
+func (l *Local) form(id string) (resultlines.Form, error) {
+	l.offers.RLock()
+	defer l.offers.RUnlock()
+	return l.offers.form, l.offered(id)
 }
 
 // eachWriter is an io.Writer that calls a function.

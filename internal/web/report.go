@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
@@ -9,8 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,39 +27,50 @@ const KindReport = "report"
 // loads the whole file.
 const maxDetails = 24 << 20
 
+// reportHead and reportTail are the file around the answers. Their verbs are the hashes of the
+// script and the style, the icon, the style; and the script.
+const (
+	reportHead = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '%s'; ` +
+		`style-src '%s'; img-src data:; base-uri 'none'; form-action 'none'">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>superstep</title>
+<link rel="icon" href="data:image/svg+xml;base64,%s">
+<style>%s</style>
+</head>
+<body>
+<div id="app"><p>superstep: the page needs JavaScript.</p></div>
+<script id="saved" type="application/json">`
+	reportTail = `</script>
+<script type="module">%s</script>
+</body>
+</html>
+`
+)
+
 // WriteReport writes the page with the runs of a Local as one self-contained HTML file: the script,
 // the styles, and the API's answers by path. The file's content security policy blocks other
-// scripts and all loads.
+// scripts and all loads. After an error the file is incomplete.
 func WriteReport(w io.Writer, l *Local) error {
-	answers, err := saved(l, maxDetails)
-	if err != nil {
-		return err
-	}
-	// Go's encoder writes <, > and & as \u003c and so on. So no text of the runs can end the script
-	// element or begin another.
-	data, err := json.Marshal(answers)
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	script, style, icon := files()["/app.js"], files()["/app.css"], files()["/icon.svg"]
-	if bytes.Contains(bytes.ToLower(script.plain), []byte("</script")) ||
-		bytes.Contains(bytes.ToLower(style.plain), []byte("</style")) ||
-		bytes.Contains(script.plain, []byte("<!--")) {
+	script, style, icon := embedded("/app.js"), embedded("/app.css"), embedded("/icon.svg")
+	if bytes.Contains(bytes.ToLower(script), []byte("</script")) ||
+		bytes.Contains(bytes.ToLower(style), []byte("</style")) ||
+		bytes.Contains(script, []byte("<!--")) {
 		return errors.New("report: the page's own script or style would end its element")
 	}
-	policy := fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; base-uri 'none'; form-action 'none'",
-		sum(script.plain), sum(style.plain))
-	parts := [][]byte{
-		[]byte("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"" + policy + "\">\n" +
-			"<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n" +
-			"<meta name=\"color-scheme\" content=\"light dark\">\n<title>superstep</title>\n<link rel=\"icon\" href=\"data:image/svg+xml;base64," +
-			base64.StdEncoding.EncodeToString(icon.plain) + "\">\n<style>"), style.plain,
-		[]byte("</style>\n</head>\n<body>\n<div id=\"app\"><p>superstep: the page needs JavaScript.</p></div>\n<script id=\"saved\" type=\"application/json\">"), data,
-		[]byte("</script>\n<script type=\"module\">"), script.plain,
-		[]byte("</script>\n</body>\n</html>\n"),
+	out := bufio.NewWriter(w) // keeps its first error
+	fmt.Fprintf(out, reportHead, sum(script), sum(style),
+		base64.StdEncoding.EncodeToString(icon), style)
+	if err := save(out, l, maxDetails); err != nil {
+		return err
 	}
-	_, err = w.Write(bytes.Join(parts, nil))
-	return err
+	fmt.Fprintf(out, reportTail, script)
+	return out.Flush()
 }
 
 // sum returns the hash of a script or style for the policy.
@@ -65,20 +79,28 @@ func sum(text []byte) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(s[:])
 }
 
-// saved returns the API's answers for the runs of a Local, by the paths that the page asks for. It
-// includes details of supersteps, the last first, up to most bytes.
-func saved(l *Local, most int) (map[string]json.RawMessage, error) {
-	licences, err := json.Marshal(string(files()["/licences.txt"].plain))
+// save writes a JSON object with the API's answers for the runs of a Local, by the paths that the
+// page asks for. It holds one answer at a time. It includes details of supersteps, the last first,
+// up to most bytes.
+//
+// Go's encoder writes <, > and & as \u003c and so on. So no text of the runs can end the script
+// element or begin another.
+func save(out io.Writer, l *Local, most int) error {
+	licences, err := json.Marshal(string(embedded("/licences.txt")))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := New(l, Options{})
-	answers := map[string]json.RawMessage{"licences": licences}
-	bytes := 0
-	ask := func(path string) {
+	_, err = fmt.Fprintf(out, `{"licences":%s`, licences)
+	s, room := New(l, Options{}), math.MaxInt
+	ask := func(path string) bool {
 		answer, fault := s.answer(path)
-		answers[path], err = answer, cmp.Or(err, fault)
-		bytes += len(answer)
+		if err = cmp.Or(err, fault); err != nil || len(answer) > room {
+			return false
+		}
+		room -= len(answer)
+		name, _ := json.Marshal(path) // never fails for a string
+		_, err = fmt.Fprintf(out, ",%s:%s", name, answer)
+		return err == nil
 	}
 	for _, path := range []string{"about", "jobs", "stages", "log", "graphs", "workers"} {
 		ask(path)
@@ -97,29 +119,21 @@ func saved(l *Local, most int) (map[string]json.RawMessage, error) {
 			}
 		}
 	}
-	bytes = 0
+	room = most
 	for _, j := range jobs {
-		for _, superstep := range l.detailed(j.ID) {
-			path := "jobs/" + url.PathEscape(j.ID) + "/steps/" + strconv.Itoa(superstep)
-			ask(path)
-			if bytes > most {
-				delete(answers, path)
-				return answers, err
+		steps, _ := l.Steps(j.ID, 0, history.MaxSteps)
+		for _, step := range slices.Backward(steps) {
+			d, _ := l.Detail(j.ID, step.Superstep)
+			if d != nil &&
+				!ask("jobs/"+url.PathEscape(j.ID)+"/steps/"+strconv.Itoa(step.Superstep)) {
+				break
 			}
 		}
 	}
-	return answers, err
-}
-
-// detailed returns the supersteps of a run that have details, the last first.
-func (l *Local) detailed(id string) (all []int) {
-	steps, _ := l.Steps(id, 0, history.MaxSteps)
-	for i := len(steps) - 1; i >= 0; i-- {
-		if d, _ := l.Detail(id, steps[i].Superstep); d != nil {
-			all = append(all, steps[i].Superstep)
-		}
+	if err == nil {
+		_, err = io.WriteString(out, "}")
 	}
-	return all
+	return err
 }
 
 // answer returns the API's answer to a GET request.

@@ -122,22 +122,17 @@ type reading struct {
 	Read int64 `json:"read"` // bytes
 }
 
-// begun returns the format of a job's result and its reader, if the caller may read it. It finds
-// from the first bytes whether the result has names of vertices.
+// begun returns the format of a job's result and its reader, if the caller may read it.
 func (s *Site) begun(r *http.Request) (resultlines.Form, resultReader, error) {
 	id := r.PathValue("job")
 	read := func(ctx context.Context, each func(data []byte) error) error {
 		return s.source.Result(ctx, id, each)
 	}
-	named := false
-	err := read(r.Context(), func(data []byte) error {
-		named = resultlines.HasNames(data)
-		return errRead
-	})
+	err := read(r.Context(), func([]byte) error { return errRead })
 	if err != nil && !errors.Is(err, errRead) {
 		return resultlines.Form{}, nil, err
 	}
-	form, err := s.source.form(id, named)
+	form, err := s.source.form(id)
 	return form, read, err
 }
 
@@ -159,9 +154,9 @@ func (s *Site) values(w http.ResponseWriter, r *http.Request) {
 			fail(w, v.err)
 			return
 		}
-		reply(w, r, http.StatusOK, v.result)
+		reply(w, http.StatusOK, v.result)
 	case <-patience.C:
-		reply(w, r, http.StatusAccepted, reading{v.read.Load()})
+		reply(w, http.StatusAccepted, reading{v.read.Load()})
 	case <-r.Context().Done():
 	}
 }

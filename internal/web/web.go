@@ -25,10 +25,9 @@ type Source interface {
 	Graphs() []Graph
 	Workers() []Worker
 	recorded() *history.Store
-	// Result passes the lines of a job's result to each, and form returns their format. named is
-	// true if the first line has the name of a vertex.
+	// Result passes the lines of a job's result to each, and form returns their format.
 	Result(ctx context.Context, id string, each func(data []byte) error) error
-	form(id string, named bool) (resultlines.Form, error)
+	form(id string) (resultlines.Form, error)
 }
 
 // About describes the Source.
@@ -115,21 +114,24 @@ func New(source Source, o Options) *Site {
 }
 
 func (s *Site) routes() {
-	s.mux.HandleFunc("GET /{file...}", s.file)
+	s.mux.Handle("GET /{file...}", compress(http.HandlerFunc(file)))
 	if s.options.Metrics != nil {
 		s.mux.Handle("GET "+metricsPath, s.options.Metrics)
 	}
-	s.api.HandleFunc("GET /api/v1/openapi.json", s.schema)
+	packed := func(path string, answer http.HandlerFunc) {
+		s.api.Handle("GET /api/v1/"+path, compress(answer))
+	}
+	packed("openapi.json", s.schema)
 	s.api.HandleFunc("POST /api/v1/session", s.enter)
 	s.api.HandleFunc("DELETE /api/v1/session", s.leave)
 	s.api.HandleFunc("GET /api/v1/events", s.events)
 	get := func(path string, answer func(r *http.Request) (any, error)) {
-		s.api.HandleFunc("GET /api/v1/"+path, func(w http.ResponseWriter, r *http.Request) {
+		packed(path, func(w http.ResponseWriter, r *http.Request) {
 			body, err := answer(r)
 			if failed(w, err) {
 				return
 			}
-			reply(w, r, http.StatusOK, body)
+			reply(w, http.StatusOK, body)
 		})
 	}
 	if s.options.Control != nil {
@@ -140,7 +142,7 @@ func (s *Site) routes() {
 		get("forms", s.forms)
 	}
 	s.api.HandleFunc("GET /api/v1/jobs/{job}/result", s.result)
-	s.api.HandleFunc("GET /api/v1/jobs/{job}/values", s.values)
+	packed("jobs/{job}/values", s.values)
 	get("jobs/{job}/value", s.value)
 	get("about", func(*http.Request) (any, error) { return s.source.About(), nil })
 	get("graphs", func(*http.Request) (any, error) { return list(s.source.Graphs()), nil })

@@ -61,6 +61,7 @@ func exported(t *testing.T) series {
 	t.Helper()
 	c := startCluster(t, 1)
 	c.run("bfs", "--graph", "kronecker:scale=8", "-p", "source=1")
+	c.command("graph500", "--scale", "8", "--roots", "2")
 	all := series{}
 	_, text := page(t, "http://"+c.master+"/metrics")
 	all.add(t, text, map[string]string{"job": "superstep-master", "instance": "m", "cluster": "c"})

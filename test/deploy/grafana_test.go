@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
 	"sigs.k8s.io/yaml"
 )
 
@@ -56,7 +58,7 @@ func TestDashboards(t *testing.T) {
 	all.addRecorded(t)
 	files, err := filepath.Glob(deployed + "/grafana/dashboards/*.json")
 	must(t, err)
-	if len(files) != 2 {
+	if len(files) != 3 {
 		t.Fatalf("found %v", files)
 	}
 	for _, file := range files {
@@ -79,8 +81,11 @@ func TestDashboards(t *testing.T) {
 				continue
 			}
 			all.check(t, where+" variable "+v.Name, "sum by ("+m[2]+") ("+m[1]+")")
+			if v.Name != "cluster" {
+				checkCluster(t, where+" variable "+v.Name, m[1])
+			}
 		}
-		if d.UID == "superstep-run" {
+		if d.UID != "superstep-cluster" {
 			checkFollowing(t, all, &d)
 		}
 		ids := map[int]bool{}
@@ -99,7 +104,7 @@ func TestDashboards(t *testing.T) {
 	}
 }
 
-// checkFollowing checks that every panel of the dashboard of a run follows the chosen job, that
+// checkFollowing checks that every panel of a dashboard of jobs follows the chosen job, that
 // panels of jobs have links to the job's page, and that the graphs have marks.
 func checkFollowing(t *testing.T, all series, d *dashboard) {
 	t.Helper()
@@ -126,6 +131,7 @@ func checkFollowing(t *testing.T, all series, d *dashboard) {
 	var names []string
 	for _, a := range d.Annotations.List {
 		all.check(t, "mark "+a.Name, a.Expr)
+		checkCluster(t, "mark "+a.Name, a.Expr)
 		names = append(names, a.Name)
 		if atValue := a.UseValueForTime == "on"; a.TitleFormat == "" ||
 			atValue != strings.Contains(a.Expr, "_timestamp_seconds") {
@@ -167,6 +173,7 @@ func checkPanel(t *testing.T, all series, where string, p *panel, variables map[
 			}
 		}
 		all.check(t, where, q.Expr)
+		checkCluster(t, where, q.Expr)
 		if strings.Contains(q.Expr, "ALERTS") {
 			continue
 		}
@@ -177,6 +184,34 @@ func checkPanel(t *testing.T, all series, where string, p *panel, variables map[
 			}
 		}
 	}
+}
+
+// checkCluster checks that an expression has data only of the chosen cluster, and does not combine
+// data of several clusters.
+func checkCluster(t *testing.T, where, expression string) {
+	t.Helper()
+	e, err := promql.ParseExpr(expression)
+	must(t, err)
+	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
+		switch n := n.(type) {
+		case *parser.VectorSelector:
+			if !slices.ContainsFunc(n.LabelMatchers, func(m *labels.Matcher) bool {
+				return m.String() == `cluster=~"$cluster"`
+			}) {
+				t.Errorf("%s: %s is of any cluster", where, n)
+			}
+		case *parser.BinaryExpr:
+			if m := n.VectorMatching; m != nil && m.On &&
+				!slices.Contains(m.MatchingLabels, "cluster") {
+				t.Errorf("%s: %s combines clusters", where, n)
+			}
+		case *parser.AggregateExpr:
+			if slices.Contains(n.Grouping, "worker") && !slices.Contains(n.Grouping, "cluster") {
+				t.Errorf("%s: %s adds workers of several clusters", where, n)
+			}
+		}
+		return nil
+	})
 }
 
 // hasLabel reports whether an expression's result can have a label, according to its aggregation or

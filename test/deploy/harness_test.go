@@ -195,13 +195,19 @@ func startCluster(t testing.TB, workers int) *cluster {
 	return c
 }
 
-// run runs a job and returns its output.
+// run runs a program and returns the output.
 func (c *cluster) run(args ...string) string {
+	c.t.Helper()
+	return c.command("run", args...)
+}
+
+// command runs a command of superstep that uses the cluster, and returns its output.
+func (c *cluster) command(name string, args ...string) string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, superstep(c.t),
-		append([]string{"run", "--master", c.master, "--token-file", c.token},
+		append([]string{name, "--master", c.master, "--token-file", c.token},
 			args...)...).CombinedOutput()
 	if err != nil {
 		c.t.Fatalf("%v: %s", err, out)

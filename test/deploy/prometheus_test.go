@@ -90,12 +90,12 @@ func (p *prometheus) query(expression string) []sample {
 	return data.Result
 }
 
-// evaluates checks that every panel and mark of the dashboard of a run has data of the job of
-// pagerank, and none of a job that does not exist. A loss is no part of it.
-func (p *prometheus) evaluates(t *testing.T) {
+// evaluates checks that every panel and mark of a dashboard has data of the job of a program, and
+// none of a job that does not exist, or of another cluster. A loss is no part of it.
+func (p *prometheus) evaluates(t *testing.T, name, program string) {
 	t.Helper()
 	var d dashboard
-	must(t, json.Unmarshal(read(t, deployed+"/grafana/dashboards/superstep-run.json"), &d))
+	must(t, json.Unmarshal(read(t, deployed+"/grafana/dashboards/"+name+".json"), &d))
 	all := map[string]string{}
 	for _, panel := range d.Panels {
 		for _, q := range panel.Targets {
@@ -105,14 +105,15 @@ func (p *prometheus) evaluates(t *testing.T) {
 	for _, a := range d.Annotations.List[:2] {
 		all["mark "+a.Name] = a.Expr
 	}
-	id := p.query(`superstep_job_superstep{job="superstep-master",program="pagerank"}`)[0].Metric["job_id"]
+	id := p.query(`superstep_job_superstep{job="superstep-master",program="` + program + `"}`)[0].Metric["job_id"]
 	for name, expression := range all {
-		of := func(job string) []sample {
-			e := strings.NewReplacer("$instance", ".*", "$job_id", job).Replace(expression)
+		of := func(job, cluster string) []sample {
+			e := strings.NewReplacer("$instance", ".*", "$job_id", job, "$cluster",
+				cluster).Replace(expression)
 			return p.query("count_over_time((" + e + ")[10m:1s])")
 		}
-		until(t, name+" of "+id, func() bool { return len(of(id)) > 0 })
-		if found := of("none"); len(found) > 0 && name != "Running running" {
+		until(t, name+" of "+id, func() bool { return len(of(id, ".*")) > 0 })
+		if found := append(of("none", ".*"), of(id, "other")...); len(found) > 0 {
 			t.Errorf("%s of no job: %v", name, found)
 		}
 	}
@@ -140,6 +141,7 @@ func TestPrometheus(t *testing.T) {
 	// Long enough to be scraped while it runs.
 	c.run("pagerank", "--graph", "kronecker:scale=14", "-p", "iterations=6000", "-p",
 		"tolerance=1e-300")
+	c.command("graph500", "--scale", "12", "--roots", "64")
 	for _, k := range []struct {
 		what string
 		want func(float64) bool
@@ -151,6 +153,8 @@ func TestPrometheus(t *testing.T) {
 		{`max_over_time(superstep_job_running{job="superstep-master",program="pagerank"}[5m])`, func(x float64) bool { return x == 1 }},
 		{`superstep_job_superstep{job="superstep-master",program="pagerank"}`, func(x float64) bool { return x >= 1499 }},
 		{`sum(superstep_superstep_duration_seconds_count{job="superstep-run"})`, func(x float64) bool { return x >= 20 }},
+		{`sum(superstep_graph500_searches_total{job="superstep-master",kernel="bfs",valid="true"})`, func(x float64) bool { return x == 64 }},
+		{`count(superstep_graph500_part_seconds{job="superstep-master"} > 0)`, func(x float64) bool { return x == 5 }},
 		{`superstep:phase_share:rate5m{phase="traverse"}`, func(x float64) bool { return x > 0 && x < 1 }},
 		{`sum(superstep:phase_share:rate5m)`, func(x float64) bool { return x > .999 && x < 1.001 }},
 		{`histogram_quantile(0.5, sum by (le) (rate(superstep_superstep_duration_seconds_bucket{job="superstep-master"}[1m])))`, func(x float64) bool { return x > 0 && x < 10 }},
@@ -160,7 +164,8 @@ func TestPrometheus(t *testing.T) {
 			return len(s) == 1 && k.want(s[0].number())
 		})
 	}
-	p.evaluates(t)
+	p.evaluates(t, "superstep-run", "pagerank")
+	p.evaluates(t, "superstep-graph500", "graph500")
 	var rules struct {
 		Groups []struct {
 			Rules []struct{ Name, Health, LastError string }

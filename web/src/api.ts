@@ -62,8 +62,9 @@ export interface Kernel {
   seconds: number;
   translate: number;
   validate: number;
-  /** harmonic mean of the traversed edges per second */
+  /** harmonic mean of the traversed edges per second, and the value of the last search */
   teps: number;
+  last_teps: number;
 }
 
 export interface Job {
@@ -73,6 +74,8 @@ export interface Job {
   job: string;
   program?: string;
   parameters?: Record<string, string>;
+  /** the values of parameters that are not given */
+  defaults?: Record<string, string>;
   owner?: string;
   priority?: string;
   graph?: string;

@@ -142,7 +142,8 @@ function unlike(a: Job, b: Job): string[] {
   ];
   if (a.program === b.program) {
     const names = new Set([a, b].flatMap((j) => Object.keys(j.parameters ?? {})));
-    for (const name of names) both.push([name, a.parameters?.[name] || "not given", b.parameters?.[name] || "not given"]);
+    const value = (j: Job, name: string) => j.parameters?.[name] || j.defaults?.[name] || "not given";
+    for (const name of names) both.push([name, value(a, name), value(b, name)]);
   }
   const found = both.filter(([, x, y]) => x && y && x !== y).map(([name, x, y]) => ({ name, text: `${name} (${x} | ${y})` }));
   // The sizes are redundant if the names of the graphs differ.

@@ -59,12 +59,12 @@ function trendOf({ name, values }: Series, target: number): Trend | undefined {
 
 /**
  * convergence says when a running job is expected to converge, and how sure that is. The target of
- * an aggregator is the program's parameter tolerance. For counts it is 1. It returns nothing without
+ * an aggregator is the program's parameter tolerance, by default if it is not given. For counts it is 1. It returns nothing without
  * a trend.
  */
 export function convergence(job: Job, steps: Step[]): string | undefined {
   const recent = steps.slice(-newest);
-  const tolerance = Number(job.parameters?.["tolerance"]);
+  const tolerance = Number(job.parameters?.["tolerance"] ?? job.defaults?.["tolerance"]);
   const trends = seriesOf(recent).flatMap((s) => {
     const counts = s.values.every((v) => v === undefined || Number.isInteger(v));
     const target = counts ? 1 : tolerance;

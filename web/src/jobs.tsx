@@ -388,6 +388,7 @@ function Searches({ job }: { job: Job }) {
       {job.kernels?.map((k) => (
         <dl class="facts" key={k.name} aria-label={k.name}>
           <Fact name={`${k.name}, harmonic mean`} value={teps(k.teps)} />
+          <Fact name="last search" value={teps(k.last_teps)} />
           <Fact name="searches" value={`${k.searches}${validity(k)}`} />
           <Fact name="search" value={format.seconds(k.seconds - k.translate)} />
           <Fact name="translation" value={format.seconds(k.translate)} />

@@ -144,14 +144,24 @@ class Live {
   /** list reads a list of jobs, and keeps it up to date until the returned function is called. */
   list(of: Listing): () => void {
     this.listings.add(of);
-    if (this.loaded) void this.attempt(async () => void (of.page = await api.jobs(of.query)));
+    if (this.loaded) void this.attempt(() => this.readPages([of]));
     else this.stale = true; // load may have read the lists before this one was added
     return () => this.listings.delete(of);
   }
 
   private async readListings() {
     this.stale = false;
-    await Promise.all([...this.listings].map(async (l) => (l.page = await api.jobs(l.query))));
+    await this.readPages(this.listings);
+  }
+
+  /** readPages reads lists. If one of them cannot be read, poll reads all again. */
+  private async readPages(some: Iterable<Listing>) {
+    try {
+      await Promise.all([...some].map(async (l) => (l.page = await api.jobs(l.query))));
+    } catch (e) {
+      this.stale = true;
+      throw e;
+    }
   }
 
   /** turned replaces a job whose state has changed. Lists that lack it are read again. */
