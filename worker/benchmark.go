@@ -126,7 +126,7 @@ func kernelResult(k graph500.Kernel) *control.KernelResult {
 // Search runs a search on all workers. For another root it reuses the job.
 func (a *attempt) Search(
 	ctx context.Context, program engine.Program, again bool, name string,
-) (_ engine.Bound, seconds float64, err error) {
+) (_ *engine.Job, seconds float64, err error) {
 	if again {
 		if err = program.Restart(a.job.program); err == nil {
 			err = a.job.restart()

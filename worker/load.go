@@ -20,7 +20,6 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/snapshot"
 	files "github.com/superstep-go/superstep/internal/store"
-	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
 // localGraph is this worker's partitions of a graph. Its Refs count the commands and jobs that use

@@ -105,7 +105,7 @@ func (l *local) close() {
 // Search runs a search. It reuses the job for another root.
 func (l *local) Search(
 	ctx context.Context, program engine.Program, again bool, name string,
-) (_ engine.Bound, seconds float64, err error) {
+) (_ *engine.Job, seconds float64, err error) {
 	if again {
 		err = program.Restart(l.job)
 	} else {
