@@ -165,9 +165,15 @@ func oneIf(fact bool) int {
 
 // Status returns the state of the cluster.
 func (s *server) Status(
-	ctx context.Context, _ *control.StatusRequest,
+	ctx context.Context, r *control.StatusRequest,
 ) (*control.StatusResponse, error) {
-	return s.shownStatus(ctx), nil
+	all := s.shownStatus(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.cluster.workers[r.UsageOf]; w != nil {
+		all.Usage = slices.Clone(w.usage)
+	}
+	return all, nil
 }
 
 // shownStatus returns the status that a caller may see.

@@ -28,11 +28,29 @@ func (c *cluster) beat(now time.Duration, w *worker, h *control.Heartbeat) {
 	w.used, w.budget, w.counted = h.MemoryUsed, h.Budget, now
 	w.stalled = min(2*time.Duration(h.StalledMilliseconds)*time.Millisecond, mostStalled*c.lease)
 	c.heardOf(now, w)
+	w.use(now, h)
 	ways := slices.DeleteFunc(h.Ways,
 		func(way *control.Way) bool { return !control.ValidName(way.Worker) })
 	if len(ways) > 0 {
 		w.ways = ways[:min(len(ways), mostWays)]
 	}
+}
+
+// A worker's usage is kept every usageEvery, for five minutes.
+const (
+	usageEvery = 2 * time.Second
+	mostUsage  = 150
+)
+
+// use keeps the usage that a heartbeat reports.
+func (w *worker) use(now time.Duration, h *control.Heartbeat) {
+	u := h.Usage
+	if n := len(w.usage); u == nil || n > 0 && now.Seconds()-w.usage[n-1].AtSeconds <
+		usageEvery.Seconds() {
+		return
+	}
+	u.AtSeconds, u.MemoryUsed, u.Spilled = now.Seconds(), h.MemoryUsed, h.Budget.GetSpilled()
+	w.usage = append(w.usage[max(len(w.usage)+1-mostUsage, 0):], u)
 }
 
 // shortage is why a job cannot start, or a graph cannot be loaded.

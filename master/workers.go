@@ -33,6 +33,7 @@ type worker struct {
 	counted  time.Duration   // when the budget was reported
 	freed    time.Duration   // value of counted when memory was last freed there
 	ways     []*control.Way  // measured links
+	usage    []*control.Usage
 	about    *control.RegisterRequest
 }
 

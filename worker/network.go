@@ -339,7 +339,7 @@ func (s *session) pulse() *control.Heartbeat {
 	now := s.Now()
 	h := &control.Heartbeat{
 		MemoryUsed: memoryUsed(), Budget: budgetOf(mem.Process()),
-		StalledMilliseconds: uint32(s.stalls.beat(now, s.heartbeat).Milliseconds()),
+		StalledMilliseconds: uint32(s.stalls.beat(now, s.heartbeat).Milliseconds()), Usage: s.usage(),
 	}
 	if now.Sub(s.told) >= often {
 		s.told = now

@@ -213,7 +213,10 @@ func (q *queue) end(error) {
 func (q *queue) task(c *control.Command) task {
 	t := task{
 		job: c.Job, epoch: c.Epoch,
-		superstep: new(atomic.Int64), observe: q.Observe.Superstep,
+		superstep: new(atomic.Int64), observe: func(seconds float64, reports []*bsp.Report) {
+			q.waited.add(seconds, reports)
+			q.Observe.Superstep(seconds, reports)
+		},
 	}
 	limit, graph := &progressLimit{now: q.Now}, ""
 	if c.Job == "" {

@@ -60,6 +60,7 @@ type worker struct {
 	latest   atomic.Pointer[session]
 	stalls   stalls       // of the current session
 	late     atomic.Int32 // cancelled commands that have not returned for some time
+	waited   waited
 	ready    sync.Once
 	stuck    chan error // a command does not stop, so the worker has to end
 }

@@ -1745,6 +1745,7 @@ type Heartbeat struct {
 	Ways                []*Way                 `protobuf:"bytes,2,rep,name=ways,proto3" json:"ways,omitempty"`                                // measured links to other workers
 	Budget              *Budget                `protobuf:"bytes,3,opt,name=budget,proto3" json:"budget,omitempty"`
 	StalledMilliseconds uint32                 `protobuf:"varint,4,opt,name=stalled_milliseconds,json=stalledMilliseconds,proto3" json:"stalled_milliseconds,omitempty"` // the longest delay of a heartbeat in the last minute
+	Usage               *Usage                 `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
@@ -1807,6 +1808,115 @@ func (x *Heartbeat) GetStalledMilliseconds() uint32 {
 	return 0
 }
 
+func (x *Heartbeat) GetUsage() *Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// Usage is what a worker's process has used since it started, and its memory at that time.
+type Usage struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	ProcessorSeconds  float64                `protobuf:"fixed64,1,opt,name=processor_seconds,json=processorSeconds,proto3" json:"processor_seconds,omitempty"`
+	CollectionSeconds float64                `protobuf:"fixed64,2,opt,name=collection_seconds,json=collectionSeconds,proto3" json:"collection_seconds,omitempty"` // of processor time, for garbage collection
+	WaitSeconds       float64                `protobuf:"fixed64,3,opt,name=wait_seconds,json=waitSeconds,proto3" json:"wait_seconds,omitempty"`                   // mean time for which its partitions waited for others
+	SentBytes         uint64                 `protobuf:"varint,4,opt,name=sent_bytes,json=sentBytes,proto3" json:"sent_bytes,omitempty"`                          // to other workers
+	ReceivedBytes     uint64                 `protobuf:"varint,5,opt,name=received_bytes,json=receivedBytes,proto3" json:"received_bytes,omitempty"`
+	// set by the master:
+	AtSeconds     float64 `protobuf:"fixed64,6,opt,name=at_seconds,json=atSeconds,proto3" json:"at_seconds,omitempty"` // since the start of the master
+	MemoryUsed    uint64  `protobuf:"varint,7,opt,name=memory_used,json=memoryUsed,proto3" json:"memory_used,omitempty"`
+	Spilled       uint64  `protobuf:"varint,8,opt,name=spilled,proto3" json:"spilled,omitempty"` // bytes of arrays in files
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Usage) Reset() {
+	*x = Usage{}
+	mi := &file_control_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Usage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Usage) ProtoMessage() {}
+
+func (x *Usage) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Usage.ProtoReflect.Descriptor instead.
+func (*Usage) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Usage) GetProcessorSeconds() float64 {
+	if x != nil {
+		return x.ProcessorSeconds
+	}
+	return 0
+}
+
+func (x *Usage) GetCollectionSeconds() float64 {
+	if x != nil {
+		return x.CollectionSeconds
+	}
+	return 0
+}
+
+func (x *Usage) GetWaitSeconds() float64 {
+	if x != nil {
+		return x.WaitSeconds
+	}
+	return 0
+}
+
+func (x *Usage) GetSentBytes() uint64 {
+	if x != nil {
+		return x.SentBytes
+	}
+	return 0
+}
+
+func (x *Usage) GetReceivedBytes() uint64 {
+	if x != nil {
+		return x.ReceivedBytes
+	}
+	return 0
+}
+
+func (x *Usage) GetAtSeconds() float64 {
+	if x != nil {
+		return x.AtSeconds
+	}
+	return 0
+}
+
+func (x *Usage) GetMemoryUsed() uint64 {
+	if x != nil {
+		return x.MemoryUsed
+	}
+	return 0
+}
+
+func (x *Usage) GetSpilled() uint64 {
+	if x != nil {
+		return x.Spilled
+	}
+	return 0
+}
+
 // Way is the measured network link from a worker to another.
 type Way struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
@@ -1821,7 +1931,7 @@ type Way struct {
 
 func (x *Way) Reset() {
 	*x = Way{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1833,7 +1943,7 @@ func (x *Way) String() string {
 func (*Way) ProtoMessage() {}
 
 func (x *Way) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1846,7 +1956,7 @@ func (x *Way) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Way.ProtoReflect.Descriptor instead.
 func (*Way) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Way) GetWorker() string {
@@ -1894,7 +2004,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1906,7 +2016,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1919,7 +2029,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Leave) GetReason() string {
@@ -1944,7 +2054,7 @@ type ToWorker struct {
 
 func (x *ToWorker) Reset() {
 	*x = ToWorker{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1956,7 +2066,7 @@ func (x *ToWorker) String() string {
 func (*ToWorker) ProtoMessage() {}
 
 func (x *ToWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1969,7 +2079,7 @@ func (x *ToWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToWorker.ProtoReflect.Descriptor instead.
 func (*ToWorker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ToWorker) GetBody() isToWorker_Body {
@@ -2055,7 +2165,7 @@ type Attached struct {
 
 func (x *Attached) Reset() {
 	*x = Attached{}
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2067,7 +2177,7 @@ func (x *Attached) String() string {
 func (*Attached) ProtoMessage() {}
 
 func (x *Attached) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2080,7 +2190,7 @@ func (x *Attached) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attached.ProtoReflect.Descriptor instead.
 func (*Attached) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
+	return file_control_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Attached) GetJobs() []string {
@@ -2107,7 +2217,7 @@ type Beat struct {
 
 func (x *Beat) Reset() {
 	*x = Beat{}
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2119,7 +2229,7 @@ func (x *Beat) String() string {
 func (*Beat) ProtoMessage() {}
 
 func (x *Beat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2132,7 +2242,7 @@ func (x *Beat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beat.ProtoReflect.Descriptor instead.
 func (*Beat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{26}
+	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Beat) GetHeard() []*Heard {
@@ -2154,7 +2264,7 @@ type Heard struct {
 
 func (x *Heard) Reset() {
 	*x = Heard{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2166,7 +2276,7 @@ func (x *Heard) String() string {
 func (*Heard) ProtoMessage() {}
 
 func (x *Heard) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2179,7 +2289,7 @@ func (x *Heard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heard.ProtoReflect.Descriptor instead.
 func (*Heard) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Heard) GetJob() string {
@@ -2212,7 +2322,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2224,7 +2334,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2237,7 +2347,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 // Command is work for a worker. All commands of a job have its id and the number of the attempt.
@@ -2266,7 +2376,7 @@ type Command struct {
 
 func (x *Command) Reset() {
 	*x = Command{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2278,7 +2388,7 @@ func (x *Command) String() string {
 func (*Command) ProtoMessage() {}
 
 func (x *Command) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2291,7 +2401,7 @@ func (x *Command) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Command.ProtoReflect.Descriptor instead.
 func (*Command) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Command) GetId() uint64 {
@@ -2502,7 +2612,7 @@ type Rejoin struct {
 
 func (x *Rejoin) Reset() {
 	*x = Rejoin{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2514,7 +2624,7 @@ func (x *Rejoin) String() string {
 func (*Rejoin) ProtoMessage() {}
 
 func (x *Rejoin) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2527,7 +2637,7 @@ func (x *Rejoin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rejoin.ProtoReflect.Descriptor instead.
 func (*Rejoin) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Rejoin) GetWanted() uint64 {
@@ -2547,7 +2657,7 @@ type KeepNow struct {
 
 func (x *KeepNow) Reset() {
 	*x = KeepNow{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2559,7 +2669,7 @@ func (x *KeepNow) String() string {
 func (*KeepNow) ProtoMessage() {}
 
 func (x *KeepNow) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2572,7 +2682,7 @@ func (x *KeepNow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeepNow.ProtoReflect.Descriptor instead.
 func (*KeepNow) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 // Report answers a command. Run has several answers, all but the last with `more`.
@@ -2598,7 +2708,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2610,7 +2720,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2623,7 +2733,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Report) GetId() uint64 {
@@ -2771,7 +2881,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2783,7 +2893,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2796,7 +2906,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Failure) GetMessage() string {
@@ -2872,7 +2982,7 @@ type Panic struct {
 
 func (x *Panic) Reset() {
 	*x = Panic{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2884,7 +2994,7 @@ func (x *Panic) String() string {
 func (*Panic) ProtoMessage() {}
 
 func (x *Panic) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2897,7 +3007,7 @@ func (x *Panic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Panic.ProtoReflect.Descriptor instead.
 func (*Panic) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Panic) GetProgram() string {
@@ -2970,7 +3080,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2982,7 +3092,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2995,7 +3105,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Placement) GetPartition() uint32 {
@@ -3046,7 +3156,7 @@ type Meet struct {
 
 func (x *Meet) Reset() {
 	*x = Meet{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3058,7 +3168,7 @@ func (x *Meet) String() string {
 func (*Meet) ProtoMessage() {}
 
 func (x *Meet) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3071,7 +3181,7 @@ func (x *Meet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Meet.ProtoReflect.Descriptor instead.
 func (*Meet) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Meet) GetGraph() string {
@@ -3114,7 +3224,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3126,7 +3236,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3139,7 +3249,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Load) GetGraph() string {
@@ -3213,7 +3323,7 @@ type Save struct {
 
 func (x *Save) Reset() {
 	*x = Save{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3225,7 +3335,7 @@ func (x *Save) String() string {
 func (*Save) ProtoMessage() {}
 
 func (x *Save) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3238,7 +3348,7 @@ func (x *Save) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Save.ProtoReflect.Descriptor instead.
 func (*Save) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Save) GetGraph() string {
@@ -3285,7 +3395,7 @@ type SaveReport struct {
 
 func (x *SaveReport) Reset() {
 	*x = SaveReport{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3297,7 +3407,7 @@ func (x *SaveReport) String() string {
 func (*SaveReport) ProtoMessage() {}
 
 func (x *SaveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3310,7 +3420,7 @@ func (x *SaveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveReport.ProtoReflect.Descriptor instead.
 func (*SaveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SaveReport) GetManifest() []byte {
@@ -3338,7 +3448,7 @@ type LoadReport struct {
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3350,7 +3460,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3363,7 +3473,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -3451,7 +3561,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3463,7 +3573,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3476,7 +3586,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Locate) GetGraph() string {
@@ -3526,7 +3636,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3538,7 +3648,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3551,7 +3661,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Located) GetLabels() []uint64 {
@@ -3579,7 +3689,7 @@ type Name struct {
 
 func (x *Name) Reset() {
 	*x = Name{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3591,7 +3701,7 @@ func (x *Name) String() string {
 func (*Name) ProtoMessage() {}
 
 func (x *Name) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3604,7 +3714,7 @@ func (x *Name) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Name.ProtoReflect.Descriptor instead.
 func (*Name) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Name) GetName() string {
@@ -3635,7 +3745,7 @@ type Keep struct {
 
 func (x *Keep) Reset() {
 	*x = Keep{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3647,7 +3757,7 @@ func (x *Keep) String() string {
 func (*Keep) ProtoMessage() {}
 
 func (x *Keep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3660,7 +3770,7 @@ func (x *Keep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keep.ProtoReflect.Descriptor instead.
 func (*Keep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Keep) GetPlace() string {
@@ -3709,7 +3819,7 @@ type GoOn struct {
 
 func (x *GoOn) Reset() {
 	*x = GoOn{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3721,7 +3831,7 @@ func (x *GoOn) String() string {
 func (*GoOn) ProtoMessage() {}
 
 func (x *GoOn) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3734,7 +3844,7 @@ func (x *GoOn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoOn.ProtoReflect.Descriptor instead.
 func (*GoOn) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *GoOn) GetPlace() string {
@@ -3764,7 +3874,7 @@ type ReadColumnRequest struct {
 
 func (x *ReadColumnRequest) Reset() {
 	*x = ReadColumnRequest{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3776,7 +3886,7 @@ func (x *ReadColumnRequest) String() string {
 func (*ReadColumnRequest) ProtoMessage() {}
 
 func (x *ReadColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3789,7 +3899,7 @@ func (x *ReadColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadColumnRequest.ProtoReflect.Descriptor instead.
 func (*ReadColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ReadColumnRequest) GetJob() string {
@@ -3828,7 +3938,6 @@ type Outcome struct {
 	Messages      uint64                 `protobuf:"varint,3,opt,name=messages,proto3" json:"messages,omitempty"`
 	Sent          uint64                 `protobuf:"varint,4,opt,name=sent,proto3" json:"sent,omitempty"` // values that crossed partitions
 	Bytes         uint64                 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	Phase         uint32                 `protobuf:"varint,6,opt,name=phase,proto3" json:"phase,omitempty"` // of a plan: the next phase, from 1; 0 without a plan
 	GraphLeft     *GraphSize             `protobuf:"bytes,7,opt,name=graph_left,json=graphLeft,proto3" json:"graph_left,omitempty"`
 	Forked        string                 `protobuf:"bytes,9,opt,name=forked,proto3" json:"forked,omitempty"` // the checkpoint of another run that this run continued, and the differences
 	unknownFields protoimpl.UnknownFields
@@ -3837,7 +3946,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3849,7 +3958,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3862,7 +3971,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Outcome) GetEnded() string {
@@ -3896,13 +4005,6 @@ func (x *Outcome) GetSent() uint64 {
 func (x *Outcome) GetBytes() uint64 {
 	if x != nil {
 		return x.Bytes
-	}
-	return 0
-}
-
-func (x *Outcome) GetPhase() uint32 {
-	if x != nil {
-		return x.Phase
 	}
 	return 0
 }
@@ -3945,7 +4047,7 @@ type DriveReport struct {
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3957,7 +4059,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3970,7 +4072,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -4068,7 +4170,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4080,7 +4182,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4093,7 +4195,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RunEnd) GetSeconds() float64 {
@@ -4122,7 +4224,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4134,7 +4236,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4147,7 +4249,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -4177,8 +4279,7 @@ func (x *GraphSize) GetIds() uint64 {
 type Run struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	SpecJson      string                 `protobuf:"bytes,1,opt,name=spec_json,json=specJson,proto3" json:"spec_json,omitempty"` // job.Spec
-	Placements    []*Placement           `protobuf:"bytes,2,rep,name=placements,proto3" json:"placements,omitempty"`
-	Rows          uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"` // of the grid of partitions
+	Rows          uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`                        // of the grid of partitions
 	Columns       uint32                 `protobuf:"varint,4,opt,name=columns,proto3" json:"columns,omitempty"`
 	Searched      *Graph500Result        `protobuf:"bytes,6,opt,name=searched,proto3" json:"searched,omitempty"` // results of earlier attempts at a benchmark
 	Keep          *Keep                  `protobuf:"bytes,7,opt,name=keep,proto3" json:"keep,omitempty"`         // set if the run stores checkpoints
@@ -4189,7 +4290,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4201,7 +4302,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4214,7 +4315,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Run) GetSpecJson() string {
@@ -4222,13 +4323,6 @@ func (x *Run) GetSpecJson() string {
 		return x.SpecJson
 	}
 	return ""
-}
-
-func (x *Run) GetPlacements() []*Placement {
-	if x != nil {
-		return x.Placements
-	}
-	return nil
 }
 
 func (x *Run) GetRows() uint32 {
@@ -4278,7 +4372,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4290,7 +4384,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4303,7 +4397,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -4337,7 +4431,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4349,7 +4443,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4362,7 +4456,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -4382,7 +4476,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4394,7 +4488,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4407,7 +4501,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -4429,7 +4523,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4441,7 +4535,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4454,7 +4548,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Values) GetSorted() bool {
@@ -4489,7 +4583,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4501,7 +4595,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4514,7 +4608,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -4549,7 +4643,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4561,7 +4655,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4574,7 +4668,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Cancel) GetReason() string {
@@ -4601,7 +4695,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4613,7 +4707,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4626,7 +4720,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Drop) GetGraph() string {
@@ -4648,7 +4742,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4660,7 +4754,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4673,7 +4767,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -4715,7 +4809,7 @@ type Sum struct {
 
 func (x *Sum) Reset() {
 	*x = Sum{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4727,7 +4821,7 @@ func (x *Sum) String() string {
 func (*Sum) ProtoMessage() {}
 
 func (x *Sum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4740,7 +4834,7 @@ func (x *Sum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sum.ProtoReflect.Descriptor instead.
 func (*Sum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Sum) GetBytes() uint64 {
@@ -4770,7 +4864,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4782,7 +4876,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4795,7 +4889,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -4834,7 +4928,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4846,7 +4940,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4859,7 +4953,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 // Graph500Result is the result of the benchmark so far. Times are in seconds, by root.
@@ -4878,7 +4972,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4890,7 +4984,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4903,7 +4997,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -4967,7 +5061,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4979,7 +5073,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4992,7 +5086,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -5076,7 +5170,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5088,7 +5182,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5101,7 +5195,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Job) GetId() string {
@@ -5403,7 +5497,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5415,7 +5509,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5428,7 +5522,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Aggregator) GetName() string {
@@ -5468,7 +5562,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5480,7 +5574,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5493,7 +5587,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *SubmitJobRequest) GetSpecJson() string {
@@ -5527,7 +5621,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5539,7 +5633,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5552,7 +5646,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -5572,7 +5666,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5584,7 +5678,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5597,7 +5691,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -5625,7 +5719,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5637,7 +5731,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5650,7 +5744,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -5683,7 +5777,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5695,7 +5789,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5708,7 +5802,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -5732,7 +5826,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5744,7 +5838,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5757,7 +5851,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -5813,7 +5907,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5825,7 +5919,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5838,7 +5932,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -5974,7 +6068,7 @@ type Stored struct {
 
 func (x *Stored) Reset() {
 	*x = Stored{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5986,7 +6080,7 @@ func (x *Stored) String() string {
 func (*Stored) ProtoMessage() {}
 
 func (x *Stored) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5999,7 +6093,7 @@ func (x *Stored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stored.ProtoReflect.Descriptor instead.
 func (*Stored) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Stored) GetSuperstep() uint32 {
@@ -6030,7 +6124,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6042,7 +6136,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6055,7 +6149,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -6109,7 +6203,7 @@ type BenchmarkSearch struct {
 
 func (x *BenchmarkSearch) Reset() {
 	*x = BenchmarkSearch{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6121,7 +6215,7 @@ func (x *BenchmarkSearch) String() string {
 func (*BenchmarkSearch) ProtoMessage() {}
 
 func (x *BenchmarkSearch) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6134,7 +6228,7 @@ func (x *BenchmarkSearch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkSearch.ProtoReflect.Descriptor instead.
 func (*BenchmarkSearch) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *BenchmarkSearch) GetName() string {
@@ -6195,7 +6289,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6207,7 +6301,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6220,7 +6314,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -6240,7 +6334,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6252,7 +6346,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6265,7 +6359,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -6292,7 +6386,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6304,7 +6398,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6317,7 +6411,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -6344,7 +6438,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6356,7 +6450,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6369,7 +6463,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -6395,7 +6489,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6407,7 +6501,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6420,7 +6514,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -6442,7 +6536,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6454,7 +6548,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6467,7 +6561,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -6527,7 +6621,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6539,7 +6633,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6552,7 +6646,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Graph) GetName() string {
@@ -6711,7 +6805,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6723,7 +6817,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6736,7 +6830,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ListGraphsRequest) GetAfter() string {
@@ -6756,7 +6850,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6768,7 +6862,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6781,7 +6875,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -6807,7 +6901,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6819,7 +6913,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6832,7 +6926,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -6851,7 +6945,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6863,7 +6957,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6876,7 +6970,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -6896,7 +6990,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6908,7 +7002,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6921,7 +7015,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -6948,7 +7042,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6960,7 +7054,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6973,7 +7067,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -7003,7 +7097,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7015,7 +7109,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7028,7 +7122,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -7076,7 +7170,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7088,7 +7182,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7101,7 +7195,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -7143,7 +7237,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7155,7 +7249,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7168,7 +7262,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Worker) GetName() string {
@@ -7298,7 +7392,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7310,7 +7404,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7323,7 +7417,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 type BackupChunk struct {
@@ -7335,7 +7429,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7347,7 +7441,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7360,7 +7454,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -7378,7 +7472,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7390,7 +7484,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7403,7 +7497,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 type ListWorkersResponse struct {
@@ -7416,7 +7510,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7428,7 +7522,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7441,7 +7535,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -7460,13 +7554,14 @@ func (x *ListWorkersResponse) GetMore() uint32 {
 
 type StatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	UsageOf       string                 `protobuf:"bytes,1,opt,name=usage_of,json=usageOf,proto3" json:"usage_of,omitempty"` // a worker whose usage is wanted
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7478,7 +7573,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7491,7 +7586,14 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{98}
+}
+
+func (x *StatusRequest) GetUsageOf() string {
+	if x != nil {
+		return x.UsageOf
+	}
+	return ""
 }
 
 type StatusResponse struct {
@@ -7512,13 +7614,14 @@ type StatusResponse struct {
 	Stragglers    uint64                 `protobuf:"varint,14,opt,name=stragglers,proto3" json:"stragglers,omitempty"`                            // moves of jobs away from slow workers since the start
 	More          uint32                 `protobuf:"varint,15,opt,name=more,proto3" json:"more,omitempty"`                                        // number of jobs, graphs and workers that do not fit into a message
 	Refusing      string                 `protobuf:"bytes,16,opt,name=refusing,proto3" json:"refusing,omitempty"`                                 // why no jobs are accepted; empty: they are
+	Usage         []*Usage               `protobuf:"bytes,17,rep,name=usage,proto3" json:"usage,omitempty"`                                       // of the last five minutes, of the worker that the request names
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7530,7 +7633,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7543,7 +7646,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -7658,6 +7761,13 @@ func (x *StatusResponse) GetRefusing() string {
 	return ""
 }
 
+func (x *StatusResponse) GetUsage() []*Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
 // QuotaUse is an owner's quota and its use. A quota of 0 means no bound.
 type QuotaUse struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
@@ -7675,7 +7785,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7687,7 +7797,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7700,7 +7810,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -7778,7 +7888,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7790,7 +7900,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7803,7 +7913,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -7891,7 +8001,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7903,7 +8013,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7916,7 +8026,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -7972,7 +8082,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7984,7 +8094,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8138,13 +8248,26 @@ const file_control_proto_rawDesc = "" +
 	"\x06offers\x18\x03 \x03(\v2\x1b.superstep.control.v1.OfferR\x06offers\"q\n" +
 	"\x05Offer\x12.\n" +
 	"\x04load\x18\x01 \x01(\v2\x1a.superstep.control.v1.LoadR\x04load\x128\n" +
-	"\x06report\x18\x02 \x01(\v2 .superstep.control.v1.LoadReportR\x06report\"\xc4\x01\n" +
+	"\x06report\x18\x02 \x01(\v2 .superstep.control.v1.LoadReportR\x06report\"\xf7\x01\n" +
 	"\tHeartbeat\x12\x1f\n" +
 	"\vmemory_used\x18\x01 \x01(\x04R\n" +
 	"memoryUsed\x12-\n" +
 	"\x04ways\x18\x02 \x03(\v2\x19.superstep.control.v1.WayR\x04ways\x124\n" +
 	"\x06budget\x18\x03 \x01(\v2\x1c.superstep.control.v1.BudgetR\x06budget\x121\n" +
-	"\x14stalled_milliseconds\x18\x04 \x01(\rR\x13stalledMilliseconds\"\xa7\x01\n" +
+	"\x14stalled_milliseconds\x18\x04 \x01(\rR\x13stalledMilliseconds\x121\n" +
+	"\x05usage\x18\x05 \x01(\v2\x1b.superstep.control.v1.UsageR\x05usage\"\xa6\x02\n" +
+	"\x05Usage\x12+\n" +
+	"\x11processor_seconds\x18\x01 \x01(\x01R\x10processorSeconds\x12-\n" +
+	"\x12collection_seconds\x18\x02 \x01(\x01R\x11collectionSeconds\x12!\n" +
+	"\fwait_seconds\x18\x03 \x01(\x01R\vwaitSeconds\x12\x1d\n" +
+	"\n" +
+	"sent_bytes\x18\x04 \x01(\x04R\tsentBytes\x12%\n" +
+	"\x0ereceived_bytes\x18\x05 \x01(\x04R\rreceivedBytes\x12\x1d\n" +
+	"\n" +
+	"at_seconds\x18\x06 \x01(\x01R\tatSeconds\x12\x1f\n" +
+	"\vmemory_used\x18\a \x01(\x04R\n" +
+	"memoryUsed\x12\x18\n" +
+	"\aspilled\x18\b \x01(\x04R\aspilled\"\xa7\x01\n" +
 	"\x03Way\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12(\n" +
 	"\x10bytes_per_second\x18\x02 \x01(\x01R\x0ebytesPerSecond\x12#\n" +
@@ -8297,7 +8420,7 @@ const file_control_proto_rawDesc = "" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\rR\x05epoch\x12\x16\n" +
 	"\x06column\x18\x03 \x01(\tR\x06column\x12\x16\n" +
-	"\x06values\x18\x04 \x01(\tR\x06values\"\xf9\x01\n" +
+	"\x06values\x18\x04 \x01(\tR\x06values\"\xe9\x01\n" +
 	"\aOutcome\x12\x14\n" +
 	"\x05ended\x18\b \x01(\tR\x05ended\x12\x1e\n" +
 	"\n" +
@@ -8305,11 +8428,10 @@ const file_control_proto_rawDesc = "" +
 	"supersteps\x12\x1a\n" +
 	"\bmessages\x18\x03 \x01(\x04R\bmessages\x12\x12\n" +
 	"\x04sent\x18\x04 \x01(\x04R\x04sent\x12\x14\n" +
-	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12\x14\n" +
-	"\x05phase\x18\x06 \x01(\rR\x05phase\x12>\n" +
+	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12>\n" +
 	"\n" +
 	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\x12\x16\n" +
-	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\x8e\x04\n" +
+	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02J\x04\b\x06\x10\a\"\x8e\x04\n" +
 	"\vDriveReport\x127\n" +
 	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12\x18\n" +
 	"\arecords\x18\a \x03(\fR\arecords\x12\x10\n" +
@@ -8332,17 +8454,14 @@ const file_control_proto_rawDesc = "" +
 	"\tGraphSize\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x12\n" +
 	"\x04arcs\x18\x02 \x01(\x04R\x04arcs\x12\x10\n" +
-	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\xba\x02\n" +
+	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\xff\x01\n" +
 	"\x03Run\x12\x1b\n" +
-	"\tspec_json\x18\x01 \x01(\tR\bspecJson\x12?\n" +
-	"\n" +
-	"placements\x18\x02 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\x12\x12\n" +
+	"\tspec_json\x18\x01 \x01(\tR\bspecJson\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\x04 \x01(\rR\acolumns\x12@\n" +
 	"\bsearched\x18\x06 \x01(\v2$.superstep.control.v1.Graph500ResultR\bsearched\x12.\n" +
 	"\x04keep\x18\a \x01(\v2\x1a.superstep.control.v1.KeepR\x04keep\x12/\n" +
-	"\x05go_on\x18\b \x01(\v2\x1a.superstep.control.v1.GoOnR\x04goOnJ\x04\b\x05\x10\x06\"G\n" +
+	"\x05go_on\x18\b \x01(\v2\x1a.superstep.control.v1.GoOnR\x04goOnJ\x04\b\x02\x10\x03J\x04\b\x05\x10\x06\"G\n" +
 	"\tViolation\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\rR\x04rule\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -8595,8 +8714,9 @@ const file_control_proto_rawDesc = "" +
 	"\x12ListWorkersRequest\"a\n" +
 	"\x13ListWorkersResponse\x126\n" +
 	"\aworkers\x18\x01 \x03(\v2\x1c.superstep.control.v1.WorkerR\aworkers\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\rR\x04more\"\x0f\n" +
-	"\rStatusRequest\"\xd4\x04\n" +
+	"\x04more\x18\x02 \x01(\rR\x04more\"*\n" +
+	"\rStatusRequest\x12\x19\n" +
+	"\busage_of\x18\x01 \x01(\tR\ausageOf\"\x87\x05\n" +
 	"\x0eStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\x12%\n" +
@@ -8617,7 +8737,8 @@ const file_control_proto_rawDesc = "" +
 	"stragglers\x18\x0e \x01(\x04R\n" +
 	"stragglers\x12\x12\n" +
 	"\x04more\x18\x0f \x01(\rR\x04more\x12\x1a\n" +
-	"\brefusing\x18\x10 \x01(\tR\brefusing\"\x99\x02\n" +
+	"\brefusing\x18\x10 \x01(\tR\brefusing\x121\n" +
+	"\x05usage\x18\x11 \x03(\v2\x1b.superstep.control.v1.UsageR\x05usage\"\x99\x02\n" +
 	"\bQuotaUse\x12\x14\n" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12\x16\n" +
 	"\x06queued\x18\x02 \x01(\rR\x06queued\x12\x18\n" +
@@ -8724,7 +8845,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 103)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 104)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -8753,244 +8874,246 @@ var file_control_proto_goTypes = []any{
 	(*Attach)(nil),                     // 24: superstep.control.v1.Attach
 	(*Offer)(nil),                      // 25: superstep.control.v1.Offer
 	(*Heartbeat)(nil),                  // 26: superstep.control.v1.Heartbeat
-	(*Way)(nil),                        // 27: superstep.control.v1.Way
-	(*Leave)(nil),                      // 28: superstep.control.v1.Leave
-	(*ToWorker)(nil),                   // 29: superstep.control.v1.ToWorker
-	(*Attached)(nil),                   // 30: superstep.control.v1.Attached
-	(*Beat)(nil),                       // 31: superstep.control.v1.Beat
-	(*Heard)(nil),                      // 32: superstep.control.v1.Heard
-	(*Goodbye)(nil),                    // 33: superstep.control.v1.Goodbye
-	(*Command)(nil),                    // 34: superstep.control.v1.Command
-	(*Rejoin)(nil),                     // 35: superstep.control.v1.Rejoin
-	(*KeepNow)(nil),                    // 36: superstep.control.v1.KeepNow
-	(*Report)(nil),                     // 37: superstep.control.v1.Report
-	(*Failure)(nil),                    // 38: superstep.control.v1.Failure
-	(*Panic)(nil),                      // 39: superstep.control.v1.Panic
-	(*Placement)(nil),                  // 40: superstep.control.v1.Placement
-	(*Meet)(nil),                       // 41: superstep.control.v1.Meet
-	(*Load)(nil),                       // 42: superstep.control.v1.Load
-	(*Save)(nil),                       // 43: superstep.control.v1.Save
-	(*SaveReport)(nil),                 // 44: superstep.control.v1.SaveReport
-	(*LoadReport)(nil),                 // 45: superstep.control.v1.LoadReport
-	(*Locate)(nil),                     // 46: superstep.control.v1.Locate
-	(*Located)(nil),                    // 47: superstep.control.v1.Located
-	(*Name)(nil),                       // 48: superstep.control.v1.Name
-	(*Keep)(nil),                       // 49: superstep.control.v1.Keep
-	(*GoOn)(nil),                       // 50: superstep.control.v1.GoOn
-	(*ReadColumnRequest)(nil),          // 51: superstep.control.v1.ReadColumnRequest
-	(*Outcome)(nil),                    // 52: superstep.control.v1.Outcome
-	(*DriveReport)(nil),                // 53: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                     // 54: superstep.control.v1.RunEnd
-	(*GraphSize)(nil),                  // 55: superstep.control.v1.GraphSize
-	(*Run)(nil),                        // 56: superstep.control.v1.Run
-	(*Violation)(nil),                  // 57: superstep.control.v1.Violation
-	(*Probe)(nil),                      // 58: superstep.control.v1.Probe
-	(*ProbeReport)(nil),                // 59: superstep.control.v1.ProbeReport
-	(*Values)(nil),                     // 60: superstep.control.v1.Values
-	(*ValuesChunk)(nil),                // 61: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                     // 62: superstep.control.v1.Cancel
-	(*Drop)(nil),                       // 63: superstep.control.v1.Drop
-	(*LogLine)(nil),                    // 64: superstep.control.v1.LogLine
-	(*Sum)(nil),                        // 65: superstep.control.v1.Sum
-	(*SendColumnRequest)(nil),          // 66: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),         // 67: superstep.control.v1.SendColumnResponse
-	(*Graph500Result)(nil),             // 68: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),               // 69: superstep.control.v1.KernelResult
-	(*Job)(nil),                        // 70: superstep.control.v1.Job
-	(*Aggregator)(nil),                 // 71: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),           // 72: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),          // 73: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),            // 74: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),           // 75: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),              // 76: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),            // 77: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),                   // 78: superstep.control.v1.JobEvent
-	(*Stored)(nil),                     // 79: superstep.control.v1.Stored
-	(*BenchmarkStage)(nil),             // 80: superstep.control.v1.BenchmarkStage
-	(*BenchmarkSearch)(nil),            // 81: superstep.control.v1.BenchmarkSearch
-	(*DrainWorkerRequest)(nil),         // 82: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 83: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 84: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 85: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 86: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 87: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 88: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 89: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 90: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 91: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 92: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 93: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 94: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 95: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 96: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 97: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 98: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 99: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 100: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 101: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 102: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 103: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 104: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 105: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 106: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 107: superstep.control.v1.ListObjectsResponse.Object
-	(*timestamppb.Timestamp)(nil),      // 108: google.protobuf.Timestamp
+	(*Usage)(nil),                      // 27: superstep.control.v1.Usage
+	(*Way)(nil),                        // 28: superstep.control.v1.Way
+	(*Leave)(nil),                      // 29: superstep.control.v1.Leave
+	(*ToWorker)(nil),                   // 30: superstep.control.v1.ToWorker
+	(*Attached)(nil),                   // 31: superstep.control.v1.Attached
+	(*Beat)(nil),                       // 32: superstep.control.v1.Beat
+	(*Heard)(nil),                      // 33: superstep.control.v1.Heard
+	(*Goodbye)(nil),                    // 34: superstep.control.v1.Goodbye
+	(*Command)(nil),                    // 35: superstep.control.v1.Command
+	(*Rejoin)(nil),                     // 36: superstep.control.v1.Rejoin
+	(*KeepNow)(nil),                    // 37: superstep.control.v1.KeepNow
+	(*Report)(nil),                     // 38: superstep.control.v1.Report
+	(*Failure)(nil),                    // 39: superstep.control.v1.Failure
+	(*Panic)(nil),                      // 40: superstep.control.v1.Panic
+	(*Placement)(nil),                  // 41: superstep.control.v1.Placement
+	(*Meet)(nil),                       // 42: superstep.control.v1.Meet
+	(*Load)(nil),                       // 43: superstep.control.v1.Load
+	(*Save)(nil),                       // 44: superstep.control.v1.Save
+	(*SaveReport)(nil),                 // 45: superstep.control.v1.SaveReport
+	(*LoadReport)(nil),                 // 46: superstep.control.v1.LoadReport
+	(*Locate)(nil),                     // 47: superstep.control.v1.Locate
+	(*Located)(nil),                    // 48: superstep.control.v1.Located
+	(*Name)(nil),                       // 49: superstep.control.v1.Name
+	(*Keep)(nil),                       // 50: superstep.control.v1.Keep
+	(*GoOn)(nil),                       // 51: superstep.control.v1.GoOn
+	(*ReadColumnRequest)(nil),          // 52: superstep.control.v1.ReadColumnRequest
+	(*Outcome)(nil),                    // 53: superstep.control.v1.Outcome
+	(*DriveReport)(nil),                // 54: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                     // 55: superstep.control.v1.RunEnd
+	(*GraphSize)(nil),                  // 56: superstep.control.v1.GraphSize
+	(*Run)(nil),                        // 57: superstep.control.v1.Run
+	(*Violation)(nil),                  // 58: superstep.control.v1.Violation
+	(*Probe)(nil),                      // 59: superstep.control.v1.Probe
+	(*ProbeReport)(nil),                // 60: superstep.control.v1.ProbeReport
+	(*Values)(nil),                     // 61: superstep.control.v1.Values
+	(*ValuesChunk)(nil),                // 62: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                     // 63: superstep.control.v1.Cancel
+	(*Drop)(nil),                       // 64: superstep.control.v1.Drop
+	(*LogLine)(nil),                    // 65: superstep.control.v1.LogLine
+	(*Sum)(nil),                        // 66: superstep.control.v1.Sum
+	(*SendColumnRequest)(nil),          // 67: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),         // 68: superstep.control.v1.SendColumnResponse
+	(*Graph500Result)(nil),             // 69: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),               // 70: superstep.control.v1.KernelResult
+	(*Job)(nil),                        // 71: superstep.control.v1.Job
+	(*Aggregator)(nil),                 // 72: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),           // 73: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),          // 74: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),            // 75: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),           // 76: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),              // 77: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),            // 78: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),                   // 79: superstep.control.v1.JobEvent
+	(*Stored)(nil),                     // 80: superstep.control.v1.Stored
+	(*BenchmarkStage)(nil),             // 81: superstep.control.v1.BenchmarkStage
+	(*BenchmarkSearch)(nil),            // 82: superstep.control.v1.BenchmarkSearch
+	(*DrainWorkerRequest)(nil),         // 83: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 84: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 85: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 86: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 87: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 88: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 89: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 90: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 91: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 92: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 93: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 94: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 95: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 96: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 97: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 98: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 99: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 100: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 101: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 102: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 103: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 104: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 105: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 106: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 107: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 108: superstep.control.v1.ListObjectsResponse.Object
+	(*timestamppb.Timestamp)(nil),      // 109: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	107, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	108, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
 	15,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
 	4,   // 3: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
 	24,  // 4: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
 	26,  // 5: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
-	37,  // 6: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
-	28,  // 7: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
+	38,  // 6: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
+	29,  // 7: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
 	23,  // 8: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	25,  // 9: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
-	42,  // 10: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
-	45,  // 11: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
-	27,  // 12: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
+	43,  // 10: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
+	46,  // 11: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
+	28,  // 12: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
 	14,  // 13: superstep.control.v1.Heartbeat.budget:type_name -> superstep.control.v1.Budget
-	30,  // 14: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
-	31,  // 15: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
-	34,  // 16: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
-	33,  // 17: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
-	32,  // 18: superstep.control.v1.Beat.heard:type_name -> superstep.control.v1.Heard
-	42,  // 19: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	60,  // 20: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	62,  // 21: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	63,  // 22: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	46,  // 23: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	41,  // 24: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	58,  // 25: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	43,  // 26: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
-	35,  // 27: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
-	36,  // 28: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
-	56,  // 29: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
-	38,  // 30: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	45,  // 31: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	47,  // 32: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	59,  // 33: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	53,  // 34: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	44,  // 35: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
-	39,  // 36: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	40,  // 37: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	40,  // 38: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	48,  // 39: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	108, // 40: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
-	55,  // 41: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	52,  // 42: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	54,  // 43: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	45,  // 44: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
-	68,  // 45: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
-	80,  // 46: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
-	71,  // 47: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	40,  // 48: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
-	68,  // 49: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
-	49,  // 50: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
-	50,  // 51: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
-	40,  // 52: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	27,  // 14: superstep.control.v1.Heartbeat.usage:type_name -> superstep.control.v1.Usage
+	31,  // 15: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
+	32,  // 16: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
+	35,  // 17: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
+	34,  // 18: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
+	33,  // 19: superstep.control.v1.Beat.heard:type_name -> superstep.control.v1.Heard
+	43,  // 20: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	61,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	63,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	64,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	47,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	42,  // 25: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	59,  // 26: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	44,  // 27: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
+	36,  // 28: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
+	37,  // 29: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
+	57,  // 30: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
+	39,  // 31: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	46,  // 32: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	48,  // 33: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	60,  // 34: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	54,  // 35: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	45,  // 36: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	40,  // 37: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	41,  // 38: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	41,  // 39: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	49,  // 40: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
+	109, // 41: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	56,  // 42: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	53,  // 43: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	55,  // 44: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	46,  // 45: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
+	69,  // 46: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
+	81,  // 47: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
+	72,  // 48: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	69,  // 49: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
+	50,  // 50: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
+	51,  // 51: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
+	41,  // 52: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
 	21,  // 53: superstep.control.v1.ValuesChunk.to:type_name -> superstep.control.v1.Deliver
-	108, // 54: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	69,  // 55: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	69,  // 56: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	57,  // 57: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	109, // 54: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	70,  // 55: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	70,  // 56: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	58,  // 57: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
 	1,   // 58: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	108, // 59: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	108, // 60: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	108, // 61: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	65,  // 62: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
-	39,  // 63: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	71,  // 64: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	55,  // 65: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	109, // 59: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	109, // 60: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	109, // 61: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	66,  // 62: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
+	40,  // 63: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	72,  // 64: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	56,  // 65: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
 	0,   // 66: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	68,  // 67: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	70,  // 68: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	108, // 69: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	70,  // 70: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	64,  // 71: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	69,  // 67: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	71,  // 68: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	109, // 69: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	71,  // 70: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	65,  // 71: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
 	23,  // 72: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	80,  // 73: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	79,  // 74: superstep.control.v1.JobEvent.checkpoint:type_name -> superstep.control.v1.Stored
-	108, // 75: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	81,  // 76: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
+	81,  // 73: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	80,  // 74: superstep.control.v1.JobEvent.checkpoint:type_name -> superstep.control.v1.Stored
+	109, // 75: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	82,  // 76: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
 	2,   // 77: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 78: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	41,  // 78: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
 	23,  // 79: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	88,  // 80: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	48,  // 81: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	89,  // 80: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	49,  // 81: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
 	3,   // 82: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 83: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	28,  // 83: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
 	14,  // 84: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	97,  // 85: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	97,  // 86: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	88,  // 87: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	70,  // 88: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	108, // 89: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	104, // 90: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	70,  // 91: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 92: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 93: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	42,  // 94: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 95: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	45,  // 96: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	13,  // 97: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	17,  // 98: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	51,  // 99: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
-	61,  // 100: superstep.control.v1.Workers.DeliverValues:input_type -> superstep.control.v1.ValuesChunk
-	5,   // 101: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 102: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 103: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 104: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	72,  // 105: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	73,  // 106: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	74,  // 107: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	76,  // 108: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	77,  // 109: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	84,  // 110: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	66,  // 111: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	85,  // 112: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	87,  // 113: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	89,  // 114: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	91,  // 115: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	92,  // 116: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	93,  // 117: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	95,  // 118: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	98,  // 119: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	82,  // 120: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	100, // 121: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	102, // 122: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	16,  // 123: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	18,  // 124: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	86,  // 125: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
-	22,  // 126: superstep.control.v1.Workers.DeliverValues:output_type -> superstep.control.v1.DeliverValuesResponse
-	6,   // 127: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 128: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 129: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 130: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	70,  // 131: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	70,  // 132: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	75,  // 133: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	70,  // 134: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	78,  // 135: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	70,  // 136: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	67,  // 137: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	86,  // 138: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	88,  // 139: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	90,  // 140: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	88,  // 141: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	88,  // 142: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	94,  // 143: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	96,  // 144: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	99,  // 145: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	83,  // 146: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	101, // 147: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	103, // 148: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	123, // [123:149] is the sub-list for method output_type
-	97,  // [97:123] is the sub-list for method input_type
-	97,  // [97:97] is the sub-list for extension type_name
-	97,  // [97:97] is the sub-list for extension extendee
-	0,   // [0:97] is the sub-list for field type_name
+	98,  // 85: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	98,  // 86: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	89,  // 87: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	71,  // 88: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	109, // 89: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	105, // 90: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	27,  // 91: superstep.control.v1.StatusResponse.usage:type_name -> superstep.control.v1.Usage
+	71,  // 92: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	41,  // 93: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	41,  // 94: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	43,  // 95: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 96: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	46,  // 97: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	13,  // 98: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	17,  // 99: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	52,  // 100: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
+	62,  // 101: superstep.control.v1.Workers.DeliverValues:input_type -> superstep.control.v1.ValuesChunk
+	5,   // 102: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 103: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 104: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 105: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	73,  // 106: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	74,  // 107: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	75,  // 108: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	77,  // 109: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	78,  // 110: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	85,  // 111: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	67,  // 112: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	86,  // 113: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	88,  // 114: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	90,  // 115: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	92,  // 116: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	93,  // 117: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	94,  // 118: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	96,  // 119: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	99,  // 120: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	83,  // 121: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	101, // 122: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	103, // 123: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	16,  // 124: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	18,  // 125: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	87,  // 126: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
+	22,  // 127: superstep.control.v1.Workers.DeliverValues:output_type -> superstep.control.v1.DeliverValuesResponse
+	6,   // 128: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 129: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 130: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 131: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	71,  // 132: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	71,  // 133: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	76,  // 134: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	71,  // 135: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	79,  // 136: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	71,  // 137: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	68,  // 138: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	87,  // 139: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	89,  // 140: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	91,  // 141: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	89,  // 142: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	89,  // 143: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	95,  // 144: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	97,  // 145: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	100, // 146: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	84,  // 147: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	102, // 148: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	104, // 149: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	124, // [124:150] is the sub-list for method output_type
+	98,  // [98:124] is the sub-list for method input_type
+	98,  // [98:98] is the sub-list for extension type_name
+	98,  // [98:98] is the sub-list for extension extendee
+	0,   // [0:98] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -9005,13 +9128,13 @@ func file_control_proto_init() {
 		(*FromWorker_Leave)(nil),
 		(*FromWorker_Progress)(nil),
 	}
-	file_control_proto_msgTypes[24].OneofWrappers = []any{
+	file_control_proto_msgTypes[25].OneofWrappers = []any{
 		(*ToWorker_Attached)(nil),
 		(*ToWorker_Beat)(nil),
 		(*ToWorker_Command)(nil),
 		(*ToWorker_Goodbye)(nil),
 	}
-	file_control_proto_msgTypes[29].OneofWrappers = []any{
+	file_control_proto_msgTypes[30].OneofWrappers = []any{
 		(*Command_Load)(nil),
 		(*Command_Values)(nil),
 		(*Command_Cancel)(nil),
@@ -9024,14 +9147,14 @@ func file_control_proto_init() {
 		(*Command_KeepNow)(nil),
 		(*Command_Run)(nil),
 	}
-	file_control_proto_msgTypes[32].OneofWrappers = []any{
+	file_control_proto_msgTypes[33].OneofWrappers = []any{
 		(*Report_Load)(nil),
 		(*Report_Located)(nil),
 		(*Report_Probe)(nil),
 		(*Report_Drive)(nil),
 		(*Report_Save)(nil),
 	}
-	file_control_proto_msgTypes[73].OneofWrappers = []any{
+	file_control_proto_msgTypes[74].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -9039,14 +9162,14 @@ func file_control_proto_init() {
 		(*JobEvent_Stage)(nil),
 		(*JobEvent_Checkpoint)(nil),
 	}
-	file_control_proto_msgTypes[76].OneofWrappers = []any{}
+	file_control_proto_msgTypes[77].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   103,
+			NumMessages:   104,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

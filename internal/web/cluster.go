@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -70,13 +71,65 @@ func (c *Cluster) Graphs() []Graph {
 func (c *Cluster) Workers() []Worker {
 	var all []Worker
 	for _, w := range c.status().GetWorkers() {
-		all = append(all, Worker{
-			Name: w.Name, State: w.StateText(), Reason: w.Reason, Site: w.Site,
-			Address: w.DataAddress, Threads: int(w.Cores),
-			Memory: int64(w.Limit()), Used: int64(w.MemoryUsed), Heard: w.HeardSeconds,
-		})
+		all = append(all, workerOf(w))
 	}
 	return all
+}
+
+func workerOf(w *control.Worker) Worker {
+	return Worker{
+		Name: w.Name, State: w.StateText(), Reason: w.Reason, Site: w.Site,
+		Address: w.DataAddress, Threads: int(w.Cores),
+		Memory: int64(w.Limit()), Used: int64(w.MemoryUsed), Heard: w.HeardSeconds,
+	}
+}
+
+// WorkerDetail is a worker, its recent usage, and the graphs and jobs of which it has partitions.
+type WorkerDetail struct {
+	Worker Worker           `json:"worker"`
+	Usage  []*control.Usage `json:"usage"`
+	Graphs []Held           `json:"graphs"`
+	Jobs   []string         `json:"jobs"`
+}
+
+// Held has the partitions of a graph that a worker has.
+type Held struct {
+	Graph      string   `json:"graph"`
+	Partitions []uint32 `json:"partitions"`
+}
+
+// worker answers with a WorkerDetail.
+func (s *Site) worker(r *http.Request) (any, error) {
+	name := r.PathValue("worker")
+	all, err := s.options.Control.master.Status(r.Context(), &control.StatusRequest{UsageOf: name})
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all.Workers, func(w *control.Worker) bool { return w.Name == name })
+	if i < 0 {
+		return nil, refuse(http.StatusNotFound, "there is no worker %.40q", name)
+	}
+	d := WorkerDetail{
+		Worker: workerOf(all.Workers[i]), Usage: list(all.Usage).Items, Graphs: []Held{},
+		Jobs: []string{},
+	}
+	for _, g := range all.Graphs {
+		h := Held{Graph: g.Name}
+		for _, p := range g.Placements {
+			if p.Worker == name {
+				h.Partitions = append(h.Partitions, p.Partition)
+			}
+		}
+		if h.Partitions != nil {
+			d.Graphs = append(d.Graphs, h)
+		}
+	}
+	for _, j := range all.Jobs {
+		if slices.Contains(j.Workers, name) {
+			d.Jobs = append(d.Jobs, j.Id)
+		}
+	}
+	return d, nil
 }
 
 // Cancel cancels a job. It changes nothing if the job has ended.

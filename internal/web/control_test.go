@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,12 +34,18 @@ type fakeMaster struct {
 }
 
 func (m *fakeMaster) Status(
-	context.Context, *control.StatusRequest,
+	_ context.Context, r *control.StatusRequest,
 ) (*control.StatusResponse, error) {
+	var usage []*control.Usage
+	if r.UsageOf == "w0" {
+		usage = []*control.Usage{{AtSeconds: 2, ProcessorSeconds: 1, CollectionSeconds: .1, WaitSeconds: .5, SentBytes: 7, ReceivedBytes: 8, MemoryUsed: 9, Spilled: 3}}
+	}
 	return &control.StatusResponse{
+		Usage: usage, Jobs: []*control.Job{{Id: "m-7", Workers: []string{"w0", "w1"}}, {Id: "m-8", Workers: []string{"w1"}}},
 		Graphs: []*control.Graph{
 			{
-				Name: "web", State: control.GraphState_GRAPH_STATE_LOADING, Rows: 2, Columns: 1,
+				Placements: []*control.Placement{{Partition: 0, Worker: "w1"}, {Partition: 1, Worker: "w0"}},
+				Name:       "web", State: control.GraphState_GRAPH_STATE_LOADING, Rows: 2, Columns: 1,
 				Edges: 3, Arcs: 6, SourceJson: job.Text(&job.Source{Input: "/web.el"}),
 				Progress: &control.Progress{Stage: "sorting", Done: 1, Total: 2},
 			},
@@ -297,8 +304,8 @@ func TestAnswersOfAMaster(t *testing.T) {
 	check(t, m.store.Record(&trace.Log{Level: "info", Text: "x", Job: "m-1", Worker: "w0"}))
 	var doc map[string]any
 	check(t, json.Unmarshal(openapi, &doc))
-	for _, path := range []string{"/about", "/forms", "/graphs", "/workers", "/jobs", "/stages", "/log"} {
-		w := ask(s, "GET", "/api/v1"+path, post("", nil))
+	for _, path := range []string{"/about", "/forms", "/graphs", "/workers", "/workers/{worker}", "/jobs", "/stages", "/log"} {
+		w := ask(s, "GET", "/api/v1"+strings.Replace(path, "{worker}", "w0", 1), post("", nil))
 		schema := deref(doc, at(deref(doc, at(doc, "paths", path, "get", "responses", "200")),
 			"content", "application/json", "schema"))
 		var body any
@@ -309,5 +316,23 @@ func TestAnswersOfAMaster(t *testing.T) {
 		if w.Code != 200 || len(w.Body.Bytes()) < 20 {
 			t.Errorf("%s: status %d %s", path, w.Code, w.Body)
 		}
+	}
+}
+
+// TestWorkerOfTheCluster: the answer has the worker's usage and its own partitions and jobs.
+func TestWorkerOfTheCluster(t *testing.T) {
+	_, s := led(t)
+	var d WorkerDetail
+	w := ask(s, "GET", "/api/v1/workers/w0", post("", nil))
+	check(t, json.Unmarshal(w.Body.Bytes(), &d))
+	if d.Worker.Name != "w0" || len(d.Usage) != 1 || d.Usage[0].SentBytes != 7 {
+		t.Errorf("found %s", w.Body)
+	}
+	if len(d.Graphs) != 1 || d.Graphs[0].Graph != "web" ||
+		!slices.Equal(d.Graphs[0].Partitions, []uint32{1}) || !slices.Equal(d.Jobs, []string{"m-7"}) {
+		t.Errorf("partitions %v and jobs %v", d.Graphs, d.Jobs)
+	}
+	if w := ask(s, "GET", "/api/v1/workers/w9", post("", nil)); w.Code != 404 {
+		t.Errorf("an unknown worker: status %d %s", w.Code, w.Body)
 	}
 }

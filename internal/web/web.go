@@ -140,6 +140,7 @@ func (s *Site) routes() {
 		s.api.HandleFunc("POST /api/v1/jobs", s.submit)
 		s.api.HandleFunc("POST /api/v1/jobs/{job}/cancel", s.cancel)
 		get("forms", s.forms)
+		get("workers/{worker}", s.worker)
 	}
 	s.api.HandleFunc("GET /api/v1/jobs/{job}/result", s.result)
 	packed("jobs/{job}/values", s.values)

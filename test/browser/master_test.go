@@ -98,6 +98,22 @@ func TestAMaster(t *testing.T) {
 	fill("Submit a job", "program", "pagerank", "graph", "catalog:web", "parameters.iterations",
 		"10000000")
 	b.until(t, "a superstep", `+document.querySelector("[role=slider]")?.ariaValueMax > 2`)
+	visit("#/workers")
+	b.until(t, "links to the workers", `document.querySelector("tbody a[href='#/workers/east']")`)
+	b.do(t, chromedp.Click("tbody a[href='#/workers/east']"))
+	b.until(t, "the curves of a worker", `document.querySelectorAll(".curves .u-wrap canvas").length === 4`)
+	b.until(t, "its work", `/busy 0\.[1-9]|busy [1-9]/.test(document.querySelector(".curves").innerText) && /sent [1-9]/.test(document.querySelector(".curves").innerText)`)
+	b.until(t, "its partition and job",
+		`/web: partition [01]$/m.test(document.querySelector("main").innerText) && document.querySelector("main li a[href^='#/job/']")`)
+	b.picture(t, "worker")
+	b.do(t, chromedp.Evaluate(contrast, &low))
+	if low != "" {
+		t.Errorf("too little contrast on a worker's page: %s", low)
+	}
+	visit("#/workers/nobody")
+	b.until(t, "that there is no such worker", `document.querySelector("[role=alert]")?.innerText.includes("nobody")`)
+	b.do(t, chromedp.Evaluate(`history.go(-3)`, nil))
+	b.until(t, "the job's page again", `location.hash.startsWith("#/job/")`)
 	b.do(t, chromedp.Click(".cancel button"), chromedp.Click(".cancel .danger"))
 	b.until(t, "the job's end",
 		`document.querySelector(".state.cancelled") && document.querySelector(".bad").innerText === "cancelled on the page"`)

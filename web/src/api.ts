@@ -278,6 +278,25 @@ export interface Worker {
   heard_seconds: number;
 }
 
+/** Usage is what a worker's process has used since it started. Numbers that are 0 are missing. */
+export interface Usage {
+  at_seconds?: number;
+  processor_seconds?: number;
+  collection_seconds?: number;
+  wait_seconds?: number;
+  sent_bytes?: number;
+  received_bytes?: number;
+  memory_used?: number;
+  spilled?: number;
+}
+
+export interface WorkerDetail {
+  worker: Worker;
+  usage: Usage[];
+  graphs: { graph: string; partitions: number[] }[];
+  jobs: string[];
+}
+
 export interface Stage {
   job?: string;
   stage: string;
@@ -405,6 +424,7 @@ export const api = {
   report: async (id: string) => (await get<{ text: string }>(`${of(id)}/report`)).text,
   graphs: () => list<Graph>("graphs"),
   workers: () => list<Worker>("workers"),
+  worker: (name: string) => get<WorkerDetail>(`workers/${encodeURIComponent(name)}`),
   stages: () => list<Stage>("stages"),
   log: () => list<LogLine>("log"),
 

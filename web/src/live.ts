@@ -1,6 +1,6 @@
 // The state of the page. It is read from the API and kept up to date by the API's events.
 
-import { useEffect, useReducer, useRef } from "preact/hooks";
+import { useEffect, useReducer, useRef, useState } from "preact/hooks";
 import { type About, api, ApiError, type Job, type LogLine, type Page, type Query, saved, type Stage, type Step } from "./api";
 
 /**
@@ -262,4 +262,18 @@ export function usePage(query: Query): Page | undefined {
     return live.list(now.current);
   }, [key]);
   return now.current.page;
+}
+
+/** useRepeated reads at once and then every few seconds. The second result reads again. */
+export function useRepeated<T>(read: () => Promise<T>): [T | undefined, () => Promise<void>, Error | undefined] {
+  const [value, set] = useState<T>();
+  const [error, fail] = useState<Error>();
+  const ask = () => read().then((v) => { set(v); fail(undefined); }, fail);
+  const { link: state } = useLive();
+  useEffect(() => {
+    void ask();
+    const timer = state === "live" ? setInterval(() => document.hidden || void ask(), 2000) : undefined;
+    return () => clearInterval(timer);
+  }, [state]);
+  return [value, ask, error];
 }

@@ -4,15 +4,16 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
-import { api, type Graph, type Page, saved, type Worker } from "./api";
+import { api, type Graph, type Page, saved } from "./api";
 import { Compare } from "./compare";
 import { Sure } from "./form";
 import * as format from "./format";
 import { Jobs, JobPage, Start } from "./jobs";
-import { type Link, live, useLive, usePage } from "./live";
+import { type Link, live, useLive, usePage, useRepeated } from "./live";
 import { link, useRoute } from "./route";
 import { LoadForm } from "./submit";
 import { apply, setTheme, theme, type Theme } from "./theme";
+import { Lines, WorkerPage, Workers } from "./workers";
 
 /** words describes the state of the connection. */
 function words(state: Link, kind: string): string {
@@ -81,7 +82,7 @@ function Content({ page, rest, newest }: { page: string; rest: string[]; newest:
     case "graphs":
       return <Graphs />;
     case "workers":
-      return <Workers />;
+      return rest[0] ? <WorkerPage name={rest[0]} key={rest[0]} /> : <Workers />;
     case "log":
       return <Log />;
     case "licences":
@@ -125,21 +126,8 @@ function Locked() {
   );
 }
 
-/** useList reads a list at once and then every few seconds. */
-function useList<T>(read: () => Promise<T[]>): [T[] | undefined, () => Promise<void>] {
-  const [all, set] = useState<T[]>();
-  const ask = () => read().then(set, () => undefined);
-  const { link: state } = useLive();
-  useEffect(() => {
-    void ask();
-    const timer = state === "live" ? setInterval(() => document.hidden || void ask(), 2000) : undefined;
-    return () => clearInterval(timer);
-  }, [state]);
-  return [all, ask];
-}
-
 function Graphs() {
-  const [graphs, again] = useList<Graph>(api.graphs);
+  const [graphs, again] = useRepeated<Graph[]>(api.graphs);
   const { about } = useLive();
   const mine = about.programs !== undefined; // true if this is a cluster with a catalog
   return (
@@ -189,50 +177,13 @@ function graphState(g: Graph) {
   return `${g.state}: ${g.stage}${g.total ? ` ${format.percent(g.done ?? 0, g.total)}` : ""}`;
 }
 
-function Workers() {
-  const [workers] = useList<Worker>(api.workers);
-  return (
-    <section class="panel">
-      <h2>Workers <small>processes that have partitions</small></h2>
-      {workers?.length === 0 && <p class="quiet">There are none.</p>}
-      {workers && workers.length > 0 && (
-        <div class="scroll" tabIndex={0} role="region" aria-label="List of workers">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">worker</th><th scope="col">state</th><th scope="col">site</th><th scope="col">address</th>
-                <th scope="col" class="n">threads</th><th scope="col" class="n">memory used</th><th scope="col" class="n">of</th><th scope="col" class="n">heard</th>
-              </tr>
-            </thead>
-            <tbody>
-              {workers.map((w) => (
-                <tr key={w.name}>
-                  <td>{w.name}</td><td>{w.reason ? `${w.state}: ${w.reason}` : w.state}</td><td>{w.site ?? "-"}</td><td>{w.address ?? "-"}</td>
-                  <td class="n">{w.threads}</td><td class="n">{format.bytes(w.memory_used)}</td><td class="n">{format.bytes(w.memory)}</td>
-                  <td class="n">{w.heard_seconds > 0 ? `${w.heard_seconds.toFixed(1)} s ago` : "-"}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </section>
-  );
-}
-
 function Log() {
   const { log, loaded } = useLive();
   return (
     <section class="panel">
       <h2>Log</h2>
       {log.length === 0 && <p class="quiet">{loaded ? "Nothing was logged." : "Loading…"}</p>}
-      <ol class="log">
-        {log.map((l, i) => (
-          <li key={i} class={l.level}>
-            <time dateTime={l.time}>{format.when(l.time)}</time> <b>{l.level}</b> {l.job && <a href={link("job", l.job)}>{l.job}</a>} {l.worker} {l.text}
-          </li>
-        ))}
-      </ol>
+      <Lines of={log} />
     </section>
   );
 }
