@@ -8,6 +8,7 @@
 package metrics
 
 import (
+	"math"
 	"net/http"
 	"runtime"
 	"time"
@@ -46,8 +47,15 @@ func (s *Set) Handler() http.Handler {
 		promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout})
 }
 
-// exponential returns the bounds of a histogram, each four times the one before.
-func exponential(from float64, n int) []float64 { return prometheus.ExponentialBuckets(from, 4, n) }
+// Factors between the bounds of a histogram. A quantile of equal values is off by at most a half of
+// the factor less 1: by a fifth with fine.
+const fine, coarse = math.Sqrt2, 2
+
+// exponential returns the bounds of a histogram for seconds up to most.
+func exponential(from, most, factor float64) []float64 {
+	return prometheus.ExponentialBucketsRange(from, most,
+		1+int(math.Round(math.Log(most/from)/math.Log(factor))))
+}
 
 func (s *Set) gauge(name, help string) prometheus.Gauge {
 	return promauto.With(s).NewGauge(prometheus.GaugeOpts{Name: name, Help: help})

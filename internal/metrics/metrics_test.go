@@ -406,3 +406,18 @@ func TestARunThatGoesOnBeganBefore(t *testing.T) {
 	expect(t, scrape(t, s),
 		map[string]string{`superstep_job_start_timestamp_seconds{job_id="one",program="bfs"}`: "5"})
 }
+
+// TestBucketsAreFine: the bounds reach from the first to the last value, by the factor.
+func TestBucketsAreFine(t *testing.T) {
+	for _, factor := range []float64{fine, coarse} {
+		bounds := exponential(1e-3, 1e5, factor)
+		if bounds[0] != 1e-3 || bounds[len(bounds)-1] < 0.999e5 {
+			t.Errorf("from %g to %g", bounds[0], bounds[len(bounds)-1])
+		}
+		for i, b := range bounds[1:] {
+			if r := b / bounds[i]; r > 1.03*factor {
+				t.Errorf("bound %g is %g times the one before", b, r)
+			}
+		}
+	}
+}

@@ -33,7 +33,7 @@ func (s *Set) NewWorker() *Worker {
 			"Sessions begun with the master: more than one means that some broke."),
 		commands: s.counters("superstep_worker_commands_total", "Commands of the master that ended, by how: done, failed, cancelled.", "command", "result"),
 		took: s.histograms("superstep_worker_command_duration_seconds",
-			"How long commands took.", exponential(1e-4, 13), "command"),
+			"How long commands took.", exponential(1e-4, 1e3, coarse), "command"),
 		work: s.NewWork(),
 	}
 	for _, c := range commands {
