@@ -116,7 +116,7 @@ func Challenge(g *Gate) http.Handler {
 		}
 		nonce, challenge, ok := g.Token.proved(header, time.Now())
 		if !ok {
-			g.refuse(r.RemoteAddr, errToken)
+			g.Refuse(r.RemoteAddr, errToken)
 			w.Header().Set(refusedHeader, "1")
 			http.Error(w, errToken.Error(), http.StatusUnauthorized)
 			return
