@@ -15,7 +15,6 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve/benchmark"
-	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -147,7 +146,8 @@ func (s *server) restore(from *saved) {
 	}
 	slices.SortFunc(from.jobs,
 		func(a, b *control.JobRecord) int { return cmp.Compare(a.Number, b.Number) })
-	shown := &jobtrace.Observer{Report: benchmark.Text, Defaults: s.options.Registry.Defaults, New: func() trace.Journal { return s.options.History }}
+	shown := benchmark.Observe(s.options.Registry,
+		func() trace.Journal { return s.options.History })
 	for _, r := range from.jobs {
 		about := r.Job
 		j := &job{

@@ -18,7 +18,6 @@ import (
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/job/resolve/benchmark"
-	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/statefile"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -91,13 +90,14 @@ func (o *Config) observed() *metrics.Set {
 	}
 	slices.Sort(programs)
 	runs, store := set.NewRuns(programs...), history.NewNamedStore()
-	observer := &jobtrace.Observer{Report: benchmark.Text, Defaults: o.Registry.Defaults, Queued: store.Queue, New: func() trace.Journal {
+	observer := benchmark.Observe(o.Registry, func() trace.Journal {
 		all := trace.Tee{runs.Journal(nil), &history.Searches{To: store}}
 		if o.Spans != nil {
 			all = append(all, o.Spans.Journal())
 		}
 		return all
-	}}
+	})
+	observer.Queued = store.Queue
 	o.Metrics, o.Watch, o.History = set.Handler(), observer.Event, store
 	o.Log = slog.New(slog.NewMultiHandler(o.Log.Handler(), history.NewLogHandler(store)))
 	return set

@@ -138,7 +138,7 @@ func (l *local) program(ctx context.Context, spec *job.Spec, verify bool) (_ res
 	named := &trace.Named{To: l.seen, Name: spec.Program, About: func(t *trace.Job) {
 		t.Program, t.Parameters, t.Graph, t.Grid = spec.Program, spec.Parameters, spec.Source.Input,
 			grid
-		t.Defaults = l.app.programs.Defaults(spec.Program, spec.Parameters)
+		t.Defaults = resolve.Defaults(l.app.programs)(spec.Program, spec.Parameters)
 	}}
 	o.Trace = named
 	keep := &l.flags.keep

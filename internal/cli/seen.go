@@ -138,10 +138,10 @@ func (w *observer) graph(g *graph.Graph, grid string, seconds float64) {
 // job returns an observer that records the events of a job on a cluster.
 func (w *observer) job() *jobtrace.Observer {
 	before := w.meter
-	return &jobtrace.Observer{Report: benchmark.Text, Defaults: w.app.programs.Defaults, New: func() trace.Journal {
+	return benchmark.Observe(w.app.programs, func() trace.Journal {
 		w.meter = before // discards the figures of an attempt that lost a worker
 		return &following.Late{To: w.Tee}
-	}}
+	})
 }
 
 // finish completes the trace.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -32,6 +33,7 @@ type upCommand struct {
 	children *children
 	said     string // the master's first line of output, with its address
 	address  string
+	held     *os.File // holds the token of a free port
 	starts   map[string][]time.Time
 	again    chan string // children to restart
 }
@@ -154,6 +156,7 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 	defer func() {
 		err = errors.Join(err, u.children.end(endingTime))
 		if strings.HasSuffix(u.masterFlags.Listen, ":0") {
+			_ = u.held.Close()
 			control.ForgetOwn(u.address)
 		}
 	}()
@@ -193,6 +196,9 @@ func (u *upCommand) start(ctx context.Context) error {
 		u.said = line
 		if u.address, _, _ = strings.Cut(rest, ";"); !ok {
 			return fmt.Errorf("the master said %q, expected its address", line)
+		}
+		if strings.HasSuffix(u.masterFlags.Listen, ":0") {
+			u.held = control.HoldOwn(u.address)
 		}
 	case e := <-u.children.ended:
 		return e

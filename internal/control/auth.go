@@ -1,7 +1,7 @@
 package control
 
 import (
-	"context"
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
@@ -101,61 +101,48 @@ func (t Token) Allows(h http.Header) bool {
 	return subtle.ConstantTimeCompare(given[:], right[:]) == 1
 }
 
-// signer adds a proof of the token to calls, and rejects invalid messages.
-type signer struct {
-	connect.UnaryInterceptorFunc // for clients only
-	*Connection
-}
+// signed sends calls with a proof of the token.
+type signed struct{ *Connection }
 
-func (s *signer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
-		if err := checkTexts(request.Any().(proto.Message)); err != nil {
-			return nil, connect.NewError(connect.CodeInvalidArgument, err)
-		}
-		last, err := s.proveAgain(ctx)
-		if err != nil {
+// RoundTrip sends a call. One that is not a stream may use the proof of an earlier call. If that is
+// refused, because another master leads now, the call is repeated with a new proof.
+func (s signed) RoundTrip(r *http.Request) (*http.Response, error) {
+	last := s.proved.Load()
+	again := last != nil && time.Since(*last) < challengeHolds/2 &&
+		r.Header.Get("Content-Type") == "application/proto"
+	for r = r.Clone(r.Context()); ; again = false {
+		if again {
+			s.renew()
+		} else if err := s.prove(r.Context()); err != nil {
+			_ = r.Body.Close()
 			return nil, err
 		}
-		s.sign(request.Header())
-		answer, err := next(ctx, request)
-		// another master may lead now
-		if last && connect.CodeOf(err) == connect.CodeUnauthenticated {
-			if err := s.prove(ctx); err != nil {
-				return nil, err
-			}
-			s.sign(request.Header())
-			return next(ctx, request)
+		s.sign(r.Header)
+		answer, err := s.base.RoundTrip(r)
+		if !again || err != nil || answer.StatusCode != http.StatusUnauthorized {
+			return answer, err
 		}
-		return answer, err
-	}
-}
-
-func (s *signer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
-		err := s.prove(ctx)
-		conn := next(ctx, spec)
-		s.sign(conn.RequestHeader())
-		return &checkedConn{conn, err}
-	}
-}
-
-// checkedConn rejects invalid messages. If the token could not be proved, it rejects all.
-type checkedConn struct {
-	connect.StreamingClientConn
-	err error
-}
-
-func (c *checkedConn) Send(message any) error {
-	if c.err != nil {
-		return c.err
-	}
-	if m, ok := message.(proto.Message); ok { // nil sends only the headers
-		if err := checkTexts(m); err != nil {
-			return connect.NewError(connect.CodeInvalidArgument, err)
+		_ = answer.Body.Close()
+		if r.Body, err = r.GetBody(); err != nil {
+			return nil, err
 		}
 	}
-	return c.StreamingClientConn.Send(message)
 }
+
+// codec is Protobuf's codec, with a [TextError] for text that is not UTF-8.
+type codec struct{}
+
+func (codec) Name() string { return "proto" }
+
+func (codec) Marshal(m any) ([]byte, error) {
+	data, err := proto.Marshal(m.(proto.Message))
+	if err != nil {
+		err = cmp.Or(checkTexts(m.(proto.Message)), err)
+	}
+	return data, err
+}
+
+func (codec) Unmarshal(data []byte, m any) error { return proto.Unmarshal(data, m.(proto.Message)) }
 
 // HandlerOptions returns the options of the handlers of both services: the maximum size of
 // messages, and checks of their contents.

@@ -150,11 +150,12 @@ func (g *Gate) Allow(r *http.Request, roles certs.Role) (Caller, error) {
 			err = errWorker
 		}
 	}
-	g.refuse(r.RemoteAddr, err)
+	g.Refuse(r.RemoteAddr, err)
 	return Caller{}, connect.NewError(code, err)
 }
 
-func (g *Gate) refuse(from string, why error) {
+// Refuse tells of a refused caller.
+func (g *Gate) Refuse(from string, why error) {
 	if g.Refused != nil {
 		g.Refused(from, why)
 	}
@@ -238,7 +239,7 @@ func (g *Gate) AtHome(next http.Handler) http.Handler {
 		call := strings.HasPrefix(r.URL.Path, "/superstep.control.v1.") &&
 			r.Header.Get("Origin") == ""
 		if !call && !health && g.Token.Own() && !Local(r.Host) {
-			g.refuse(r.RemoteAddr, errHost)
+			g.Refuse(r.RemoteAddr, errHost)
 			Deny(w, http.StatusForbidden, errHost.Error())
 			return
 		}
@@ -290,12 +291,12 @@ func (g *Gate) ErrorLog(to *slog.Logger) *log.Logger {
 			from, why, _ := strings.Cut(text, ": ")
 			if why = strings.TrimSpace(why); why != "EOF" &&
 				!strings.HasSuffix(why, "connection reset by peer") {
-				g.refuse(from, fmt.Errorf("handshake: %s", handshakeText(why)))
+				g.Refuse(from, fmt.Errorf("handshake: %s", handshakeText(why)))
 				return
 			}
 		}
 		if from, ok := strings.CutPrefix(line, tooMany); ok {
-			g.refuse(strings.TrimSpace(from), errors.New("there are too many connections"))
+			g.Refuse(strings.TrimSpace(from), errors.New("there are too many connections"))
 			return
 		}
 		rest.Print(line)

@@ -65,19 +65,9 @@ const (
 // there are certificates. The TLS handshake counts as part of a request's head, whose time is
 // limited.
 func Serve(s *http.Server, l net.Listener, files *certs.Files) error {
-	told := make(chan string, 1) // logged by another goroutine, because logging may be slow
-	defer close(told)
-	go func() {
-		for from := range told {
-			if s.ErrorLog != nil {
-				s.ErrorLog.Print(tooMany + from)
-			}
-		}
-	}()
 	l = newLimiter(l, usual, func(from string) {
-		select {
-		case told <- from:
-		default:
+		if s.ErrorLog != nil {
+			s.ErrorLog.Print(tooMany + from)
 		}
 	})
 	if files == nil {
@@ -152,10 +142,12 @@ func Connect(address string, who Credentials, dial Dialer) (*Connection, error) 
 		}
 	}
 	options := []connect.ClientOption{
-		connect.WithInterceptors(&signer{Connection: c}),
+		connect.WithCodec(codec{}),
 		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage),
 	}
-	client := &http.Client{Transport: c.base}
+	client := &http.Client{Transport: signed{c}}
+	// The proof is for this master.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.Workers, c.Cluster = NewWorkersClient(client, c.url, options...),
 		NewClusterClient(client, c.url, options...)
 	return c, nil

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/superstep-go/superstep/internal/statefile"
 )
@@ -21,6 +22,7 @@ import (
 //
 //	STATE/superstep/tokens  0700        STATE is $XDG_STATE_HOME or ~/.local/state
 //	  localhost-7700        0600        64 hexadecimal digits
+//	  localhost-7700.held   0600        locked as long as a process holds the token: see HoldOwn
 
 // ownSize is the number of random bytes of such a token.
 const ownSize = 32
@@ -53,6 +55,7 @@ func ownToken(address string, read func(file string, size int) ([]byte, error)) 
 	if err != nil || file == "" {
 		return Token{}, err
 	}
+	removeUnheld(filepath.Dir(file))
 	key, err := read(file, ownSize)
 	if err != nil {
 		return Token{}, err
@@ -88,10 +91,47 @@ func (c *Credentials) Complete(address string) (err error) {
 // ForgetOwn removes the token of this user's master at an address that will not be used again.
 func ForgetOwn(address string) {
 	if file, err := OwnFile(address); err == nil && file != "" {
-		_ = statefile.Locked(file, func() error {
-			return errors.Join(os.Remove(file), os.Remove(file+".lock"))
+		removeToken(file, false)
+	}
+}
+
+// held is the suffix of a file that a process holds locked while it uses the token.
+const held = ".held"
+
+// HoldOwn ties the token of this user's master at an address to this process. After the end of the
+// process, or a Close of f, the next process that makes or looks for a token removes it.
+func HoldOwn(address string) (f *os.File) {
+	if file, err := OwnFile(address); err == nil && file != "" {
+		_ = statefile.Locked(file, func() (err error) { // on failure the token stays
+			f, err = statefile.Lock(file + held)
+			return err
 		})
 	}
+	return f
+}
+
+func removeUnheld(dir string) {
+	names, _ := fs.Glob(os.DirFS(dir), "*"+held)
+	for _, name := range names {
+		removeToken(filepath.Join(dir, strings.TrimSuffix(name, held)), true)
+	}
+}
+
+// removeToken removes a token and its other files, unless a process holds it. A sweep skips a token
+// without a .held file: another process has just made it and does not hold it yet.
+func removeToken(file string, sweep bool) {
+	_ = statefile.Locked(file, func() error {
+		_, unheld := os.Stat(file + held)
+		if _, gone := os.Stat(file); sweep && unheld != nil && gone == nil {
+			return nil
+		}
+		f, err := statefile.Lock(file + held)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Close(), os.Remove(file), os.Remove(file+held),
+			os.Remove(file+".lock"))
+	})
 }
 
 // RandomToken makes a token for a server that only this machine can reach.

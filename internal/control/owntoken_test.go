@@ -106,21 +106,62 @@ func TestOwnTokens(t *testing.T) {
 	refused("a link", "regular file")
 }
 
-// TestForgottenTokens: a token stays until it is forgotten. Then no file of it is left.
-func TestForgottenTokens(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
+// TestHeldTokens: a token held by a process stays as long as the process lives. Another token stays
+// until it is forgotten. The files of a killed process, and remains of a removal, are removed when
+// another process searches for a token.
+func TestHeldTokens(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	dir := filepath.Join(state, "superstep", "tokens")
+	find := func(want ...string) {
+		t.Helper()
+		_, err := findToken("127.0.0.1:1")
+		check(t, err)
+		entries, err := os.ReadDir(dir)
+		check(t, err)
+		var found []string
+		for _, e := range entries {
+			found = append(found, e.Name())
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("found %q, expected %q", found, want)
+		}
+	}
+	file := HoldOwn("127.0.0.1:7701")
 	for _, address := range []string{"127.0.0.1:7700", "127.0.0.1:7701"} {
 		check(t, new(Credentials).Complete(address))
 	}
-	file, err := OwnFile("127.0.0.1:7700")
+	stays := []string{"localhost-7700", "localhost-7700.lock"}
+	find(append(stays, "localhost-7701", "localhost-7701.held", "localhost-7701.lock")...)
+	check(t, file.Close())
+	find(stays...)
+	check(t, new(Credentials).Complete("127.0.0.1:7701"))
+	ForgetOwn("127.0.0.1:7701")
+	find(stays...)
+	for _, name := range []string{"killed", "killed.held", "killed.lock", "removing.held"} {
+		check(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	find(stays...)
+}
+
+// TestATokenOfAnotherSweep: another sweep has already removed the lock of a dead process's token.
+// Then this sweep keeps the token, which may belong to a new master. If the token is gone, too, the
+// sweep leaves no file.
+func TestATokenOfAnotherSweep(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	check(t, new(Credentials).Complete("127.0.0.1:7701"))
+	file, err := OwnFile("127.0.0.1:7701")
 	check(t, err)
-	for range 2 { // the second time there is none
-		ForgetOwn("127.0.0.1:7701")
-		left, err := filepath.Glob(filepath.Dir(file) + "/*")
-		check(t, err)
-		if !slices.Equal(left, []string{file, file + ".lock"}) {
-			t.Errorf("found %q", left)
+	removeToken(file, true)
+	for path, there := range map[string]bool{file: true, file + held: false} {
+		if _, err := os.Stat(path); (err == nil) != there {
+			t.Errorf("%s: error %v, expected it to be there: %t", path, err, there)
 		}
+	}
+	ForgetOwn("127.0.0.1:7701")
+	removeToken(file, true)
+	if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) > 0 {
+		t.Errorf("of a token that is gone found %v left, %v", left, err)
 	}
 }
 

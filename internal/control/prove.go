@@ -116,7 +116,7 @@ func Challenge(g *Gate) http.Handler {
 		}
 		nonce, challenge, ok := g.Token.proved(header, time.Now())
 		if !ok {
-			g.refuse(r.RemoteAddr, errToken)
+			g.Refuse(r.RemoteAddr, errToken)
 			w.Header().Set(refusedHeader, "1")
 			http.Error(w, errToken.Error(), http.StatusUnauthorized)
 			return
@@ -150,7 +150,8 @@ func (c *Connection) prove(ctx context.Context) error {
 	if !token.Given() {
 		var err error
 		if token, err = findToken(c.address); err != nil {
-			return fmt.Errorf("the token for %s: %w; --token-file names another", c.address, err)
+			err = fmt.Errorf("the token for %s: %w; --token-file names another", c.address, err)
+			return connect.NewWireError(connect.CodeInternal, err)
 		}
 	}
 	if !token.Given() {
@@ -180,16 +181,6 @@ func (c *Connection) prove(ctx context.Context) error {
 	now := time.Now()
 	c.proved.Store(&now)
 	return nil
-}
-
-// proveAgain renews the proof if it will expire soon. Otherwise it returns true: the last proof is
-// still used.
-func (c *Connection) proveAgain(ctx context.Context) (last bool, err error) {
-	if last := c.proved.Load(); last == nil || time.Since(*last) >= challengeHolds/2 {
-		return false, c.prove(ctx)
-	}
-	c.renew()
-	return true, nil
 }
 
 // exitTime bounds ReportExit.

@@ -111,22 +111,3 @@ func TestZeroIsNotTheDefault(t *testing.T) {
 		}
 	}
 }
-
-// TestDefaultsOfOmittedParameters: a given parameter has no default, and neither has one that
-// another replaces.
-func TestDefaultsOfOmittedParameters(t *testing.T) {
-	programs := engine.Registry{{Name: "p", Parameters: engine.Parameters(adjusted{})}}
-	for _, c := range []struct {
-		program string
-		given   map[string]string
-		want    string
-	}{
-		{"p", nil, "map[on:true rate:0.5 rounds:9 slack:0.25]"},
-		{"p", map[string]string{"rounds": "3", "on": "false"}, "map[rate:0.5]"},
-		{"graph500", nil, "map[]"},
-	} {
-		if found := fmt.Sprint(programs.Defaults(c.program, c.given)); found != c.want {
-			t.Errorf("%s %v: found %s, expected %s", c.program, c.given, found, c.want)
-		}
-	}
-}

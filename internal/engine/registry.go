@@ -129,18 +129,6 @@ func (r Registry) Find(name string) (Registered, error) {
 		strings.Join(names, ", "))
 }
 
-// Defaults returns the values of the parameters of a program that are not given.
-func (r Registry) Defaults(program string, given map[string]string) map[string]string {
-	p, _ := r.Find(program)
-	all := map[string]string{}
-	for _, x := range p.Parameters {
-		if x.Default != "" && given[x.Name] == "" && given[x.Unless] == "" {
-			all[x.Name] = x.Default
-		}
-	}
-	return all
-}
-
 // New returns the function that makes the program with a name, or nil.
 func (r Registry) New(name string) New {
 	p, _ := r.Find(name)

@@ -187,18 +187,18 @@ func TestSearchesAreOfTheirJob(t *testing.T) {
 	_ = j.Record(&trace.End{Job: "j1", State: trace.Done})
 	expect(t, scrape(t, s), map[string]string{
 		"superstep_job_running" + of: "0",
-		`superstep_graph500_teps{job_id="j1",kernel="bfs",program="graph500"}`: "150",
-		`superstep_graph500_search_teps{job_id="j1",kernel="bfs",program="graph500"}`:          "300",
+		`superstep_graph500_teps{job_id="j1",kernel="bfs",program="graph500"}`:                "150",
+		`superstep_graph500_search_teps{job_id="j1",kernel="bfs",program="graph500"}`:         "300",
 		`superstep_graph500_part_seconds{job_id="j1",part="generation",program="graph500"}`:   "2",
 		`superstep_graph500_part_seconds{job_id="j1",part="construction",program="graph500"}`: "4",
 		`superstep_graph500_part_seconds{job_id="j1",part="search",program="graph500"}`:       "1.25",
 		`superstep_graph500_part_seconds{job_id="j1",part="translation",program="graph500"}`:  "0.25",
 		`superstep_graph500_part_seconds{job_id="j1",part="validation",program="graph500"}`:   "8",
-		`superstep_graph500_searches_total{kernel="bfs",valid="true"}`:         "1",
-		`superstep_graph500_searches_total{kernel="bfs",valid="false"}`:        "1",
-		`superstep_graph500_searches_total{kernel="sssp",valid="unchecked"}`:   "0",
-		`superstep_job_superstep{job_id="bfs root 7",program="bfs"}`:           "",
-		`superstep_jobs_total{ended="",program="graph500",state="done"}`:       "1",
+		`superstep_graph500_searches_total{kernel="bfs",valid="true"}`:                        "1",
+		`superstep_graph500_searches_total{kernel="bfs",valid="false"}`:                       "1",
+		`superstep_graph500_searches_total{kernel="sssp",valid="unchecked"}`:                  "0",
+		`superstep_job_superstep{job_id="bfs root 7",program="bfs"}`:                          "",
+		`superstep_jobs_total{ended="",program="graph500",state="done"}`:                      "1",
 	})
 }
 

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -143,14 +144,11 @@ func (s *Step) Clone() *Step {
 // prediction, the machine did other work, or the model is wrong about it: then the other scheme is
 // assumed to be slower by the same factor.
 func (s *Step) Regret() float64 {
-	best, found := 0.0, false
+	best := math.Inf(1)
 	for scheme, seconds := range s.Predicted {
-		if scheme != s.Scheme && (!found || seconds < best) {
-			best, found = seconds, true
+		if scheme != s.Scheme {
+			best = min(best, seconds)
 		}
-	}
-	if !found {
-		return 0
 	}
 	if guess := s.Predicted[s.Scheme]; guess > 0 && s.Actual > disturbed*guess {
 		best *= s.Actual / guess

@@ -53,7 +53,8 @@ func (s *Site) check(r *http.Request) (*http.Request, error) {
 	}
 	// A request that changes nothing is checked as well.
 	if origins.Check(&http.Request{Method: http.MethodPost, Header: r.Header, Host: r.Host}) != nil {
-		return nil, s.refused(r, errOrigin)
+		s.gate.Refuse(r.RemoteAddr, errOrigin)
+		return nil, errOrigin
 	}
 	if r.URL.Path == sessionPath {
 		return r, nil
@@ -81,14 +82,6 @@ func (s *Site) rolesFor(r *http.Request) certs.Role {
 func ofResult(path string) bool {
 	return slices.ContainsFunc([]string{"/result", "/values", "/value"},
 		func(end string) bool { return strings.HasSuffix(path, end) })
-}
-
-// refused counts a rejected request, and returns the reason.
-func (s *Site) refused(r *http.Request, why error) error {
-	if s.gate.Refused != nil {
-		s.gate.Refused(r.RemoteAddr, why)
-	}
-	return why
 }
 
 // A session is a cookie that a browser gets in exchange for the token. Scripts cannot read the
@@ -135,7 +128,8 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 // begin starts a session if text is the token, else it answers with an error.
 func (s *Site) begin(w http.ResponseWriter, r *http.Request, text string) bool {
 	if !s.gate.Token.Allows(http.Header{"Authorization": {"Bearer " + text}}) {
-		fail(w, s.refused(r, errToken))
+		s.gate.Refuse(r.RemoteAddr, errToken)
+		fail(w, errToken)
 		return false
 	}
 	setCookie(w, r, s.pass(time.Now().Add(sessionTime)), int(sessionTime.Seconds()))

@@ -27,55 +27,37 @@ const KindReport = "report"
 // loads the whole file.
 const maxDetails = 24 << 20
 
-// reportHead and reportTail are the file around the answers. Their verbs are the hashes of the
-// script and the style, the icon, the style; and the script.
-const (
-	reportHead = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '%s'; ` +
-		`style-src '%s'; img-src data:; base-uri 'none'; form-action 'none'">
-<meta name="referrer" content="no-referrer">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>superstep</title>
-<link rel="icon" href="data:image/svg+xml;base64,%s">
-<style>%s</style>
-</head>
-<body>
-<div id="app"><p>superstep: the page needs JavaScript.</p></div>
-<script id="saved" type="application/json">`
-	reportTail = `</script>
-<script type="module">%s</script>
-</body>
-</html>
-`
-)
-
-// WriteReport writes the page with the runs of a Local as one self-contained HTML file: the script,
-// the styles, and the API's answers by path. The file's content security policy blocks other
-// scripts and all loads. After an error the file is incomplete.
+// WriteReport writes the page with the runs of a Local as one self-contained HTML file: index.html
+// with the script, the styles, and the API's answers by path in it. The file's content security
+// policy blocks other scripts and all loads. After an error the file is incomplete.
 func WriteReport(w io.Writer, l *Local) error {
-	script, style, icon := embedded("/app.js"), embedded("/app.css"), embedded("/icon.svg")
-	if bytes.Contains(bytes.ToLower(script), []byte("</script")) ||
-		bytes.Contains(bytes.ToLower(style), []byte("</style")) ||
-		bytes.Contains(script, []byte("<!--")) {
+	script, style := string(embedded("/app.js")), string(embedded("/app.css"))
+	if strings.Contains(strings.ToLower(script), "</script") ||
+		strings.Contains(strings.ToLower(style), "</style") || strings.Contains(script, "<!--") {
 		return errors.New("report: the page's own script or style would end its element")
 	}
+	head, tail, _ := strings.Cut(string(embedded("/index.html")), "</body>")
 	out := bufio.NewWriter(w) // keeps its first error
-	fmt.Fprintf(out, reportHead, sum(script), sum(style),
-		base64.StdEncoding.EncodeToString(icon), style)
+	_, _ = strings.NewReplacer(
+		"<head>", fmt.Sprintf("<head>\n<meta http-equiv=\"Content-Security-Policy\" content=\""+
+			"default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; "+
+			"base-uri 'none'; form-action 'none'\">\n<meta name=\"referrer\" "+
+			"content=\"no-referrer\">", sum(script), sum(style)),
+		"icon.svg", "data:image/svg+xml;base64,"+
+			base64.StdEncoding.EncodeToString(embedded("/icon.svg")),
+		`<link rel="stylesheet" href="app.css">`, "<style>"+style+"</style>",
+		` src="app.js">`, ">"+script,
+	).WriteString(out, head+`<script id="saved" type="application/json">`)
 	if err := save(out, l, maxDetails); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, reportTail, script)
+	_, _ = out.WriteString("</script>\n</body>" + tail)
 	return out.Flush()
 }
 
 // sum returns the hash of a script or style for the policy.
-func sum(text []byte) string {
-	s := sha256.Sum256(text)
+func sum(text string) string {
+	s := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(s[:])
 }
 

@@ -119,7 +119,7 @@ func checkFollowing(t *testing.T, all series, d *dashboard) {
 				t.Errorf("%s has the links %v", p.Title, links)
 			}
 			// Metrics of workers have the instance of the worker, not of the master.
-			before, _, _ := strings.Cut(q.Expr, " and on ()")
+			before, _, _ := strings.Cut(q.Expr, " and on (")
 			for name := range all {
 				if of := all[name]["job"]; of["superstep-worker"] && !of["superstep-master"] &&
 					regexp.MustCompile(`\b`+name+`\{[^}]*instance`).MatchString(before) {

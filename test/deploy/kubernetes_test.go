@@ -300,7 +300,7 @@ func TestMonitoring(t *testing.T) {
 		}
 	}
 	maps := of[*core.ConfigMap](all)
-	if len(maps) != 1 || len(maps[0].Data) != 2 || maps[0].Labels["grafana_dashboard"] != "1" {
+	if len(maps) != 1 || len(maps[0].Data) != 3 || maps[0].Labels["grafana_dashboard"] != "1" {
 		t.Errorf("the dashboards are not there")
 	}
 }

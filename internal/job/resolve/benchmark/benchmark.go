@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
+	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -89,6 +90,14 @@ func Report(j *control.Job) *graph500.Report {
 		r.Valid = &valid
 	}
 	return r
+}
+
+// Observe returns an observer of a master's jobs. It knows the defaults of programs, and the reports
+// of benchmarks.
+func Observe(programs engine.Registry, journal func() trace.Journal) *jobtrace.Observer {
+	return &jobtrace.Observer{
+		New: journal, Report: Text, Defaults: resolve.Defaults(programs),
+	}
 }
 
 // Text returns the text of a job's Report, or "" if the job has none.
