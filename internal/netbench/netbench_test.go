@@ -97,7 +97,7 @@ func TestTwoSites(t *testing.T) {
 	if err := errors.Join(r.Text(&text), r.JSON(&js)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"8 workers: w1, w2", "trunk between sites", "alltoall: time", "*", "256 KiB", "1.00 GB/s"} {
+	for _, want := range []string{"8 workers: w1, w2", "trunk between sites", "alltoall: time", "*", "256 KiB", "1 GB/s"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text has no %q:\n%s", want, &text)
 		}
