@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/faults"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/record"
 )
@@ -20,9 +20,27 @@ import (
 // own partitions, and commands the other workers by messages on the data plane. Besides the
 // columns, a superstep takes one message to each other worker and one back.
 //
-//	driver -> job.Superstep --Step--> job.follow -> partitions
+//	driver -> job.Superstep --step--> job.follow -> partitions
 //	   ^          |  own partitions                     |
-//	   +--reports-+<----------SuperstepReport-----------+
+//	   +--reports-+<----------superstepReport-----------+
+
+// step is a command of the first worker to another, in msgpack: one of a superstep, a question
+// about vertices, a phase, or the end of a run. The answer to a superstep is a superstepReport, and
+// to a question a control.Located. The others have no answer.
+type step struct {
+	Superstep *bsp.Command
+	Totals    []byte // of the aggregators, before Superstep
+	Locate    *control.Locate
+	Phase     *phase
+	Took      float64 // at the end of a run: the seconds of the last superstep
+}
+
+// superstepReport has the reports of a worker's partitions, each with its aggregators.
+type superstepReport struct {
+	Superstep  int
+	Reports    []*bsp.Report
+	Aggregates [][]byte
+}
 
 // Tags of the messages of a run between the workers of a job.
 const (
@@ -44,11 +62,11 @@ func (j *job) Superstep(ctx context.Context, command *bsp.Command) ([]*bsp.Repor
 
 func (j *job) all(ctx context.Context, command *bsp.Command) ([]*bsp.Report, error) {
 	if j.link.Size() > 1 {
-		step, err := stepOf(command, j.driver.Aggregates())
-		if err != nil {
-			return nil, err
+		totals, err := j.driver.Aggregates().Encode(nil, command.Totals)
+		if err == nil {
+			err = j.attempt.order(ctx, &step{Superstep: command, Totals: totals})
 		}
-		if err := j.order(ctx, step); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -62,11 +80,11 @@ func (j *job) all(ctx context.Context, command *bsp.Command) ([]*bsp.Report, err
 		j.reports[r.Partition.Partition] = r
 	}
 	for rank := 1; rank < j.link.Size(); rank++ {
-		sent := &control.SuperstepReport{}
-		if err := j.answer(ctx, rank, sent); err != nil {
-			return nil, err
+		sent := &superstepReport{}
+		if err := receive(ctx, j.link, rank, tagAnswer, sent); err != nil {
+			return nil, fmt.Errorf("the answer of worker %s: %w", j.layout.Workers[rank].Name, err)
 		}
-		if int(sent.Superstep) != command.Superstep {
+		if sent.Superstep != command.Superstep {
 			return nil, fmt.Errorf("worker %s reports superstep %d", j.layout.Workers[rank].Name,
 				sent.Superstep)
 		}
@@ -78,37 +96,30 @@ func (j *job) all(ctx context.Context, command *bsp.Command) ([]*bsp.Report, err
 }
 
 // order sends a step to all other workers.
-func (j *job) order(ctx context.Context, step *control.Step) (err error) {
-	if j.out, err = (proto.MarshalOptions{}).MarshalAppend(j.out[:0], step); err != nil {
-		return err
+func (a *attempt) order(ctx context.Context, s *step) error {
+	link := a.group.Link()
+	data, err := pack.Value(s)
+	for rank := 1; rank < link.Size() && err == nil; rank++ {
+		err = link.Send(ctx, rank, tagStep, data)
 	}
-	for rank := 1; rank < j.link.Size(); rank++ {
-		if err := j.link.Send(ctx, rank, tagStep, j.out); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
-// answer receives a worker's answer to a step.
-func (j *job) answer(ctx context.Context, rank int, to proto.Message) error {
-	data, err := j.link.Receive(ctx, rank, tagAnswer)
-	if err != nil {
-		return err
+// receive receives a message from another worker.
+func receive(ctx context.Context, link collective.Link, rank int, tag uint32, to any) error {
+	data, err := link.Receive(ctx, rank, tag)
+	if err == nil {
+		err = pack.IntoValue(data, to)
+		collective.Release(link, data)
 	}
-	if err := proto.Unmarshal(data, to); err != nil {
-		return fmt.Errorf("the answer of worker %s: %w", j.layout.Workers[rank].Name, err)
-	}
-	collective.Release(j.link, data)
-	return nil
+	return err
 }
 
 // dismiss tells the other workers that the run has ended.
 func (j *job) dismiss(ctx context.Context) error {
 	took := j.driver.Last()
 	j.observe(took)
-	return j.order(ctx,
-		&control.Step{Body: &control.Step_End_{End: &control.Step_End{Took: took}}})
+	return j.attempt.order(ctx, &step{Took: took})
 }
 
 // Failed returns nil: Superstep returns all errors.
@@ -148,13 +159,13 @@ func (j *job) locate(rank int, l *control.Locate) *control.Located {
 	if rank == 0 {
 		return j.graph.locate(l)
 	}
-	data, err := proto.Marshal(&control.Step{Body: &control.Step_Locate{Locate: l}})
+	data, err := pack.Value(&step{Locate: l})
 	if err == nil {
 		err = j.link.Send(j.attempt.ctx, rank, tagStep, data)
 	}
 	found := &control.Located{}
 	if err == nil {
-		err = j.answer(j.attempt.ctx, rank, found)
+		err = receive(j.attempt.ctx, j.link, rank, tagAnswer, found)
 	}
 	if err != nil {
 		return nil
@@ -181,50 +192,33 @@ func (j *job) Record(e trace.Event) error {
 	return nil
 }
 
-// nextStep receives the next step from the first worker.
-func nextStep(ctx context.Context, link collective.Link) (*control.Step, error) {
-	data, err := link.Receive(ctx, 0, tagStep)
-	if err != nil {
-		return nil, err
-	}
-	step := &control.Step{}
-	if err := proto.Unmarshal(data, step); err != nil {
-		return nil, fmt.Errorf("the next step: %w", err)
-	}
-	collective.Release(link, data)
-	return step, nil
-}
-
 // follow executes the steps of the first worker until the run ends.
 func (j *job) follow(ctx context.Context) error {
-	link, next := j.link, 0
-	var out []byte
-	for {
-		step, err := nextStep(ctx, link)
-		if err != nil {
-			return failedIn(next, err)
+	for next := 0; ; {
+		s := &step{}
+		if err := receive(ctx, j.link, 0, tagStep, s); err != nil {
+			return failedIn(next, fmt.Errorf("the next step: %w", err))
 		}
-		var answer proto.Message
-		switch body := step.Body.(type) {
-		case *control.Step_Superstep:
-			var command *bsp.Command
-			command, err = commandOf(body.Superstep, j.program.Aggregates(), j.totals)
-			if err == nil {
-				next = command.Superstep + 1
-				answer, err = j.superstep(ctx, command)
-			}
-		case *control.Step_Locate:
-			answer = j.graph.locate(body.Locate)
-		case *control.Step_End_:
-			j.observe(body.End.Took)
+		var answer any
+		var err error
+		switch {
+		case s.Superstep != nil:
+			next = s.Superstep.Superstep + 1
+			answer, err = j.superstep(ctx, s)
+		case s.Locate != nil:
+			answer = j.graph.locate(s.Locate)
+		case s.Phase == nil:
+			j.observe(s.Took)
 			return nil
 		default:
-			err = errors.New("found a step that this version does not know")
+			err = errors.New("found a phase during a run")
+		}
+		var out []byte
+		if err == nil {
+			out, err = pack.Value(answer)
 		}
 		if err == nil {
-			if out, err = (proto.MarshalOptions{}).MarshalAppend(out[:0], answer); err == nil {
-				err = link.Send(ctx, 0, tagAnswer, out)
-			}
+			err = j.link.Send(ctx, 0, tagAnswer, out)
 		}
 		if err != nil {
 			return failedIn(max(next-1, 0), err)
@@ -233,14 +227,21 @@ func (j *job) follow(ctx context.Context) error {
 }
 
 // superstep runs a superstep of this worker's partitions for the first worker.
-func (j *job) superstep(
-	ctx context.Context, command *bsp.Command,
-) (*control.SuperstepReport, error) {
-	reports, err := j.own(ctx, command)
+func (j *job) superstep(ctx context.Context, s *step) (*superstepReport, error) {
+	c, aggregates := s.Superstep, j.program.Aggregates()
+	if c.Superstep < 0 || c.Scheme > delivery.RingPull {
+		return nil, fmt.Errorf("found superstep %d with scheme %d, expected others", c.Superstep,
+			c.Scheme)
+	}
+	c.Totals = j.totals
+	if err := aggregates.Decode(s.Totals, c.Totals); err != nil {
+		return nil, err
+	}
+	reports, err := j.own(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return reportOf(command.Superstep, reports, j.program.Aggregates())
+	return reportOf(c.Superstep, reports, aggregates)
 }
 
 // own runs a superstep of this worker's partitions.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ import (
 
 // TestReportsThatCannotBe: a report ends the run with an error that names the worker if its
 // partition does not belong to the worker, does not exist, or has already reported, or if the
-// report cannot be decoded.
+// aggregators cannot be decoded.
 func TestReportsThatCannotBe(t *testing.T) {
 	grid := graph.Of(2)
 	facts := &bsp.Facts{Partitions: 2, Load: delivery.Load{Partitions: 2, Grid: grid, Vertices: 4}}
@@ -34,7 +35,7 @@ func TestReportsThatCannotBe(t *testing.T) {
 			layout: mesh.Layout{Workers: []mesh.Peer{{Name: "a"}, {Name: "b"}}, Owner: []int{0, 1}},
 		}
 	}
-	of := func(partitions ...int) *control.SuperstepReport {
+	of := func(partitions ...int) *superstepReport {
 		var reports []*bsp.Report
 		for _, p := range partitions {
 			reports = append(reports,
@@ -46,16 +47,14 @@ func TestReportsThatCannotBe(t *testing.T) {
 		}
 		return sent
 	}
-	more, fewer, none, unread := of(1), of(1), of(1), of(1)
-	more.Aggregates[0], fewer.Aggregates, unread.Reports = []byte("x"), nil, []byte{0xdd, 1, 2}
-	none.Reports, _ = pack.Value(&[]*bsp.Report{nil})
-	for want, sent := range map[string]*control.SuperstepReport{
+	more, fewer, none := of(1), of(1), of(1)
+	more.Aggregates[0], fewer.Aggregates, none.Reports[0] = []byte("x"), nil, nil
+	for want, sent := range map[string]*superstepReport{
 		"":                                     of(1),
 		"reported partition 1 twice":           of(1, 1),
 		"or does not have it":                  of(0),
 		"reported partition 2":                 of(2),
 		"reported partition -1":                of(-1),
-		"its reports: malformed":               unread,
 		"the aggregators of 0":                 fewer,
 		"the report of a partition is missing": none,
 		"after the last aggregator":            more,
@@ -98,6 +97,11 @@ func TestDriveWithoutAgreement(t *testing.T) {
 			f.Lost != "" {
 			t.Errorf("%v: found %v, expected a failure of the run", err, f)
 		}
+	}
+	wrong := &step{Superstep: &bsp.Command{Scheme: 99}}
+	if _, err := ran.superstep(t.Context(), wrong); err == nil ||
+		!strings.Contains(err.Error(), "scheme 99") {
+		t.Errorf("a scheme that does not exist: %v", err)
 	}
 	ran.facts = good
 	h.must(ran.restart())
@@ -154,8 +158,13 @@ func TestReportsTellEverything(t *testing.T) {
 		Changed: &bsp.Changed{IDs: 17, Load: delivery.Load{Grid: graph.Of(2), Classes: [33]int{1}}, Ways: []delivery.Load{{Arcs: 1}}},
 		Stored:  []checkpoint.Stored{{Superstep: 3, Partition: 1, Name: "part", Failed: "why"}},
 	}
-	sent, err := reportOf(4, []*bsp.Report{want}, bsp.Aggregates{})
+	report, err := reportOf(4, []*bsp.Report{want}, bsp.Aggregates{})
 	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := pack.Value(report)
+	sent := &superstepReport{}
+	if err = errors.Join(err, pack.IntoValue(data, sent)); err != nil {
 		t.Fatal(err)
 	}
 	facts := &bsp.Facts{Partitions: 2, Load: delivery.Load{Partitions: 2, Grid: graph.Of(2), Vertices: 4}}

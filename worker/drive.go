@@ -9,7 +9,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport/pack"
@@ -134,36 +133,11 @@ func (j *job) aggregators() (all []*control.Aggregator) {
 	return all
 }
 
-// stepOf encodes a superstep's command for another worker.
-func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
-	s := &control.Superstep{}
-	var err error
-	if s.Command, err = pack.Value(c); err == nil {
-		s.Totals, err = aggregates.Encode(nil, c.Totals)
-	}
-	return &control.Step{Body: &control.Step_Superstep{Superstep: s}}, err
-}
-
-// commandOf decodes such a command, and its totals into cells.
-func commandOf(
-	s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.Cell,
-) (*bsp.Command, error) {
-	c := &bsp.Command{}
-	if err := pack.IntoValue(s.Command, c); err != nil {
-		return nil, fmt.Errorf("the next superstep: %w", err)
-	}
-	if c.Superstep < 0 || c.Scheme > delivery.RingPull {
-		return nil, fmt.Errorf("found superstep %d with scheme %d, expected others", c.Superstep, c.Scheme)
-	}
-	c.Totals = totals
-	return c, aggregates.Decode(s.Totals, totals)
-}
-
-// reportOf encodes the reports of partitions for the driver, and resets their aggregators.
+// reportOf makes the report of a superstep for the driver, and resets the partitions' aggregators.
 func reportOf(
 	superstep int, reports []*bsp.Report, aggregates bsp.Aggregates,
-) (*control.SuperstepReport, error) {
-	sent := &control.SuperstepReport{Superstep: uint32(superstep)}
+) (*superstepReport, error) {
+	sent := &superstepReport{Superstep: superstep, Reports: reports}
 	for _, r := range reports {
 		cells, err := aggregates.Encode(nil, r.Cells)
 		if err != nil {
@@ -172,22 +146,16 @@ func reportOf(
 		aggregates.Reset(r.Cells)
 		sent.Aggregates = append(sent.Aggregates, cells)
 	}
-	var err error
-	sent.Reports, err = pack.Value(&reports)
-	return sent, err
+	return sent, nil
 }
 
-// take decodes the reports of another worker's partitions.
-func (j *job) take(rank int, sent *control.SuperstepReport) error {
-	var reports []*bsp.Report
-	if err := pack.IntoValue(sent.Reports, &reports); err != nil {
-		return fmt.Errorf("its reports: %w", err)
-	}
-	if len(reports) != len(sent.Aggregates) {
-		return fmt.Errorf("it reports %d partitions, and the aggregators of %d", len(reports),
+// take takes the reports of another worker's partitions.
+func (j *job) take(rank int, sent *superstepReport) error {
+	if len(sent.Reports) != len(sent.Aggregates) {
+		return fmt.Errorf("it reports %d partitions, and the aggregators of %d", len(sent.Reports),
 			len(sent.Aggregates))
 	}
-	for n, r := range reports {
+	for n, r := range sent.Reports {
 		if r == nil {
 			return errors.New("the report of a partition is missing")
 		}
@@ -198,7 +166,7 @@ func (j *job) take(rank int, sent *control.SuperstepReport) error {
 		if r.Account == nil {
 			return fmt.Errorf("it reports no account of partition %d", i)
 		}
-		r.Account.Partition, r.Account.Superstep = i, int(sent.Superstep)
+		r.Account.Partition, r.Account.Superstep = i, sent.Superstep
 		r.Worker, r.Cells, j.reports[i] = j.layout.Workers[rank].Name, j.cells[i], r
 		if err := j.driver.Aggregates().Decode(sent.Aggregates[n], r.Cells); err != nil {
 			return fmt.Errorf("partition %d: %w", i, err)

@@ -257,11 +257,6 @@ func (x *executor) locate(l *control.Locate) (*control.Located, error) {
 
 func (g *localGraph) locate(l *control.Locate) *control.Located {
 	found := &control.Located{}
-	for _, label := range l.Labels {
-		if id, ok := g.directory.Local(label); ok {
-			found.Vertices = append(found.Vertices, &control.Vertex{Label: label, Id: uint64(id)})
-		}
-	}
 	for id := l.First; id < min(l.First+uint64(l.Count), uint64(g.N)); id++ {
 		if g.Parts[id%uint64(len(g.Parts))] != nil {
 			found.Labels = append(found.Labels, g.Label(pregel.VertexID(id)))

@@ -9,13 +9,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
-	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -147,11 +145,4 @@ func TestExecutorRefuses(t *testing.T) {
 	}
 	x.drop(task, "g")
 	x.drop(task, "")
-	wrong, err := pack.Value(&bsp.Command{Scheme: 99})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := commandOf(&control.Superstep{Command: wrong}, bsp.Aggregates{}, nil); err == nil {
-		t.Error("an invalid scheme is accepted")
-	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
@@ -178,23 +177,21 @@ func (a *attempt) fillLines(
 				return err
 			}
 		}
-		l := &control.Locate{}
+		var labels []uint64
 		for i := range lines {
-			l.Labels = append(l.Labels, lines[i].ID)
+			labels = append(labels, lines[i].ID)
 			if of.OfEdges {
-				l.Labels = append(l.Labels, lines[i].To)
+				labels = append(labels, lines[i].To)
 			}
 			if label, ok := fill.RefersTo(of.Property, lines[i].Text); ok {
-				l.Labels = append(l.Labels, label)
+				labels = append(labels, label)
 			}
 		}
-		slices.Sort(l.Labels)
-		l.Labels = slices.Compact(l.Labels)
-		found, err := a.everywhere(ctx, l)
+		find, err := a.findVertices(ctx, labels)
 		if err != nil {
 			return err
 		}
-		find, good := resolve.Finder(found.Vertices), 0
+		good := 0
 		for ; good < len(lines); good++ {
 			if err := a.setLine(to, &lines[good], file, find); err != nil {
 				wrong = err
@@ -282,20 +279,20 @@ func (a *attempt) unnamed(
 			names = append(names, name)
 		}
 	}
-	labels, err := a.labels(ctx, names)
+	find, err := a.findNames(ctx, names)
 	if err != nil {
 		return nil, nil, err
 	}
 	for i := range lines {
 		v := &lines[i]
-		label, ok := labels[string(v.Names[0])]
+		label, ok := find(string(v.Names[0]))
 		if !ok {
 			return lines[:i],
 				v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]), "one of "+a.origin()), nil
 		}
 		v.ID = label
 		if name, ok := fill.NameIn(c, v.Text); ok {
-			if label, ok = labels[name]; !ok {
+			if label, ok = find(name); !ok {
 				return lines[:i], v.Fault(file, fmt.Sprintf("vertex %.80q as a value", name),
 					"one of the graph, or -1"), nil
 			}

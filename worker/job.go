@@ -52,7 +52,6 @@ type job struct {
 	driver  *bsp.Driver     // nil before the first run
 	reports []*bsp.Report   // by partition
 	cells   [][]kernel.Cell // of other workers' partitions
-	out     []byte
 }
 
 // begin prepares a job for superstep 0. as is the name under which its workers connect.

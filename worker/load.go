@@ -3,7 +3,6 @@ package worker
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -246,31 +245,20 @@ func sameFiles(
 	return group.Together(ctx, forComparing, func(ctx context.Context) error {
 		key := fnv.New64a()
 		fmt.Fprintln(key, l.Graph, l.Master, l.Number)
-		data, err := json.Marshal(seenFiles{worker, r.Digests(ctx, key.Sum64(),
-			l.Source().CheckFiles)})
-		if err != nil {
-			return err
+		own := seenFiles{worker, r.Digests(ctx, key.Sum64(), l.Source().CheckFiles)}
+		for i := range own.Files {
+			d := &own.Files[i]
+			d.Path, d.Err = strings.ToValidUTF8(d.Path, "?"), strings.ToValidUTF8(d.Err, "?")
 		}
-		gathered, err := group.Allgather(ctx, collective.Call{Tag: forComparing + 1}, data)
-		if err != nil {
-			return err
-		}
-		var first seenFiles
-		for rank, data := range gathered {
-			var seen seenFiles
-			if err := json.Unmarshal(data, &seen); err != nil {
-				return fmt.Errorf("the files that rank %d sees: %w", rank, err)
-			}
-			if rank == 0 {
-				first = seen
-			}
-			if path, differs := first.differs(seen); differs != "" {
+		all, err := collective.Gather(ctx, group, collective.Call{Tag: forComparing + 1}, &own)
+		for _, seen := range all {
+			if path, differs := all[0].differs(seen); differs != "" {
 				return fmt.Errorf("%s: workers %s and %s see different files: %s: "+
 					"each must see the same one by this name (--trust-files compares nothing)",
-					cmp.Or(path, r.Name), first.Worker, seen.Worker, differs)
+					cmp.Or(path, r.Name), all[0].Worker, seen.Worker, differs)
 			}
 		}
-		return nil
+		return err
 	})
 }
 

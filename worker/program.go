@@ -1,11 +1,11 @@
 package worker
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
@@ -79,20 +79,10 @@ func (a *attempt) loadOwn(ctx context.Context, known engine.Registered) error {
 	if err != nil {
 		return err
 	}
-	data, err := proto.Marshal(report)
-	if err != nil {
-		return err
-	}
-	all, err := a.group.Allgather(ctx, collective.Call{Tag: tagFacts, Bytes: 1 << 10}, data)
+	call := collective.Call{Tag: tagFacts, Bytes: 1 << 10}
+	shares, err := collective.Gather(ctx, a.group, call, &report)
 	if err != nil || !a.leads() {
 		return err
-	}
-	shares := make([]*control.LoadReport, len(all))
-	for rank, data := range all {
-		shares[rank] = &control.LoadReport{}
-		if err := proto.Unmarshal(data, shares[rank]); err != nil {
-			return err
-		}
 	}
 	a.add(0, func(news *control.DriveReport) { news.Loads = shares })
 	a.Flush()
@@ -100,49 +90,40 @@ func (a *attempt) loadOwn(ctx context.Context, known engine.Registered) error {
 }
 
 // vertices returns the program's parameters with vertex names replaced by input ids, and a function
-// that finds these vertices. Each vertex is known to one worker only, so all workers exchange what
-// they found.
+// that finds these vertices.
 func (a *attempt) vertices(
 	ctx context.Context, known engine.Registered,
 ) (map[string]string, engine.Find, error) {
 	parameters := a.spec.Parameters
-	l := &control.Locate{}
-	byName := a.graph.directory.Names != nil && a.spec.Values == "" // clients in Go send input ids
-	if byName {
+	if a.graph.directory.Names != nil && a.spec.Values == "" { // clients in Go send input ids
+		var names []string
 		// This call only collects the names.
 		_, _ = resolve.VertexParameters(known.Parameters, parameters,
 			func(name string) (uint64, bool) {
-				l.Names = append(l.Names, name)
+				names = append(names, name)
 				return 0, true
 			})
-	}
-	if len(l.Names) > 0 {
-		labels, err := a.labels(ctx, l.Names)
+		find, err := a.findNames(ctx, names)
 		if err != nil {
 			return nil, nil, err
 		}
-		parameters, err = resolve.VertexParameters(known.Parameters, parameters,
-			func(name string) (uint64, bool) {
-				label, ok := labels[name]
-				return label, ok
-			})
-		if err != nil {
+		if parameters, err = resolve.VertexParameters(known.Parameters, parameters,
+			find); err != nil {
 			return nil, nil, &runError{fmt.Errorf("%s: %w", a.spec.Origin(), err)}
 		}
 	}
-	l = &control.Locate{}
+	var labels []uint64
 	_, err := known.New(parameters, func(label uint64) (pregel.VertexID, bool) {
-		l.Labels = append(l.Labels, label)
+		labels = append(labels, label)
 		return pregel.None, true
 	})
-	if err != nil || len(l.Labels) == 0 {
-		return parameters, resolve.Finder(nil), err
-	}
-	found, err := a.everywhere(ctx, l)
 	if err != nil {
 		return nil, nil, err
 	}
-	find := resolve.Finder(found.Vertices)
+	find, err := a.findVertices(ctx, labels)
+	if err != nil {
+		return nil, nil, err
+	}
 	// The error names the parameter whose vertex does not exist.
 	if _, err := known.New(parameters, find); err != nil {
 		return nil, nil, &runError{fmt.Errorf("%s: %w", a.spec.Origin(), err)}
@@ -150,30 +131,50 @@ func (a *attempt) vertices(
 	return parameters, find, nil
 }
 
-// labels returns the input ids of the names that exist.
-func (a *attempt) labels(ctx context.Context, names []string) (map[string]uint64, error) {
-	found, err := a.everywhere(ctx, &control.Locate{Names: names})
-	labels := map[string]uint64{}
-	for _, n := range found.GetNames() {
-		labels[n.Name] = n.Label
-	}
-	return labels, err
+// findVertices returns a function that finds the vertices with some input ids.
+func (a *attempt) findVertices(ctx context.Context, labels []uint64) (engine.Find, error) {
+	find, err := everywhere(ctx, a.group, labels, func(label uint64) (uint64, bool) {
+		id, ok := a.graph.directory.Local(label)
+		return uint64(id), ok
+	})
+	return func(label uint64) (pregel.VertexID, bool) {
+		id, ok := find(label)
+		return pregel.VertexID(id), ok
+	}, err
 }
 
-// everywhere returns what all workers know about vertices of the graph.
-func (a *attempt) everywhere(ctx context.Context, l *control.Locate) (*control.Located, error) {
-	data, err := proto.Marshal(a.graph.locate(l))
-	if err != nil {
-		return nil, err
-	}
-	all, err := a.group.Allgather(ctx, collective.Call{Tag: tagFacts}, data)
-	found := &control.Located{}
-	for _, data := range all {
-		if err == nil {
-			err = proto.UnmarshalOptions{Merge: true}.Unmarshal(data, found)
+// findNames returns a function that finds the input ids of some names.
+func (a *attempt) findNames(
+	ctx context.Context, names []string,
+) (func(name string) (uint64, bool), error) {
+	return everywhere(ctx, a.group, names, a.graph.directory.Names.Find)
+}
+
+// everywhere returns a function with the values of keys. Each key is known to one worker, if to
+// any, which find asks. All workers call it with the same keys, and sort them.
+func everywhere[K cmp.Ordered](
+	ctx context.Context, group *collective.Group, keys []K, find func(K) (uint64, bool),
+) (func(K) (uint64, bool), error) {
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	values := make([]uint64, len(keys)) // plus 1; 0 if unknown
+	for i, key := range keys {
+		if value, ok := find(key); ok {
+			values[i] = value + 1
 		}
 	}
-	return found, err
+	var err error
+	if len(keys) > 0 {
+		values, err = collective.Combine(ctx, group,
+			collective.Call{Tag: tagFacts, Bytes: 8 * len(keys)}, collective.MaxUint64, values...)
+	}
+	return func(key K) (uint64, bool) {
+		i, ok := slices.BinarySearch(keys, key)
+		if !ok || values[i] == 0 {
+			return 0, false
+		}
+		return values[i] - 1, true
+	}, err
 }
 
 // keeping prepares the shared state of a plan's phases, and checkpoints.
@@ -245,36 +246,61 @@ func (j *job) goOn(ctx context.Context, from *checkpoint.Reader) error {
 	return nil
 }
 
+// phase is a phase of the program's plan, or the program itself, as the first worker tells the
+// others to run it.
+type phase struct {
+	Number int         // in the plan, from 1; 0 means the program itself
+	Before bsp.Outcome // what ran before in the same job
+	GoOn   bool        // resume from the checkpoint
+	Idle   bool        // do not run, because a phase reached a limit or was stopped
+}
+
 // perform runs the phases of the program's plan, if there is one, and then the program. The first
 // worker walks the plan and tells the others what to run.
 func (a *attempt) perform(ctx context.Context) (*control.DriveReport, error) {
 	if len(a.phases) > 0 && a.fills() { // the program's columns, which its phases share
-		if err := a.prepare(ctx, a.of, &control.Step_Phase{}); err != nil {
+		if err := a.prepare(ctx, &phase{}); err != nil {
 			return nil, err
 		}
 		if err := a.fill(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if a.leads() {
-		before, goOn, err := a.walk(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return a.last(ctx, before, &control.Step_Phase{GoOn: goOn, Idle: !before.Ended.Complete()})
+	if !a.leads() {
+		return &control.DriveReport{}, a.followPhases(ctx)
 	}
+	before, goOn, err := a.walk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last := &phase{Before: before, GoOn: goOn, Idle: !before.Ended.Complete()}
+	if err := a.runPhase(ctx, last); err != nil {
+		return nil, err
+	}
+	end := &control.RunEnd{Seconds: a.ran}
+	if !last.Idle { // otherwise the values are the initial ones
+		before, end.Aggregators = a.job.driver.Outcome(), a.job.aggregators()
+	}
+	return &control.DriveReport{Outcome: resolve.Outcome(before), End: end}, nil
+}
+
+// followPhases runs what the first worker tells, until the program itself has run.
+func (a *attempt) followPhases(ctx context.Context) error {
 	for {
-		step, err := nextStep(ctx, a.group.Link())
-		if err != nil {
-			return nil, err
+		next := &step{}
+		err := receive(ctx, a.group.Link(), 0, tagStep, next)
+		p := next.Phase
+		switch {
+		case err != nil:
+			return fmt.Errorf("the next phase: %w", err)
+		case p == nil:
+			return errors.New("found another step before the next phase")
 		}
-		next, before := step.GetPhase(), resolve.OutcomeOf(step.GetPhase().GetBefore())
-		if next.GetPhase() == 0 {
-			return a.last(ctx, before, next)
-		}
-		if _, err := a.phase(ctx, before, next); err != nil {
-			return nil, fmt.Errorf("%s: phase %d, after %d supersteps: %w",
-				a.of.Name(), before.Phase, before.Supersteps, err)
+		if err = a.runPhase(ctx, p); p.Number == 0 {
+			return err
+		} else if err != nil {
+			return fmt.Errorf("%s: phase %d, after %d supersteps: %w",
+				a.of.Name(), p.Before.Phase, p.Before.Supersteps, err)
 		}
 	}
 }
@@ -299,7 +325,12 @@ func (a *attempt) walk(ctx context.Context) (before bsp.Outcome, goOn bool, err 
 		Program: name, Phases: a.phases, Deterministic: a.spec.Options.Deterministic,
 		Ended: a.plan,
 		Run: func(i int, before bsp.Outcome, goOn bool) (*engine.Ran, error) {
-			return a.phase(ctx, before, &control.Step_Phase{Phase: uint32(i) + 1, GoOn: goOn})
+			err := a.runPhase(ctx, &phase{Number: i + 1, Before: before, GoOn: goOn})
+			if err != nil {
+				return nil, err
+			}
+			d := a.job.driver
+			return &engine.Ran{Outcome: d.Own(), Totals: d.Totals(), Seconds: d.Times()}, nil
 		},
 	}
 	if a.from != nil {
@@ -313,70 +344,37 @@ func (a *attempt) walk(ctx context.Context) (before bsp.Outcome, goOn bool, err 
 	return before, goOn, err
 }
 
-// phase runs a phase of the plan.
-func (a *attempt) phase(
-	ctx context.Context, before bsp.Outcome, s *control.Step_Phase,
-) (*engine.Ran, error) {
-	if s.Phase > uint32(len(a.phases)) {
-		return nil, fmt.Errorf("phase %d of a plan of %d: a worker has another version of %s",
-			s.Phase, len(a.phases), a.spec.Program)
+// runPhase runs a phase of the plan, or the program itself. The first worker makes the others run
+// the same.
+func (a *attempt) runPhase(ctx context.Context, p *phase) error {
+	if p.Number < 0 || p.Number > len(a.phases) {
+		return fmt.Errorf("phase %d of a plan of %d: a worker has another version of %s",
+			p.Number, len(a.phases), a.spec.Program)
 	}
-	if err := a.announce(ctx, before, s); err != nil {
-		return nil, err
+	if a.leads() {
+		if err := a.order(ctx, &step{Phase: p}); err != nil {
+			return err
+		}
 	}
-	if err := a.prepare(ctx, a.phases[s.Phase-1], s); err != nil {
-		return nil, err
-	}
-	if err := a.drive(before); err != nil || !a.leads() {
-		return nil, err
-	}
-	d := a.job.driver
-	return &engine.Ran{Outcome: d.Own(), Totals: d.Totals(), Seconds: d.Times()}, nil
-}
-
-// last runs the program itself.
-func (a *attempt) last(
-	ctx context.Context, before bsp.Outcome, s *control.Step_Phase,
-) (*control.DriveReport, error) {
-	if err := a.announce(ctx, before, s); err != nil {
-		return nil, err
-	}
-	if err := a.prepare(ctx, a.of, s); err != nil {
-		return nil, err
-	}
-	if s.Idle { // a phase reached a limit or was stopped, so the values are the initial ones
-		end := &control.RunEnd{Seconds: a.ran}
-		return &control.DriveReport{Outcome: resolve.Outcome(before), End: end}, nil
+	if err := a.prepare(ctx, p); err != nil || p.Idle {
+		return err
 	}
 	// Otherwise the checkpoint or the phases have set the columns.
 	if len(a.phases) == 0 && a.fills() {
 		if err := a.fill(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := a.drive(before); err != nil || !a.leads() {
-		return &control.DriveReport{}, err
-	}
-	end := &control.RunEnd{Seconds: a.ran, Aggregators: a.job.aggregators()}
-	return &control.DriveReport{Outcome: resolve.Outcome(a.job.driver.Outcome()), End: end}, nil
-}
-
-// announce makes the other workers run the same phase as the first one.
-func (a *attempt) announce(ctx context.Context, before bsp.Outcome, s *control.Step_Phase) error {
-	if !a.leads() {
-		return nil
-	}
-	s.Before = resolve.Outcome(before)
-	data, err := proto.Marshal(&control.Step{Body: &control.Step_Phase_{Phase: s}})
-	for rank := 1; rank < a.group.Link().Size() && err == nil; rank++ {
-		err = a.group.Link().Send(ctx, rank, tagStep, data)
-	}
-	return err
+	return a.drive(p.Before)
 }
 
 // prepare prepares a program, or a phase of its plan, in place of the previous job.
-func (a *attempt) prepare(ctx context.Context, of engine.Program, s *control.Step_Phase) error {
+func (a *attempt) prepare(ctx context.Context, p *phase) error {
 	a.enter("prepare")
 	a.nextPhase()
-	return a.ready(ctx, &job{graph: a.graph, of: of, phase: s.Phase > 0}, s.GoOn)
+	of := a.of
+	if p.Number > 0 {
+		of = a.phases[p.Number-1]
+	}
+	return a.ready(ctx, &job{graph: a.graph, of: of, phase: p.Number > 0}, p.GoOn)
 }

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -78,22 +77,12 @@ func (a *attempt) ready(ctx context.Context, j *job, goOn bool) error {
 			return err
 		}
 	}
-	facts, err := json.Marshal(j.program.Facts())
-	if err != nil {
-		return err
+	call := collective.Call{Tag: tagFacts, Bytes: 1 << 10}
+	facts, err := collective.Gather(ctx, a.group, call, j.program.Facts())
+	for i := range facts {
+		j.facts = append(j.facts, &facts[i])
 	}
-	all, err := a.group.Allgather(ctx, collective.Call{Tag: tagFacts, Bytes: 1 << 10}, facts)
-	if err != nil || !a.leads() {
-		return err
-	}
-	for _, data := range all {
-		f := &bsp.Facts{}
-		if err := json.Unmarshal(data, f); err != nil {
-			return fmt.Errorf("facts: %w", err)
-		}
-		j.facts = append(j.facts, f)
-	}
-	return nil
+	return err
 }
 
 // barrier waits for the other workers.

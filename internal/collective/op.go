@@ -1,8 +1,11 @@
 package collective
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
+	"fmt"
 	"math"
 
 	"github.com/superstep-go/superstep/internal/wire"
@@ -67,6 +70,29 @@ func AlltoallOf[T any](ctx context.Context, g *Group, call Call, out [][]T) ([][
 func Combine(ctx context.Context, g *Group, call Call, op Op, numbers ...uint64) ([]uint64, error) {
 	err := g.Allreduce(ctx, call, wire.Bytes(numbers), op)
 	return numbers, err
+}
+
+// Gather returns the values of all ranks, by rank. They are sent as JSON.
+func Gather[T any](ctx context.Context, g *Group, call Call, own *T) ([]T, error) {
+	data, err := json.Marshal(own)
+	if err != nil {
+		return nil, err
+	}
+	all, err := g.Allgather(ctx, call, data)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]T, len(all))
+	for rank, data := range all {
+		if err := json.Unmarshal(data, &values[rank]); err != nil {
+			return nil, fmt.Errorf("from rank %d: %w: %w", rank, ErrMessage, err)
+		}
+		// missing or unknown fields would otherwise be ignored
+		if again, err := json.Marshal(&values[rank]); err != nil || !bytes.Equal(again, data) {
+			return nil, fmt.Errorf("from rank %d: %w: %.100s", rank, ErrMessage, data)
+		}
+	}
+	return values, nil
 }
 
 // CombineOne is Combine for one number.

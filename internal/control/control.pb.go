@@ -3436,13 +3436,11 @@ func (x *LoadReport) GetNotes() []string {
 	return nil
 }
 
-// Locate asks for the vertices with these input ids, and for the input ids of vertices from `first`
-// on. If the graph has names, it also asks for the input ids of names, and for the names of input
-// ids.
+// Locate asks for the input ids of vertices from `first` on. If the graph has names, it also asks
+// for the input ids of names, and for the names of input ids.
 type Locate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
-	Labels        []uint64               `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
 	First         uint64                 `protobuf:"varint,3,opt,name=first,proto3" json:"first,omitempty"`
 	Count         uint32                 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
 	Names         []string               `protobuf:"bytes,5,rep,name=names,proto3" json:"names,omitempty"`
@@ -3488,13 +3486,6 @@ func (x *Locate) GetGraph() string {
 	return ""
 }
 
-func (x *Locate) GetLabels() []uint64 {
-	if x != nil {
-		return x.Labels
-	}
-	return nil
-}
-
 func (x *Locate) GetFirst() uint64 {
 	if x != nil {
 		return x.First
@@ -3523,11 +3514,10 @@ func (x *Locate) GetNamesOf() []uint64 {
 	return nil
 }
 
-// Located has the vertices that the worker knows, the input ids of its own vertices in ascending
-// order of vertices, and the names that it has.
+// Located has the input ids of the worker's own vertices in ascending order of vertices, and the
+// names that it has.
 type Located struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Vertices      []*Vertex              `protobuf:"bytes,1,rep,name=vertices,proto3" json:"vertices,omitempty"`
 	Labels        []uint64               `protobuf:"fixed64,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
 	Names         []*Name                `protobuf:"bytes,3,rep,name=names,proto3" json:"names,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3562,13 +3552,6 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{42}
-}
-
-func (x *Located) GetVertices() []*Vertex {
-	if x != nil {
-		return x.Vertices
-	}
-	return nil
 }
 
 func (x *Located) GetLabels() []uint64 {
@@ -3638,59 +3621,6 @@ func (x *Name) GetLabel() uint64 {
 	return 0
 }
 
-// Vertex is the input id and the number of a vertex.
-type Vertex struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Label         uint64                 `protobuf:"varint,1,opt,name=label,proto3" json:"label,omitempty"`
-	Id            uint64                 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Vertex) Reset() {
-	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[44]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Vertex) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Vertex) ProtoMessage() {}
-
-func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
-func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
-}
-
-func (x *Vertex) GetLabel() uint64 {
-	if x != nil {
-		return x.Label
-	}
-	return 0
-}
-
-func (x *Vertex) GetId() uint64 {
-	if x != nil {
-		return x.Id
-	}
-	return 0
-}
-
 // Keep determines where and when a run stores checkpoints, see package checkpoint.
 type Keep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3705,7 +3635,7 @@ type Keep struct {
 
 func (x *Keep) Reset() {
 	*x = Keep{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3717,7 +3647,7 @@ func (x *Keep) String() string {
 func (*Keep) ProtoMessage() {}
 
 func (x *Keep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3730,7 +3660,7 @@ func (x *Keep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keep.ProtoReflect.Descriptor instead.
 func (*Keep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Keep) GetPlace() string {
@@ -3779,7 +3709,7 @@ type GoOn struct {
 
 func (x *GoOn) Reset() {
 	*x = GoOn{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3791,7 +3721,7 @@ func (x *GoOn) String() string {
 func (*GoOn) ProtoMessage() {}
 
 func (x *GoOn) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3804,7 +3734,7 @@ func (x *GoOn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoOn.ProtoReflect.Descriptor instead.
 func (*GoOn) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *GoOn) GetPlace() string {
@@ -3834,7 +3764,7 @@ type ReadColumnRequest struct {
 
 func (x *ReadColumnRequest) Reset() {
 	*x = ReadColumnRequest{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3846,7 +3776,7 @@ func (x *ReadColumnRequest) String() string {
 func (*ReadColumnRequest) ProtoMessage() {}
 
 func (x *ReadColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3859,7 +3789,7 @@ func (x *ReadColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadColumnRequest.ProtoReflect.Descriptor instead.
 func (*ReadColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ReadColumnRequest) GetJob() string {
@@ -3907,7 +3837,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3919,7 +3849,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3932,7 +3862,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Outcome) GetEnded() string {
@@ -4015,7 +3945,7 @@ type DriveReport struct {
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4027,7 +3957,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4040,7 +3970,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -4138,7 +4068,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4150,7 +4080,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4163,7 +4093,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RunEnd) GetSeconds() float64 {
@@ -4180,235 +4110,6 @@ func (x *RunEnd) GetAggregators() []*Aggregator {
 	return nil
 }
 
-// Step is a command of the driving worker to another. The answer to a superstep is a
-// SuperstepReport, and to locate a Located. The others have no answer.
-type Step struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Types that are valid to be assigned to Body:
-	//
-	//	*Step_Superstep
-	//	*Step_Locate
-	//	*Step_End_
-	//	*Step_Phase_
-	Body          isStep_Body `protobuf_oneof:"body"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Step) Reset() {
-	*x = Step{}
-	mi := &file_control_proto_msgTypes[51]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Step) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Step) ProtoMessage() {}
-
-func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Step.ProtoReflect.Descriptor instead.
-func (*Step) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
-}
-
-func (x *Step) GetBody() isStep_Body {
-	if x != nil {
-		return x.Body
-	}
-	return nil
-}
-
-func (x *Step) GetSuperstep() *Superstep {
-	if x != nil {
-		if x, ok := x.Body.(*Step_Superstep); ok {
-			return x.Superstep
-		}
-	}
-	return nil
-}
-
-func (x *Step) GetLocate() *Locate {
-	if x != nil {
-		if x, ok := x.Body.(*Step_Locate); ok {
-			return x.Locate
-		}
-	}
-	return nil
-}
-
-func (x *Step) GetEnd() *Step_End {
-	if x != nil {
-		if x, ok := x.Body.(*Step_End_); ok {
-			return x.End
-		}
-	}
-	return nil
-}
-
-func (x *Step) GetPhase() *Step_Phase {
-	if x != nil {
-		if x, ok := x.Body.(*Step_Phase_); ok {
-			return x.Phase
-		}
-	}
-	return nil
-}
-
-type isStep_Body interface {
-	isStep_Body()
-}
-
-type Step_Superstep struct {
-	Superstep *Superstep `protobuf:"bytes,1,opt,name=superstep,proto3,oneof"`
-}
-
-type Step_Locate struct {
-	Locate *Locate `protobuf:"bytes,2,opt,name=locate,proto3,oneof"`
-}
-
-type Step_End_ struct {
-	End *Step_End `protobuf:"bytes,3,opt,name=end,proto3,oneof"`
-}
-
-type Step_Phase_ struct {
-	Phase *Step_Phase `protobuf:"bytes,4,opt,name=phase,proto3,oneof"`
-}
-
-func (*Step_Superstep) isStep_Body() {}
-
-func (*Step_Locate) isStep_Body() {}
-
-func (*Step_End_) isStep_Body() {}
-
-func (*Step_Phase_) isStep_Body() {}
-
-type Superstep struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Command       []byte                 `protobuf:"bytes,1,opt,name=command,proto3" json:"command,omitempty"` // a bsp.Command, encoded by package pack
-	Totals        []byte                 `protobuf:"bytes,2,opt,name=totals,proto3" json:"totals,omitempty"`   // of the aggregators
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Superstep) Reset() {
-	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[52]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Superstep) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Superstep) ProtoMessage() {}
-
-func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
-func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
-}
-
-func (x *Superstep) GetCommand() []byte {
-	if x != nil {
-		return x.Command
-	}
-	return nil
-}
-
-func (x *Superstep) GetTotals() []byte {
-	if x != nil {
-		return x.Totals
-	}
-	return nil
-}
-
-// SuperstepReport has the reports of a worker's partitions.
-type SuperstepReport struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Superstep     uint32                 `protobuf:"varint,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
-	Reports       []byte                 `protobuf:"bytes,3,opt,name=reports,proto3" json:"reports,omitempty"`       // bsp.Reports, encoded by package pack
-	Aggregates    [][]byte               `protobuf:"bytes,4,rep,name=aggregates,proto3" json:"aggregates,omitempty"` // by partition
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SuperstepReport) Reset() {
-	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[53]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SuperstepReport) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SuperstepReport) ProtoMessage() {}
-
-func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
-func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
-}
-
-func (x *SuperstepReport) GetSuperstep() uint32 {
-	if x != nil {
-		return x.Superstep
-	}
-	return 0
-}
-
-func (x *SuperstepReport) GetReports() []byte {
-	if x != nil {
-		return x.Reports
-	}
-	return nil
-}
-
-func (x *SuperstepReport) GetAggregates() [][]byte {
-	if x != nil {
-		return x.Aggregates
-	}
-	return nil
-}
-
 // GraphSize is the size of a graph that a program changes.
 type GraphSize struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4421,7 +4122,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4433,7 +4134,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4446,7 +4147,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -4488,7 +4189,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4500,7 +4201,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4513,7 +4214,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Run) GetSpecJson() string {
@@ -4577,7 +4278,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4589,7 +4290,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4602,7 +4303,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -4636,7 +4337,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4648,7 +4349,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4661,7 +4362,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -4681,7 +4382,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4693,7 +4394,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4706,7 +4407,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -4728,7 +4429,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4740,7 +4441,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4753,7 +4454,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Values) GetSorted() bool {
@@ -4788,7 +4489,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4800,7 +4501,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4813,7 +4514,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -4848,7 +4549,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4860,7 +4561,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4873,7 +4574,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Cancel) GetReason() string {
@@ -4900,7 +4601,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4912,7 +4613,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4925,7 +4626,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Drop) GetGraph() string {
@@ -4947,7 +4648,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4959,7 +4660,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4972,7 +4673,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -5014,7 +4715,7 @@ type Sum struct {
 
 func (x *Sum) Reset() {
 	*x = Sum{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5026,7 +4727,7 @@ func (x *Sum) String() string {
 func (*Sum) ProtoMessage() {}
 
 func (x *Sum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5039,7 +4740,7 @@ func (x *Sum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sum.ProtoReflect.Descriptor instead.
 func (*Sum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Sum) GetBytes() uint64 {
@@ -5069,7 +4770,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5081,7 +4782,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5094,7 +4795,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -5133,7 +4834,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5145,7 +4846,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5158,7 +4859,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 // Graph500Result is the result of the benchmark so far. Times are in seconds, by root.
@@ -5177,7 +4878,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5189,7 +4890,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5202,7 +4903,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -5266,7 +4967,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5278,7 +4979,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5291,7 +4992,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -5375,7 +5076,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5387,7 +5088,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5400,7 +5101,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Job) GetId() string {
@@ -5702,7 +5403,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5714,7 +5415,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5727,7 +5428,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Aggregator) GetName() string {
@@ -5767,7 +5468,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5779,7 +5480,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5792,7 +5493,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *SubmitJobRequest) GetSpecJson() string {
@@ -5826,7 +5527,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5838,7 +5539,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5851,7 +5552,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -5871,7 +5572,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5883,7 +5584,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5896,7 +5597,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -5924,7 +5625,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5936,7 +5637,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5949,7 +5650,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -5982,7 +5683,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5994,7 +5695,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6007,7 +5708,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -6031,7 +5732,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6043,7 +5744,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6056,7 +5757,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -6112,7 +5813,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6124,7 +5825,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6137,7 +5838,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -6273,7 +5974,7 @@ type Stored struct {
 
 func (x *Stored) Reset() {
 	*x = Stored{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6285,7 +5986,7 @@ func (x *Stored) String() string {
 func (*Stored) ProtoMessage() {}
 
 func (x *Stored) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6298,7 +5999,7 @@ func (x *Stored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stored.ProtoReflect.Descriptor instead.
 func (*Stored) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Stored) GetSuperstep() uint32 {
@@ -6329,7 +6030,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6341,7 +6042,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6354,7 +6055,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -6408,7 +6109,7 @@ type BenchmarkSearch struct {
 
 func (x *BenchmarkSearch) Reset() {
 	*x = BenchmarkSearch{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6420,7 +6121,7 @@ func (x *BenchmarkSearch) String() string {
 func (*BenchmarkSearch) ProtoMessage() {}
 
 func (x *BenchmarkSearch) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6433,7 +6134,7 @@ func (x *BenchmarkSearch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkSearch.ProtoReflect.Descriptor instead.
 func (*BenchmarkSearch) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *BenchmarkSearch) GetName() string {
@@ -6494,7 +6195,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6506,7 +6207,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6519,7 +6220,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -6539,7 +6240,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6551,7 +6252,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6564,7 +6265,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -6591,7 +6292,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6603,7 +6304,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6616,7 +6317,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -6643,7 +6344,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6655,7 +6356,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6668,7 +6369,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -6694,7 +6395,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6706,7 +6407,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6719,7 +6420,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -6741,7 +6442,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6753,7 +6454,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6766,7 +6467,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -6826,7 +6527,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6838,7 +6539,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6851,7 +6552,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Graph) GetName() string {
@@ -7010,7 +6711,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7022,7 +6723,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7035,7 +6736,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ListGraphsRequest) GetAfter() string {
@@ -7055,7 +6756,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7067,7 +6768,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7080,7 +6781,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -7106,7 +6807,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7118,7 +6819,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7131,7 +6832,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -7150,7 +6851,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7162,7 +6863,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7175,7 +6876,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -7195,7 +6896,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7207,7 +6908,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7220,7 +6921,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -7247,7 +6948,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7259,7 +6960,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7272,7 +6973,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -7302,7 +7003,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7314,7 +7015,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7327,7 +7028,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -7375,7 +7076,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7387,7 +7088,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7400,7 +7101,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -7442,7 +7143,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7454,7 +7155,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7467,7 +7168,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Worker) GetName() string {
@@ -7597,7 +7298,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7609,7 +7310,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7622,7 +7323,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 type BackupChunk struct {
@@ -7634,7 +7335,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7646,7 +7347,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7659,7 +7360,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -7677,7 +7378,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7689,7 +7390,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7702,7 +7403,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 type ListWorkersResponse struct {
@@ -7715,7 +7416,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7727,7 +7428,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7740,7 +7441,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -7765,7 +7466,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7777,7 +7478,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7790,7 +7491,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 type StatusResponse struct {
@@ -7817,7 +7518,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7829,7 +7530,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7842,7 +7543,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -7974,7 +7675,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7986,7 +7687,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7999,7 +7700,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -8077,7 +7778,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8089,7 +7790,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8102,7 +7803,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -8190,7 +7891,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8202,7 +7903,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8215,7 +7916,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -8271,7 +7972,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8283,7 +7984,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8318,119 +8019,6 @@ func (x *ListObjectsResponse_Object) GetVersion() string {
 		return x.Version
 	}
 	return ""
-}
-
-type Step_End struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Took          float64                `protobuf:"fixed64,1,opt,name=took,proto3" json:"took,omitempty"` // duration of the last superstep in seconds
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Step_End) Reset() {
-	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[107]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Step_End) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Step_End) ProtoMessage() {}
-
-func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
-func (*Step_End) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51, 0}
-}
-
-func (x *Step_End) GetTook() float64 {
-	if x != nil {
-		return x.Took
-	}
-	return 0
-}
-
-// Phase begins a phase of the program's plan, or the program itself.
-type Step_Phase struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Phase         uint32                 `protobuf:"varint,1,opt,name=phase,proto3" json:"phase,omitempty"`           // index in the plan plus 1; 0 means the program itself
-	Before        *Outcome               `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`          // what ran before in the same job
-	GoOn          bool                   `protobuf:"varint,3,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"` // resume from the checkpoint
-	Idle          bool                   `protobuf:"varint,4,opt,name=idle,proto3" json:"idle,omitempty"`             // do not run, because a phase ended at the limit of supersteps or was stopped
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Step_Phase) Reset() {
-	*x = Step_Phase{}
-	mi := &file_control_proto_msgTypes[108]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Step_Phase) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Step_Phase) ProtoMessage() {}
-
-func (x *Step_Phase) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Step_Phase.ProtoReflect.Descriptor instead.
-func (*Step_Phase) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51, 1}
-}
-
-func (x *Step_Phase) GetPhase() uint32 {
-	if x != nil {
-		return x.Phase
-	}
-	return 0
-}
-
-func (x *Step_Phase) GetBefore() *Outcome {
-	if x != nil {
-		return x.Before
-	}
-	return nil
-}
-
-func (x *Step_Phase) GetGoOn() bool {
-	if x != nil {
-		return x.GoOn
-	}
-	return false
-}
-
-func (x *Step_Phase) GetIdle() bool {
-	if x != nil {
-		return x.Idle
-	}
-	return false
 }
 
 var File_control_proto protoreflect.FileDescriptor
@@ -8681,24 +8269,19 @@ const file_control_proto_rawDesc = "" +
 	"\x05named\x18\b \x01(\bR\x05named\x12\x18\n" +
 	"\askipped\x18\t \x03(\tR\askipped\x12\x14\n" +
 	"\x05notes\x18\n" +
-	" \x03(\tR\x05notes\"\x93\x01\n" +
+	" \x03(\tR\x05notes\"\x81\x01\n" +
 	"\x06Locate\x12\x14\n" +
-	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x16\n" +
-	"\x06labels\x18\x02 \x03(\x04R\x06labels\x12\x14\n" +
+	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x14\n" +
 	"\x05first\x18\x03 \x01(\x04R\x05first\x12\x14\n" +
 	"\x05count\x18\x04 \x01(\rR\x05count\x12\x14\n" +
 	"\x05names\x18\x05 \x03(\tR\x05names\x12\x19\n" +
-	"\bnames_of\x18\x06 \x03(\x04R\anamesOf\"\x8d\x01\n" +
-	"\aLocated\x128\n" +
-	"\bvertices\x18\x01 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\x12\x16\n" +
+	"\bnames_of\x18\x06 \x03(\x04R\anamesOfJ\x04\b\x02\x10\x03\"Y\n" +
+	"\aLocated\x12\x16\n" +
 	"\x06labels\x18\x02 \x03(\x06R\x06labels\x120\n" +
-	"\x05names\x18\x03 \x03(\v2\x1a.superstep.control.v1.NameR\x05names\"0\n" +
+	"\x05names\x18\x03 \x03(\v2\x1a.superstep.control.v1.NameR\x05namesJ\x04\b\x01\x10\x02\"0\n" +
 	"\x04Name\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05label\x18\x02 \x01(\x04R\x05label\".\n" +
-	"\x06Vertex\x12\x14\n" +
-	"\x05label\x18\x01 \x01(\x04R\x05label\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\x04R\x02id\"\xa3\x01\n" +
+	"\x05label\x18\x02 \x01(\x04R\x05label\"\xa3\x01\n" +
 	"\x04Keep\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\x12\n" +
@@ -8745,29 +8328,7 @@ const file_control_proto_rawDesc = "" +
 	"\x06serial\x18\x0e \x01(\x04R\x06serialJ\x04\b\x02\x10\x03J\x04\b\f\x10\r\"r\n" +
 	"\x06RunEnd\x12\x18\n" +
 	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12B\n" +
-	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregatorsJ\x04\b\x01\x10\x02J\x04\b\x03\x10\x04\"\x8f\x03\n" +
-	"\x04Step\x12?\n" +
-	"\tsuperstep\x18\x01 \x01(\v2\x1f.superstep.control.v1.SuperstepH\x00R\tsuperstep\x126\n" +
-	"\x06locate\x18\x02 \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x122\n" +
-	"\x03end\x18\x03 \x01(\v2\x1e.superstep.control.v1.Step.EndH\x00R\x03end\x128\n" +
-	"\x05phase\x18\x04 \x01(\v2 .superstep.control.v1.Step.PhaseH\x00R\x05phase\x1a\x19\n" +
-	"\x03End\x12\x12\n" +
-	"\x04took\x18\x01 \x01(\x01R\x04took\x1a}\n" +
-	"\x05Phase\x12\x14\n" +
-	"\x05phase\x18\x01 \x01(\rR\x05phase\x125\n" +
-	"\x06before\x18\x02 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x06before\x12\x13\n" +
-	"\x05go_on\x18\x03 \x01(\bR\x04goOn\x12\x12\n" +
-	"\x04idle\x18\x04 \x01(\bR\x04idleB\x06\n" +
-	"\x04body\"=\n" +
-	"\tSuperstep\x12\x18\n" +
-	"\acommand\x18\x01 \x01(\fR\acommand\x12\x16\n" +
-	"\x06totals\x18\x02 \x01(\fR\x06totals\"o\n" +
-	"\x0fSuperstepReport\x12\x1c\n" +
-	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x18\n" +
-	"\areports\x18\x03 \x01(\fR\areports\x12\x1e\n" +
-	"\n" +
-	"aggregates\x18\x04 \x03(\fR\n" +
-	"aggregatesJ\x04\b\x02\x10\x03\"M\n" +
+	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregatorsJ\x04\b\x01\x10\x02J\x04\b\x03\x10\x04\"M\n" +
 	"\tGraphSize\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x12\n" +
 	"\x04arcs\x18\x02 \x01(\x04R\x04arcs\x12\x10\n" +
@@ -9163,7 +8724,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 109)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 103)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -9214,75 +8775,69 @@ var file_control_proto_goTypes = []any{
 	(*Locate)(nil),                     // 46: superstep.control.v1.Locate
 	(*Located)(nil),                    // 47: superstep.control.v1.Located
 	(*Name)(nil),                       // 48: superstep.control.v1.Name
-	(*Vertex)(nil),                     // 49: superstep.control.v1.Vertex
-	(*Keep)(nil),                       // 50: superstep.control.v1.Keep
-	(*GoOn)(nil),                       // 51: superstep.control.v1.GoOn
-	(*ReadColumnRequest)(nil),          // 52: superstep.control.v1.ReadColumnRequest
-	(*Outcome)(nil),                    // 53: superstep.control.v1.Outcome
-	(*DriveReport)(nil),                // 54: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                     // 55: superstep.control.v1.RunEnd
-	(*Step)(nil),                       // 56: superstep.control.v1.Step
-	(*Superstep)(nil),                  // 57: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),            // 58: superstep.control.v1.SuperstepReport
-	(*GraphSize)(nil),                  // 59: superstep.control.v1.GraphSize
-	(*Run)(nil),                        // 60: superstep.control.v1.Run
-	(*Violation)(nil),                  // 61: superstep.control.v1.Violation
-	(*Probe)(nil),                      // 62: superstep.control.v1.Probe
-	(*ProbeReport)(nil),                // 63: superstep.control.v1.ProbeReport
-	(*Values)(nil),                     // 64: superstep.control.v1.Values
-	(*ValuesChunk)(nil),                // 65: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                     // 66: superstep.control.v1.Cancel
-	(*Drop)(nil),                       // 67: superstep.control.v1.Drop
-	(*LogLine)(nil),                    // 68: superstep.control.v1.LogLine
-	(*Sum)(nil),                        // 69: superstep.control.v1.Sum
-	(*SendColumnRequest)(nil),          // 70: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),         // 71: superstep.control.v1.SendColumnResponse
-	(*Graph500Result)(nil),             // 72: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),               // 73: superstep.control.v1.KernelResult
-	(*Job)(nil),                        // 74: superstep.control.v1.Job
-	(*Aggregator)(nil),                 // 75: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),           // 76: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),          // 77: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),            // 78: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),           // 79: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),              // 80: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),            // 81: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),                   // 82: superstep.control.v1.JobEvent
-	(*Stored)(nil),                     // 83: superstep.control.v1.Stored
-	(*BenchmarkStage)(nil),             // 84: superstep.control.v1.BenchmarkStage
-	(*BenchmarkSearch)(nil),            // 85: superstep.control.v1.BenchmarkSearch
-	(*DrainWorkerRequest)(nil),         // 86: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 87: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 88: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 89: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 90: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 91: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 92: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 93: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 94: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 95: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 96: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 97: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 98: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 99: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 100: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 101: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 102: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 103: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 104: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 105: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 106: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 107: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 108: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 109: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 110: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 111: superstep.control.v1.ListObjectsResponse.Object
-	(*Step_End)(nil),                   // 112: superstep.control.v1.Step.End
-	(*Step_Phase)(nil),                 // 113: superstep.control.v1.Step.Phase
-	(*timestamppb.Timestamp)(nil),      // 114: google.protobuf.Timestamp
+	(*Keep)(nil),                       // 49: superstep.control.v1.Keep
+	(*GoOn)(nil),                       // 50: superstep.control.v1.GoOn
+	(*ReadColumnRequest)(nil),          // 51: superstep.control.v1.ReadColumnRequest
+	(*Outcome)(nil),                    // 52: superstep.control.v1.Outcome
+	(*DriveReport)(nil),                // 53: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                     // 54: superstep.control.v1.RunEnd
+	(*GraphSize)(nil),                  // 55: superstep.control.v1.GraphSize
+	(*Run)(nil),                        // 56: superstep.control.v1.Run
+	(*Violation)(nil),                  // 57: superstep.control.v1.Violation
+	(*Probe)(nil),                      // 58: superstep.control.v1.Probe
+	(*ProbeReport)(nil),                // 59: superstep.control.v1.ProbeReport
+	(*Values)(nil),                     // 60: superstep.control.v1.Values
+	(*ValuesChunk)(nil),                // 61: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                     // 62: superstep.control.v1.Cancel
+	(*Drop)(nil),                       // 63: superstep.control.v1.Drop
+	(*LogLine)(nil),                    // 64: superstep.control.v1.LogLine
+	(*Sum)(nil),                        // 65: superstep.control.v1.Sum
+	(*SendColumnRequest)(nil),          // 66: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),         // 67: superstep.control.v1.SendColumnResponse
+	(*Graph500Result)(nil),             // 68: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),               // 69: superstep.control.v1.KernelResult
+	(*Job)(nil),                        // 70: superstep.control.v1.Job
+	(*Aggregator)(nil),                 // 71: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),           // 72: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),          // 73: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),            // 74: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),           // 75: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),              // 76: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),            // 77: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),                   // 78: superstep.control.v1.JobEvent
+	(*Stored)(nil),                     // 79: superstep.control.v1.Stored
+	(*BenchmarkStage)(nil),             // 80: superstep.control.v1.BenchmarkStage
+	(*BenchmarkSearch)(nil),            // 81: superstep.control.v1.BenchmarkSearch
+	(*DrainWorkerRequest)(nil),         // 82: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 83: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 84: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 85: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 86: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 87: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 88: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 89: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 90: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 91: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 92: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 93: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 94: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 95: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 96: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 97: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 98: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 99: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 100: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 101: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 102: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 103: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 104: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 105: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 106: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 107: superstep.control.v1.ListObjectsResponse.Object
+	(*timestamppb.Timestamp)(nil),      // 108: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	111, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	107, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
 	15,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
 	4,   // 3: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
@@ -9302,146 +8857,140 @@ var file_control_proto_depIdxs = []int32{
 	33,  // 17: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
 	32,  // 18: superstep.control.v1.Beat.heard:type_name -> superstep.control.v1.Heard
 	42,  // 19: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	64,  // 20: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	66,  // 21: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	67,  // 22: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	60,  // 20: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	62,  // 21: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	63,  // 22: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
 	46,  // 23: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
 	41,  // 24: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	62,  // 25: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	58,  // 25: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
 	43,  // 26: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
 	35,  // 27: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
 	36,  // 28: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
-	60,  // 29: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
+	56,  // 29: superstep.control.v1.Command.run:type_name -> superstep.control.v1.Run
 	38,  // 30: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
 	45,  // 31: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
 	47,  // 32: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	63,  // 33: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	54,  // 34: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	59,  // 33: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	53,  // 34: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
 	44,  // 35: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
 	39,  // 36: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
 	40,  // 37: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
 	40,  // 38: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	49,  // 39: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	48,  // 40: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	114, // 41: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
-	59,  // 42: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	53,  // 43: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	55,  // 44: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	45,  // 45: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
-	72,  // 46: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
-	84,  // 47: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
-	75,  // 48: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	57,  // 49: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	46,  // 50: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	112, // 51: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	113, // 52: superstep.control.v1.Step.phase:type_name -> superstep.control.v1.Step.Phase
-	40,  // 53: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
-	72,  // 54: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
-	50,  // 55: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
-	51,  // 56: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
-	40,  // 57: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	21,  // 58: superstep.control.v1.ValuesChunk.to:type_name -> superstep.control.v1.Deliver
-	114, // 59: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	73,  // 60: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	73,  // 61: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	61,  // 62: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	1,   // 63: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	114, // 64: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	114, // 65: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	114, // 66: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	69,  // 67: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
-	39,  // 68: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	75,  // 69: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	59,  // 70: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 71: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	72,  // 72: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	74,  // 73: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	114, // 74: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	74,  // 75: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	68,  // 76: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	23,  // 77: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	84,  // 78: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	83,  // 79: superstep.control.v1.JobEvent.checkpoint:type_name -> superstep.control.v1.Stored
-	114, // 80: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	85,  // 81: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
-	2,   // 82: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 83: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 84: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	92,  // 85: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	48,  // 86: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 87: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 88: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 89: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	101, // 90: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	101, // 91: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	92,  // 92: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	74,  // 93: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	114, // 94: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	108, // 95: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	74,  // 96: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 97: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 98: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	42,  // 99: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 100: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	45,  // 101: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	53,  // 102: superstep.control.v1.Step.Phase.before:type_name -> superstep.control.v1.Outcome
-	13,  // 103: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	17,  // 104: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	52,  // 105: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
-	65,  // 106: superstep.control.v1.Workers.DeliverValues:input_type -> superstep.control.v1.ValuesChunk
-	5,   // 107: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 108: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 109: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 110: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	76,  // 111: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	77,  // 112: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	78,  // 113: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	80,  // 114: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	81,  // 115: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	88,  // 116: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	70,  // 117: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	89,  // 118: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	91,  // 119: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	93,  // 120: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	95,  // 121: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	96,  // 122: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	97,  // 123: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	99,  // 124: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	102, // 125: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	86,  // 126: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	104, // 127: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	106, // 128: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	16,  // 129: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	18,  // 130: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	90,  // 131: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
-	22,  // 132: superstep.control.v1.Workers.DeliverValues:output_type -> superstep.control.v1.DeliverValuesResponse
-	6,   // 133: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 134: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 135: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 136: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	74,  // 137: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	74,  // 138: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	79,  // 139: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	74,  // 140: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	82,  // 141: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	74,  // 142: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	71,  // 143: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	90,  // 144: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	92,  // 145: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	94,  // 146: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	92,  // 147: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	92,  // 148: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	98,  // 149: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	100, // 150: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	103, // 151: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	87,  // 152: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	105, // 153: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	107, // 154: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	129, // [129:155] is the sub-list for method output_type
-	103, // [103:129] is the sub-list for method input_type
-	103, // [103:103] is the sub-list for extension type_name
-	103, // [103:103] is the sub-list for extension extendee
-	0,   // [0:103] is the sub-list for field type_name
+	48,  // 39: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
+	108, // 40: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	55,  // 41: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	52,  // 42: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	54,  // 43: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	45,  // 44: superstep.control.v1.DriveReport.loads:type_name -> superstep.control.v1.LoadReport
+	68,  // 45: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
+	80,  // 46: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
+	71,  // 47: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	40,  // 48: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
+	68,  // 49: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
+	49,  // 50: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
+	50,  // 51: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
+	40,  // 52: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	21,  // 53: superstep.control.v1.ValuesChunk.to:type_name -> superstep.control.v1.Deliver
+	108, // 54: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	69,  // 55: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	69,  // 56: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	57,  // 57: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	1,   // 58: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	108, // 59: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	108, // 60: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	108, // 61: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	65,  // 62: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
+	39,  // 63: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	71,  // 64: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	55,  // 65: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 66: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	68,  // 67: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	70,  // 68: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	108, // 69: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	70,  // 70: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	64,  // 71: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	23,  // 72: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	80,  // 73: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	79,  // 74: superstep.control.v1.JobEvent.checkpoint:type_name -> superstep.control.v1.Stored
+	108, // 75: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	81,  // 76: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
+	2,   // 77: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 78: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 79: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	88,  // 80: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	48,  // 81: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 82: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 83: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 84: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	97,  // 85: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	97,  // 86: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	88,  // 87: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	70,  // 88: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	108, // 89: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	104, // 90: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	70,  // 91: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 92: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 93: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	42,  // 94: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 95: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	45,  // 96: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	13,  // 97: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	17,  // 98: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	51,  // 99: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
+	61,  // 100: superstep.control.v1.Workers.DeliverValues:input_type -> superstep.control.v1.ValuesChunk
+	5,   // 101: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 102: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 103: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 104: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	72,  // 105: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	73,  // 106: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	74,  // 107: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	76,  // 108: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	77,  // 109: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	84,  // 110: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	66,  // 111: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	85,  // 112: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	87,  // 113: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	89,  // 114: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	91,  // 115: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	92,  // 116: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	93,  // 117: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	95,  // 118: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	98,  // 119: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	82,  // 120: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	100, // 121: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	102, // 122: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	16,  // 123: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	18,  // 124: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	86,  // 125: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
+	22,  // 126: superstep.control.v1.Workers.DeliverValues:output_type -> superstep.control.v1.DeliverValuesResponse
+	6,   // 127: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 128: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 129: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 130: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	70,  // 131: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	70,  // 132: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	75,  // 133: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	70,  // 134: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	78,  // 135: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	70,  // 136: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	67,  // 137: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	86,  // 138: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	88,  // 139: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	90,  // 140: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	88,  // 141: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	88,  // 142: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	94,  // 143: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	96,  // 144: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	99,  // 145: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	83,  // 146: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	101, // 147: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	103, // 148: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	123, // [123:149] is the sub-list for method output_type
+	97,  // [97:123] is the sub-list for method input_type
+	97,  // [97:97] is the sub-list for extension type_name
+	97,  // [97:97] is the sub-list for extension extendee
+	0,   // [0:97] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -9482,13 +9031,7 @@ func file_control_proto_init() {
 		(*Report_Drive)(nil),
 		(*Report_Save)(nil),
 	}
-	file_control_proto_msgTypes[51].OneofWrappers = []any{
-		(*Step_Superstep)(nil),
-		(*Step_Locate)(nil),
-		(*Step_End_)(nil),
-		(*Step_Phase_)(nil),
-	}
-	file_control_proto_msgTypes[77].OneofWrappers = []any{
+	file_control_proto_msgTypes[73].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -9496,14 +9039,14 @@ func file_control_proto_init() {
 		(*JobEvent_Stage)(nil),
 		(*JobEvent_Checkpoint)(nil),
 	}
-	file_control_proto_msgTypes[80].OneofWrappers = []any{}
+	file_control_proto_msgTypes[76].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   109,
+			NumMessages:   103,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

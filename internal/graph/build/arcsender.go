@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -37,7 +38,7 @@ func (b *builder) newArcSender(ctx context.Context, lists []*graph.Scatter) (*ar
 	d.arena.Budget, d.arena.Kind = b.o.Budget, mem.Loading
 	for _, s := range lists {
 		plan := s.Plan()
-		plans, err := gather(ctx, b.group, b.call(), &plan)
+		plans, err := collective.Gather(ctx, b.group, b.call(), &plan)
 		if err != nil {
 			return nil, err
 		}

@@ -98,7 +98,7 @@ func (b *builder) reject(
 	if err != nil {
 		return err
 	}
-	ranks, err := gather(ctx, b.group, b.call(), &mine)
+	ranks, err := collective.Gather(ctx, b.group, b.call(), &mine)
 	if err != nil {
 		return err
 	}

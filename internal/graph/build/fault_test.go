@@ -370,13 +370,13 @@ func TestLies(t *testing.T) {
 	}
 	for _, say := range []string{"null", "{}", `{"Bytes":3}`, `{"Bytes":3,"Piece":4,"More":5}`} {
 		lie("two sizes", say, func(ctx context.Context, group *collective.Group) error {
-			_, err := gather(ctx, group, call, &sent{1, 2})
+			_, err := collective.Gather(ctx, group, call, &sent{1, 2})
 			return err
 		})
 	}
 	for _, say := range []string{"null", "[]", "[1]", "[1,2,3]", "[1,2"} {
 		lie("two numbers", say, func(ctx context.Context, group *collective.Group) error {
-			_, err := gather(ctx, group, call, &[2]uint64{1, 2})
+			_, err := collective.Gather(ctx, group, call, &[2]uint64{1, 2})
 			return err
 		})
 	}

@@ -24,7 +24,7 @@ func (b *builder) numberIDs(ctx context.Context) error {
 		return err
 	}
 	mine := len(b.labels.IDs())
-	if b.sizes, err = gather(ctx, b.group, b.call(), &mine); err != nil {
+	if b.sizes, err = collective.Gather(ctx, b.group, b.call(), &mine); err != nil {
 		return err
 	}
 	starts, total := make([]uint64, b.ranks), uint64(0)

@@ -28,7 +28,7 @@ func newNames(
 	for c := own.Cursor(0, uint64(own.Len())); c.Next(); {
 		longest = max(longest, len(c.Name()))
 	}
-	all, err := gather(ctx, group, call, &[2]uint64{uint64(own.Len()), uint64(longest)})
+	all, err := collective.Gather(ctx, group, call, &[2]uint64{uint64(own.Len()), uint64(longest)})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 )
@@ -64,7 +65,7 @@ func (b *builder) order(ctx context.Context) error {
 			mine = append(mine, degreeRun{Degree: d, N: 1})
 		}
 	}
-	all, err := gather(ctx, b.group, b.call(), &mine)
+	all, err := collective.Gather(ctx, b.group, b.call(), &mine)
 	if err != nil {
 		return err
 	}

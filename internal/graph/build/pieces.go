@@ -39,7 +39,7 @@ func (b *builder) sendReceive(
 	ctx context.Context, step int, data []byte, into *mem.Arena,
 ) ([]byte, error) {
 	to, from := (b.rank+step)%b.ranks, (b.rank-step+b.ranks)%b.ranks
-	all, err := gather(ctx, b.group, b.call(), &sent{len(data), b.piece})
+	all, err := collective.Gather(ctx, b.group, b.call(), &sent{len(data), b.piece})
 	if err != nil {
 		return nil, err
 	}

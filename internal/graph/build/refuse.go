@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
@@ -60,7 +61,7 @@ func (b *builder) refuse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := gather(ctx, b.group, b.call(), &ids)
+	all, err := collective.Gather(ctx, b.group, b.call(), &ids)
 	if err != nil {
 		return err
 	}

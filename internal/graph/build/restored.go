@@ -51,7 +51,7 @@ func Restored(
 			mine.First, mine.Last = x.Labels[0], x.Labels[n-1]
 		}
 		call := collective.Call{Tag: tag + 1, Bytes: 1 << 20}
-		ranks, err := gather(ctx, group, call, &mine)
+		ranks, err := collective.Gather(ctx, group, call, &mine)
 		if err != nil {
 			return err
 		}

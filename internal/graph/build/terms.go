@@ -1,9 +1,7 @@
 package build
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -75,36 +73,11 @@ func (b *builder) exchangeTerms(ctx context.Context) error {
 	if len(b.in.IDs) > 0 {
 		mine.Last = slices.Max(b.in.IDs)
 	}
-	ranks, err := gather(ctx, b.group, b.call(), &mine)
+	ranks, err := collective.Gather(ctx, b.group, b.call(), &mine)
 	if err != nil {
 		return err
 	}
 	return b.compare(ctx, ranks)
-}
-
-// gather returns the values of all ranks, by rank.
-func gather[T any](
-	ctx context.Context, group *collective.Group, call collective.Call, mine *T,
-) ([]T, error) {
-	data, err := json.Marshal(mine)
-	if err != nil {
-		return nil, err
-	}
-	all, err := group.Allgather(ctx, call, data)
-	if err != nil {
-		return nil, err
-	}
-	ranks := make([]T, len(all))
-	for rank, data := range all {
-		if err := json.Unmarshal(data, &ranks[rank]); err != nil {
-			return nil, fmt.Errorf("arguments of rank %d: %w: %w", rank, collective.ErrMessage, err)
-		}
-		// missing or unknown JSON fields would otherwise be ignored
-		if again, err := json.Marshal(&ranks[rank]); err != nil || !bytes.Equal(again, data) {
-			return nil, invalid(rank, "%.100s", data)
-		}
-	}
-	return ranks, nil
 }
 
 // compare adds up the facts of all ranks.
@@ -216,7 +189,7 @@ func (b *builder) divide(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := gather(ctx, b.group, b.call(), &mine)
+	all, err := collective.Gather(ctx, b.group, b.call(), &mine)
 	if err != nil {
 		return err
 	}

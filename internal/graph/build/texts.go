@@ -227,7 +227,7 @@ func (b *builder) cutNames(
 	ctx context.Context, own *names.Dictionary,
 ) (rounds int, cuts [][]byte, err error) {
 	mine := sampleNames(own)
-	all, err := gather(ctx, b.group, b.call(), &mine)
+	all, err := collective.Gather(ctx, b.group, b.call(), &mine)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/netbench"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // Programs returns the programs of a build with fingerprints. All processes of a cluster must have
@@ -100,18 +99,6 @@ func parsed[T any](key, word string, parse func(string) (T, error)) (value T, er
 		}
 	}
 	return value, err
-}
-
-// Finder returns a function that finds the vertices that workers have located for a job.
-func Finder(located []*control.Vertex) engine.Find {
-	ids := make(map[uint64]pregel.VertexID, len(located))
-	for _, v := range located {
-		ids[v.Label] = pregel.VertexID(v.Id)
-	}
-	return func(label uint64) (pregel.VertexID, bool) {
-		id, ok := ids[label]
-		return id, ok
-	}
 }
 
 // Generator returns the generator of a run of Graph500.
