@@ -2,18 +2,16 @@ package worker
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"slices"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
@@ -48,7 +46,7 @@ func (a *attempt) graph500(ctx context.Context) (*control.DriveReport, error) {
 		Restarts: was.GetRestarts(), BFS: benchmark.Searched(was.GetBfs()),
 		SSSP: benchmark.Searched(was.GetSssp()),
 	}
-	err = a.report.Coordinate(ctx, ranks{a}, spec.SSSP, !spec.NoValidate, a.tell)
+	err = a.report.Coordinate(ctx, a.rank, a.options.Registry.New("bfs"), a, a.tell)
 	var broken *validate.Violation
 	switch found := errors.As(err, &broken); {
 	case found && a.leads():
@@ -62,26 +60,38 @@ func (a *attempt) graph500(ctx context.Context) (*control.DriveReport, error) {
 	return &control.DriveReport{End: &control.RunEnd{Seconds: time.Since(a.since).Seconds()}}, err
 }
 
-// tell reports the current stage of the benchmark and, after a search, its figures.
+// tell reports the current stage of the benchmark. If the stage adds results, it reports the
+// figures too.
 func (a *attempt) tell(stage string, done, total int, search *trace.Search) {
+	a.enter(stage)
+	built := stage == graph500.Constructing && done == total
 	now := &control.BenchmarkStage{Stage: stage, Done: uint32(done), Total: uint32(total)}
-	if search != nil {
+	switch {
+	case search != nil:
 		now.Note = graph500.Note(stage, done, total, search)
 		now.Search = control.NewSearch(search)
+	case built:
+		now.Note = fmt.Sprintf("generated in %.3g s, constructed in %.3g s", a.report.Generation,
+			a.report.Construction)
 	}
-	a.stands(now)
-}
-
-// stands reports the stage. If the stage adds results, it reports the figures too.
-func (a *attempt) stands(now *control.BenchmarkStage) {
-	a.enter(now.Stage)
+	load := time.Since(a.since).Seconds()
+	if built {
+		a.since = time.Now()
+	}
 	if !a.leads() {
 		return
 	}
-	if s := now.Search; now.Note != "" && (s == nil || s.Valid == nil || *s.Valid) {
+	if built || search != nil && (search.Valid == nil || *search.Valid) {
 		a.finds(a.figures(nil))
 	}
-	a.add(0, func(news *control.DriveReport) { news.Stages = append(news.Stages, now) })
+	a.add(0, func(news *control.DriveReport) {
+		if g := a.rank.Graph(); built {
+			news.Loads = []*control.LoadReport{{
+				Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs, Seconds: load,
+			}}
+		}
+		news.Stages = append(news.Stages, now)
+	})
 	a.Flush()
 }
 
@@ -114,103 +124,28 @@ func kernelResult(k graph500.Kernel) *control.KernelResult {
 	return r
 }
 
-// ranks implements graph500.Ranks on all workers. The first worker has the times of searches.
-type ranks struct{ *attempt }
-
-// Generate generates this rank's edges.
-func (a ranks) Generate(ctx context.Context) (float64, error) {
-	seconds, err := a.rank.Generate(ctx)
-	if err == nil {
-		err = a.slowest(ctx, &seconds)
-	}
-	return seconds, err
-}
-
-// Construct runs kernel 1.
-func (a ranks) Construct(ctx context.Context) (float64, []graph500.Root, error) {
-	a.tell("constructing", 0, 1, nil)
-	seconds, roots, err := a.rank.Construct(ctx)
-	if err == nil {
-		err = a.slowest(ctx, &seconds)
-	}
-	if err != nil {
-		return 0, nil, err
-	}
-	if g := a.rank.Graph(); a.leads() {
-		a.add(0, func(news *control.DriveReport) {
-			news.Loads = []*control.LoadReport{{
-				Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs,
-				Seconds: time.Since(a.since).Seconds(),
-			}}
-		})
-	}
-	a.since = time.Now()
-	a.stands(&control.BenchmarkStage{
-		Stage: "constructing", Done: 1, Total: 1,
-		Note: fmt.Sprintf("generated in %.3g s, constructed in %.3g s", a.report.Generation,
-			seconds),
-	})
-	return seconds, roots, nil
-}
-
-// Search runs a search. It reuses the current job if that is of the same kernel, and otherwise
-// prepares a new one.
-func (a ranks) Search(
-	ctx context.Context, kernel string, root graph500.Root, name string,
-) (float64, error) {
-	program, err := graph500.Program(kernel, a.options.Registry.New("bfs"), root.ID)
-	if err != nil {
-		return 0, err
-	}
-	if a.kernel == kernel {
-		if err := program.Restart(a.job.program); err != nil {
-			return 0, err
+// Search runs a search on all workers. For another root it reuses the job.
+func (a *attempt) Search(
+	ctx context.Context, program engine.Program, again bool, name string,
+) (_ engine.Bound, seconds float64, err error) {
+	if again {
+		if err = program.Restart(a.job.program); err == nil {
+			err = a.job.restart()
 		}
-		if err := a.job.restart(); err != nil {
-			return 0, err
-		}
-		if err := a.barrier(ctx); err != nil {
-			return 0, err
+		if err == nil {
+			err = a.barrier(ctx)
 		}
 	} else {
 		a.replace(nil)
 		g := &localGraph{Graph: a.rank.Graph(), Refs: mem.NewRefs(func() {})}
-		if err := a.ready(ctx, &job{graph: g, of: program}, false); err != nil {
-			return 0, err
-		}
-		a.kernel = kernel
+		err = a.ready(ctx, &job{graph: g, of: program}, false)
+	}
+	if err != nil {
+		return nil, 0, err
 	}
 	a.search, a.ran = name, 0
 	err = a.drive(bsp.Outcome{})
-	a.enter(a.step) // bounds the time of the next steps again
-	return a.ran, err
-}
-
-// Judge validates the last search.
-func (a ranks) Judge(ctx context.Context, root graph500.Root) (graph500.Judged, error) {
-	found, err := graph500.FoundBy(a.job.program)
-	if err != nil {
-		return graph500.Judged{}, err
-	}
-	j, err := a.rank.Judge(ctx, root.Vertex, found)
-	if err == nil || errors.As(err, new(*validate.Violation)) { // all ranks have it
-		err = cmp.Or(a.slowest(ctx, &j.Translate, &j.Validate), err)
-	}
-	return j, err
-}
-
-// slowest replaces each value by its maximum over all ranks.
-func (a ranks) slowest(ctx context.Context, seconds ...*float64) error {
-	bits := make([]uint64, len(seconds)) // bit patterns of positive floats have the same order
-	for i, x := range seconds {
-		bits[i] = math.Float64bits(*x)
-	}
-	bits, err := collective.Combine(ctx, a.group, collective.Call{Tag: tagFacts, Bytes: 8},
-		collective.MaxUint64, bits...)
-	for i, x := range seconds {
-		*x = math.Float64frombits(bits[i])
-	}
-	return err
+	return a.job.program, a.ran, err
 }
 
 // netbench measures the network between the workers. The first worker has the report.

@@ -207,7 +207,6 @@ type attempt struct {
 	rank    *graph500.Rank // or nil
 	threads *parallel.Team // of rank
 	report  *graph500.Report
-	kernel  string    // kernel of the current job
 	search  string    // name of the current search in records
 	since   time.Time // when generation began, then when the searches began
 

@@ -19,12 +19,10 @@ type LocalConfig struct {
 	Tell   Tell // or nil
 }
 
-// local implements Ranks for a run in this process: a single rank with all partitions, and the job
-// that searches them.
+// local is the Searcher of a run in this process, with a single rank that has all partitions.
 type local struct {
 	*Rank
 	c      *LocalConfig
-	kernel string // the job's kernel
 	job    engine.Bound
 	search string // name of the current search in records
 	began  time.Time
@@ -45,7 +43,7 @@ func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 	}
 	l := &local{Rank: NewRank(collective.Alone(), 0, c.Config), c: &c, began: time.Now()}
 	defer l.close()
-	err := r.Coordinate(ctx, l, c.SSSP, c.Validate, c.Tell)
+	err := r.Coordinate(ctx, l.Rank, c.BFS, l, c.Tell)
 	r.PeakRSS = mem.PeakRSS()
 	return r, err
 }
@@ -77,49 +75,33 @@ func (l *local) close() {
 	l.Close()
 }
 
-// Search runs a search. It reuses the job if the kernel is the same, else it makes a new one.
+// Search runs a search. It reuses the job for another root.
 func (l *local) Search(
-	ctx context.Context, kernel string, root Root, name string,
-) (float64, error) {
-	program, err := Program(kernel, l.c.BFS, root.ID)
-	if err != nil {
-		return 0, err
-	}
-	if l.kernel == kernel {
+	ctx context.Context, program engine.Program, again bool, name string,
+) (_ engine.Bound, seconds float64, err error) {
+	if again {
 		err = program.Restart(l.job)
 	} else {
-		err = l.bind(ctx, kernel, program)
+		err = l.bind(ctx, program)
 	}
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	l.search = name
 	l.job.Prepare()
 	_, err = l.job.Run(ctx)
-	return l.job.Seconds(), err
+	return l.job, l.job.Seconds(), err
 }
 
-func (l *local) bind(ctx context.Context, kernel string, program engine.Program) error {
+func (l *local) bind(ctx context.Context, program engine.Program) (err error) {
 	if l.job != nil {
 		l.job.Close()
 	}
 	o := l.c.Engine
-	o.Team, o.Job, o.Trusted = l.c.Team, kernel, true
+	o.Team, o.Trusted = l.c.Team, true
 	if o.Trace != nil {
 		o.Trace = l
 	}
-	job, err := program.Bind(ctx, l.Graph(), o)
-	if err == nil {
-		l.kernel, l.job = kernel, job
-	}
+	l.job, err = program.Bind(ctx, l.Graph(), o)
 	return err
-}
-
-// Judge judges the job's result.
-func (l *local) Judge(ctx context.Context, root Root) (Judged, error) {
-	found, err := FoundBy(l.job)
-	if err != nil {
-		return Judged{}, err
-	}
-	return l.Rank.Judge(ctx, root.Vertex, found)
 }

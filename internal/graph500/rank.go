@@ -1,8 +1,11 @@
 package graph500
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -110,7 +113,20 @@ func (s *Rank) small() collective.Call {
 	return collective.Call{Tag: s.tag + forItself, Bytes: 8}
 }
 
-// Generate makes the rank's tuples, and returns the time in seconds.
+// slowest replaces each value by its maximum over all ranks.
+func (s *Rank) slowest(ctx context.Context, seconds ...*float64) error {
+	bits := make([]uint64, len(seconds)) // bit patterns of positive floats have the same order
+	for i, x := range seconds {
+		bits[i] = math.Float64bits(*x)
+	}
+	bits, err := collective.Combine(ctx, s.group, s.small(), collective.MaxUint64, bits...)
+	for i, x := range seconds {
+		*x = math.Float64frombits(bits[i])
+	}
+	return err
+}
+
+// Generate makes the rank's tuples, and returns the seconds of the slowest rank.
 func (s *Rank) Generate(ctx context.Context) (float64, error) {
 	start := time.Now()
 	in, err := generate.RankInput(ctx, s.Generator, s.rank(), s.ranks(), false, generate.Options{
@@ -121,7 +137,11 @@ func (s *Rank) Generate(ctx context.Context) (float64, error) {
 	})
 	s.in = in
 	s.first, _ = edges.Part(s.Generator.Edges(), s.rank(), s.ranks())
-	return time.Since(start).Seconds(), err
+	seconds := time.Since(start).Seconds()
+	if err == nil {
+		err = cmp.Or(s.slowest(ctx, &seconds), context.Cause(ctx))
+	}
+	return seconds, err
 }
 
 func (s *Rank) options() graph.Options {
@@ -136,8 +156,7 @@ func (s *Rank) options() graph.Options {
 }
 
 // Construct is kernel 1. It does not get the number of vertices. It returns the seconds from when
-// all ranks were ready until this one was done; the time of kernel 1 is the maximum over all ranks.
-// Then the validator gets the tuples, which are freed, except on a single rank, whose validator
+// all ranks were ready until the slowest one was done. Then the validator gets the tuples, which are freed, except on a single rank, whose validator
 // reads them. The roots are the same on all ranks.
 func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	if err := s.group.Barrier(ctx, s.small()); err != nil {
@@ -152,14 +171,14 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	in.Vertices, in.Free = 0, nil
 	g, directory, err := build.Graph(ctx, s.group, s.tag+forBuilding, &in, owner, s.options())
 	if err != nil {
-		return time.Since(start).Seconds(), nil, err
+		return 0, nil, err
 	}
 	s.g = g
 	if s.SSSP { // the lists that pulls of kernel 3 read first are a part of the graph's structure
 		roomy := func(bytes int64) bool { return !mem.Process().Tight(bytes) }
 		for _, p := range s.parts() {
 			if _, err := p.Lightest(ctx, s.Team, roomy); err != nil {
-				return time.Since(start).Seconds(), nil, err
+				return 0, nil, err
 			}
 		}
 	}
@@ -169,7 +188,7 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	seconds := time.Since(start).Seconds()
 	directory.Close() // not needed: translation has its own tables
 	if err != nil {
-		return seconds, nil, err
+		return 0, nil, err
 	}
 	s.per = max((g.N+s.ranks()-1)/s.ranks(), 1)
 	if s.Validate {
@@ -177,7 +196,7 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 		s.validator, err = validate.New(ctx, s.group, s.tag+forValidation, s.in.Edges, s.first,
 			g.N, s.Team)
 		if err != nil {
-			return seconds, nil, err
+			return 0, nil, err
 		}
 	}
 	if s.ranks() > 1 || !s.Validate {
@@ -189,6 +208,9 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 		s.dist = mem.Make[float32](s.arena, hi-lo)
 	}
 	roots, err := s.roots(ctx)
+	if err == nil {
+		err = s.slowest(ctx, &seconds)
+	}
 	return seconds, roots, err
 }
 
@@ -252,9 +274,17 @@ func (s *Rank) roots(ctx context.Context) ([]Root, error) {
 }
 
 // Judge translates a search's result to input numbers, sends each vertex to the rank of its range,
-// and validates it there if requested. The times are those of this rank. If the result breaks a
-// rule, all ranks return the same *validate.Violation.
+// and validates it there if requested. The times are those of the slowest rank. If the result
+// breaks a rule, all ranks return the same *validate.Violation.
 func (s *Rank) Judge(ctx context.Context, root uint64, found Found) (Judged, error) {
+	j, err := s.judge(ctx, root, found)
+	if err == nil || errors.As(err, new(*validate.Violation)) { // all ranks have it
+		err = cmp.Or(s.slowest(ctx, &j.Translate, &j.Validate), err)
+	}
+	return j, err
+}
+
+func (s *Rank) judge(ctx context.Context, root uint64, found Found) (Judged, error) {
 	var j Judged
 	s.clear()
 	var err error

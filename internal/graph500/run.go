@@ -6,23 +6,20 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Ranks are all ranks of a run, each with a [Rank], as the run's coordinator sees them: in this
-// process, or the workers of a cluster. Times are in seconds, those of the slowest rank.
-type Ranks interface {
-	// Generate makes the tuples. Construct makes the graph, which is kernel 1, and returns the
-	// official roots too.
-	Generate(ctx context.Context) (float64, error)
-	Construct(ctx context.Context) (float64, []Root, error)
-	// Search runs a search from a root. kernel is bfs or sssp, and name is the search's name in
-	// records.
-	Search(ctx context.Context, kernel string, root Root, name string) (float64, error)
-	// Judge translates and validates the result of the last search, see [Rank.Judge].
-	Judge(ctx context.Context, root Root) (Judged, error)
+// Searcher runs searches on the graph of a [Rank], together with the other ranks: in this process,
+// or in the workers of a cluster.
+type Searcher interface {
+	// Search runs a program, and returns the seconds and the job with its result, which is valid
+	// until the next call. again means that the program is that of the last search with another
+	// root. name is the search's name in records.
+	Search(ctx context.Context, program engine.Program, again bool, name string) (engine.Bound,
+		float64, error)
 }
 
 // Tell is called with the progress of a stage, and after a search with its result, else nil. Of
@@ -51,46 +48,52 @@ type Judged struct {
 // then kernel 2 and, if requested, kernel 3, from every root. Each search is timed and then judged.
 // It keeps searches that the report already has from an earlier attempt. If a search is not valid,
 // the error is a *validate.Violation, and the report is complete. tell is called with the progress,
-// and after each search with its result.
+// and after each search with its result. bfs makes the program of kernel 2; see [Program]. Every
+// rank calls Coordinate.
 //
 //	Generate -> Construct -> { Search -> Judge } for each kernel and root
 func (r *Report) Coordinate(
-	ctx context.Context, ranks Ranks, sssp, validated bool, tell Tell,
+	ctx context.Context, rank *Rank, bfs engine.New, to Searcher, tell Tell,
 ) (err error) {
-	if r.Generation, err = ranks.Generate(ctx); err != nil {
+	if r.Generation, err = rank.Generate(ctx); err != nil {
 		return err
 	}
+	tell(Constructing, 0, 1, nil)
 	var roots []Root
-	if r.Construction, roots, err = ranks.Construct(ctx); err != nil {
+	if r.Construction, roots, err = rank.Construct(ctx); err != nil {
 		return err
 	}
 	r.Roots = r.Roots[:0:0]
 	for _, root := range roots {
 		r.Roots = append(r.Roots, root.Vertex)
 	}
-	s := searches{ranks, roots, len(roots), validated, tell}
-	if sssp {
+	tell(Constructing, 1, 1, nil)
+	s := searches{rank, bfs, to, roots, len(roots), tell}
+	if rank.SSSP {
 		s.total *= 2
 	}
 	err = s.all(ctx, "bfs", &r.BFS, 0)
-	if err == nil && sssp {
+	if err == nil && rank.SSSP {
 		err = s.all(ctx, "sssp", &r.SSSP, len(roots))
 	}
-	if validated && (err == nil || errors.As(err, new(*validate.Violation))) {
+	if rank.Validate && (err == nil || errors.As(err, new(*validate.Violation))) {
 		valid := err == nil
 		r.Valid = &valid
 	}
 	return err
 }
 
+// Constructing is the stage of kernel 1.
+const Constructing = "constructing"
+
 // searches runs the searches of a run's kernels.
 type searches struct {
-	ranks Ranks
+	rank  *Rank
+	bfs   engine.New
+	to    Searcher
 	roots []Root
 	total int // searches of all kernels
-
-	validated bool
-	tell      Tell
+	tell  Tell
 }
 
 // all runs a search from every root that is not in the report; before is the number of searches of
@@ -105,14 +108,22 @@ func (s *searches) all(ctx context.Context, kernel string, k *Kernel, before int
 		if i < first {
 			name += trace.WarmUp
 		}
-		seconds, err := s.ranks.Search(ctx, kernel, root, name)
+		program, err := Program(kernel, s.bfs, root.ID)
+		if err != nil {
+			return err
+		}
+		job, seconds, err := s.to.Search(ctx, program, i >= first, name)
 		if err != nil {
 			return err
 		}
 		if i < first {
 			continue
 		}
-		j, err := s.ranks.Judge(ctx, root)
+		found, err := FoundBy(job)
+		if err != nil {
+			return err
+		}
+		j, err := s.rank.Judge(ctx, root.Vertex, found)
 		seconds += j.Translate
 		if err == nil || errors.As(err, new(*validate.Violation)) {
 			k.Time, k.Translate, k.Nedge = append(k.Time, seconds),
@@ -120,7 +131,7 @@ func (s *searches) all(ctx context.Context, kernel string, k *Kernel, before int
 			found := &trace.Search{
 				Job: name, Kernel: kernel, Seconds: seconds, Translate: j.Translate, Edges: j.Nedge,
 			}
-			if s.validated {
+			if s.rank.Validate {
 				k.Validate = append(k.Validate, j.Validate)
 				valid := err == nil
 				found.Validate, found.Valid = j.Validate, &valid
