@@ -19,7 +19,6 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport/pack"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // fills reports whether columns start with values that the job names. They do not if the run
@@ -162,39 +161,33 @@ func (a *attempt) fillLines(
 	if err != nil {
 		return err
 	}
+	origin := a.origin()
 	err = a.readColumn(ctx, of.Property, func(text []byte) error {
 		var lines []graphio.Value
+		var wrong error // the fault of the line after these
 		for line := range bytes.Lines(text) {
 			v, err := fill.ParseLine(bytes.TrimSuffix(line, []byte{'\n'}), of.OfEdges)
 			if err != nil {
 				return err
 			}
+			if named && a.graph.directory.Names == nil {
+				if v.ID, err = strconv.ParseUint(string(v.Names[0]), 10, 64); err != nil {
+					wrong = v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]),
+						"a whole number: "+origin+" has no names")
+					break
+				}
+			}
 			lines = append(lines, v)
 		}
-		var wrong error // the fault of the line after these
-		if named {
-			if lines, wrong, err = a.unnamed(ctx, of.Property, lines, file); err != nil {
-				return err
-			}
-		}
-		var labels []uint64
-		for i := range lines {
-			labels = append(labels, lines[i].ID)
-			if of.OfEdges {
-				labels = append(labels, lines[i].To)
-			}
-			if label, ok := fill.RefersTo(of.Property, lines[i].Text); ok {
-				labels = append(labels, label)
-			}
-		}
-		find, err := a.findVertices(ctx, labels)
+		in, err := a.verticesOf(ctx, to, lines, named && a.graph.directory.Names != nil)
 		if err != nil {
 			return err
 		}
 		good := 0
 		for ; good < len(lines); good++ {
-			if err := a.setLine(to, &lines[good], file, find); err != nil {
-				wrong = err
+			v := &lines[good]
+			if found, expected := to.Line(v, in, origin); found != "" {
+				wrong = v.Fault(file, found, expected)
 				break
 			}
 		}
@@ -230,76 +223,25 @@ func (a *attempt) firstFault(ctx context.Context, line int, wrong error) error {
 	return context.Cause(ctx)
 }
 
-// setLine sets the value of a line if its vertex, or an end of its edge, is here.
-func (a *attempt) setLine(to *fill.Column, v *graphio.Value, file string, find engine.Find) error {
-	var ends [2]pregel.VertexID
-	here := false
-	for i, label := range []uint64{v.ID, v.To} {
-		if i > 0 && !to.OfEdges {
-			ends[1] = ends[0]
-			break
-		}
-		var ok bool
-		if ends[i], ok = find(label); !ok || uint64(ends[i]) >= uint64(a.graph.N) {
-			v.OfID = true
-			return v.Fault(file, fmt.Sprintf("vertex %d", label), "one of "+a.origin())
-		}
-		here = here || a.graph.Parts[uint64(ends[i])%uint64(len(a.graph.Parts))] != nil
-	}
-	if !here {
-		return nil
-	}
-	if found, expected := to.Set(ends[0], ends[1], v, find); found != "" {
-		return v.Fault(file, found, expected)
-	}
-	return nil
-}
-
-// unnamed replaces vertex names in lines of a column by input ids. It returns the lines before the
-// first faulty one, and the fault of that line.
-func (a *attempt) unnamed(
-	ctx context.Context, c kernel.Property, lines []graphio.Value, file string,
-) (good []graphio.Value, wrong, err error) {
-	if a.graph.directory.Names == nil {
+// verticesOf finds the vertices in lines of a column.
+func (a *attempt) verticesOf(
+	ctx context.Context, of *fill.Column, lines []graphio.Value, named bool,
+) (in fill.Vertices, err error) {
+	if named {
+		var names []string
 		for i := range lines {
-			v := &lines[i]
-			label, err := strconv.ParseUint(string(v.Names[0]), 10, 64)
-			if err != nil {
-				return lines[:i], v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]),
-					"a whole number: "+a.origin()+" has no names"), nil
-			}
-			v.ID = label
+			names = of.Names(names, &lines[i])
 		}
-		return lines, nil, nil
+		if in.Name, err = a.findNames(ctx, names); err != nil {
+			return in, err
+		}
 	}
-	var names []string
+	var labels []uint64
 	for i := range lines {
-		names = append(names, string(lines[i].Names[0]))
-		if name, ok := fill.NameIn(c, lines[i].Text); ok {
-			names = append(names, name)
-		}
+		labels = of.Labels(labels, &lines[i], in)
 	}
-	find, err := a.findNames(ctx, names)
-	if err != nil {
-		return nil, nil, err
-	}
-	for i := range lines {
-		v := &lines[i]
-		label, ok := find(string(v.Names[0]))
-		if !ok {
-			return lines[:i],
-				v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]), "one of "+a.origin()), nil
-		}
-		v.ID = label
-		if name, ok := fill.NameIn(c, v.Text); ok {
-			if label, ok = find(name); !ok {
-				return lines[:i], v.Fault(file, fmt.Sprintf("vertex %.80q as a value", name),
-					"one of the graph, or -1"), nil
-			}
-			v.Text = strconv.AppendUint(nil, label, 10)
-		}
-	}
-	return lines, nil, nil
+	in.Find, err = a.findVertices(ctx, labels)
+	return in, err
 }
 
 // origin returns the source of the job's graph.

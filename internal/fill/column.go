@@ -2,7 +2,9 @@
 package fill
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"reflect"
 	"strconv"
 
@@ -73,23 +75,12 @@ func File(
 		return 0, err
 	}
 	of.OfEdges, of.Named = p.OfEdges, !p.OfEdges && g.Names != nil
+	in := Vertices{Find: g.Find}
+	if g.Names != nil {
+		in.Name = g.Names.Find
+	}
 	err = graphio.ReadColumn(ctx, path, of, func(v *graphio.Value) (found, expected string) {
-		v.OfID = true
-		from, ok := c.vertex(v.ID, v.Names[0])
-		if !ok {
-			return "vertex " + v.Vertex(0), "one of " + g.Name
-		}
-		to := from
-		if p.OfEdges {
-			if to, ok = c.vertex(v.To, v.Names[1]); !ok {
-				return "vertex " + v.Vertex(1), "one of " + g.Name
-			}
-		}
-		v.OfID = false
-		if v.Text, found, expected = c.byID(v.Text); found != "" {
-			return found, expected
-		}
-		return c.Set(from, to, v, g.Find)
+		return c.Line(v, in, g.Name)
 	})
 	if err == nil {
 		if found, expected := c.Missing(); found != "" {
@@ -99,27 +90,89 @@ func File(
 	return c.Count, err
 }
 
-// vertex returns a vertex by its name, if it has one and the graph has names, else by its input id.
-func (c *Column) vertex(label uint64, name []byte) (pregel.VertexID, bool) {
-	if name != nil && c.graph.Names != nil {
-		var ok bool
-		if label, ok = c.graph.Names.Find(string(name)); !ok {
-			return 0, false
-		}
+// Vertices finds the vertices of a graph that lines name. Name returns the input id of a name; it is
+// nil if the graph has no names, or the lines have none.
+type Vertices struct {
+	Name func(name string) (uint64, bool)
+	Find engine.Find
+}
+
+// label returns the input id of an end of a line.
+func (in *Vertices) label(v *graphio.Value, end int) (uint64, bool) {
+	if v.Names[end] != nil && in.Name != nil {
+		return in.Name(string(v.Names[end]))
 	}
-	return c.graph.Find(label)
+	return [2]uint64{v.ID, v.To}[end], true
 }
 
 // byID returns the text of a value. If the value names a vertex, byID replaces the name by the
 // input id.
-func (c *Column) byID(text []byte) (byID []byte, found, expected string) {
-	name, ok := NameIn(c.Property, text)
-	if c.graph.Names == nil || !ok {
-		return text, "", ""
+func (in *Vertices) byID(c *Column, text []byte) (_ []byte, ok bool) {
+	name, ok := nameIn(c.Property, text)
+	if in.Name == nil || !ok {
+		return text, true
 	}
-	label, ok := c.graph.Names.Find(name)
+	label, ok := in.Name(name)
+	return strconv.AppendUint(nil, label, 10), ok
+}
+
+// ends returns the number of vertices that a line begins with.
+func (c *Column) ends() int {
+	if c.OfEdges {
+		return 2
+	}
+	return 1
+}
+
+// Names appends the names of vertices in a line with names.
+func (c *Column) Names(to []string, v *graphio.Value) []string {
+	to = append(to, string(v.Names[0]))
+	if name, ok := nameIn(c.Property, v.Text); ok {
+		to = append(to, name)
+	}
+	return to
+}
+
+// Labels appends the input ids of vertices in a line.
+func (c *Column) Labels(to []uint64, v *graphio.Value, in Vertices) []uint64 {
+	for end := range c.ends() {
+		if label, ok := in.label(v, end); ok {
+			to = append(to, label)
+		}
+	}
+	if c.Type() == vertexType {
+		text, _ := in.byID(c, v.Text)
+		label, err := strconv.ParseUint(string(bytes.Trim(text, " \t")), 10, 64)
+		if err == nil {
+			to = append(to, label)
+		}
+	}
+	return to
+}
+
+// Line sets the value of a line, see Set, if its vertex or an end of its edge is local. of is the
+// name of the graph, for errors.
+func (c *Column) Line(v *graphio.Value, in Vertices, of string) (found, expected string) {
+	var ends [2]pregel.VertexID
+	here := false
+	for end := range c.ends() {
+		label, ok := in.label(v, end)
+		if ok {
+			ends[end], ok = in.Find(label)
+		}
+		if v.OfID = !ok || uint64(ends[end]) >= uint64(c.graph.N); v.OfID {
+			return "vertex " + v.Vertex(end), "one of " + of
+		}
+		here = here || c.here(ends[end])
+	}
+	if !here {
+		return "", ""
+	}
+	text, ok := in.byID(c, v.Text)
 	if !ok {
-		return nil, "vertex " + strconv.Quote(name) + " as a value", "one of the graph, or -1"
+		name, _ := nameIn(c.Property, v.Text)
+		return fmt.Sprintf("vertex %.80q as a value", name), "one of the graph, or -1"
 	}
-	return strconv.AppendUint(nil, label, 10), "", ""
+	v.Text = text
+	return c.Set(ends[0], ends[1], v, in.Find)
 }

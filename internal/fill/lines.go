@@ -131,18 +131,8 @@ func wholeOf(text []byte, ok bool) (uint64, bool) {
 	return id, ok && err == nil
 }
 
-// RefersTo returns the input id of the vertex that a value of a property names, if it names one by
-// id.
-func RefersTo(c kernel.Property, text []byte) (label uint64, ok bool) {
-	if c.Type() != vertexType {
-		return 0, false
-	}
-	label, err := strconv.ParseUint(string(bytes.Trim(text, " \t")), 10, 64)
-	return label, err == nil
-}
-
-// NameIn returns the name of the vertex that a value of a property names, if it names one.
-func NameIn(c kernel.Property, text []byte) (name string, ok bool) {
+// nameIn returns the name of the vertex that a value of a property names, if it names one.
+func nameIn(c kernel.Property, text []byte) (name string, ok bool) {
 	if c.Type() != vertexType || string(text) == "-1" {
 		return "", false
 	}
