@@ -35,7 +35,6 @@ func (a *attempt) graph500(ctx context.Context) (*control.DriveReport, error) {
 	if err := a.calibrate(ctx, a.group, &a.places, 0); err != nil {
 		return nil, err
 	}
-	a.threads = a.executor.threads()
 	a.rank = graph500.NewRank(a.group, 0, graph500.Config{
 		Generator: generator, Roots: int(spec.Roots), SSSP: spec.SSSP, Validate: !spec.NoValidate,
 		Grid:  graph.Grid{Rows: int(a.asked.Rows), Columns: int(a.asked.Columns)},

@@ -71,12 +71,13 @@ func (j *job) newDriver() error {
 				f.Partitions, n)
 		}
 	}
-	o, a := j.options, j.attempt
+	a := j.attempt
+	o := a.engine
 	o.Trace, o.Label, o.Name, o.Decides = j, j.label, j.name, a.decides
 	o.Log, o.Late = a.log, a.late
 	o.Progress = func(bsp.Progress) { a.progress(j.driver.Outcome()) }
 	if a.keep != nil {
-		o.Checkpoints, o.Spec, o.Plan = a.keeperOf(j), a.keep.Spec, a.plan
+		o.Checkpoints, o.Spec, o.Plan = a.keeper.Load(), a.keep.Spec, a.plan
 		o.Account = func() json.RawMessage { return a.meter.Account(a.began) }
 	}
 	driver, err := j.of.Driver(o, j.facts)

@@ -33,9 +33,7 @@ type job struct {
 	graph    *localGraph
 	of       engine.Program
 	phase    bool // it is a phase of a plan
-	options  engine.Options
 	layout   mesh.Layout
-	threads  *parallel.Team
 	session  *mesh.Session
 	link     collective.Link // for the first worker's commands
 	program  engine.Bound
@@ -54,23 +52,47 @@ type job struct {
 	cells   [][]kernel.Cell // of other workers' partitions
 }
 
-// begin prepares a job for superstep 0. as is the name under which its workers connect.
-func (a *attempt) begin(ctx context.Context, j *job, as string) (err error) {
+// ready prepares a job for superstep 0 on all workers. With goOn it continues from the checkpoint.
+// The first worker gets the facts of all.
+func (a *attempt) ready(ctx context.Context, j *job, goOn bool) error {
+	if err := a.bind(ctx, j); err != nil {
+		return err
+	}
+	if goOn {
+		// No worker may send before all have begun, because resuming may need messages between all
+		// workers: they apply the run's earlier changes of the graph together.
+		if err := a.barrier(ctx); err != nil {
+			return err
+		}
+		if err := j.goOn(ctx, a.from); err != nil {
+			return err
+		}
+	}
+	call := collective.Call{Tag: tagFacts, Bytes: 1 << 10}
+	facts, err := collective.Gather(ctx, a.group, call, j.program.Facts())
+	for i := range facts {
+		j.facts = append(j.facts, &facts[i])
+	}
+	return err
+}
+
+// bind makes a job the current one.
+func (a *attempt) bind(ctx context.Context, j *job) (err error) {
 	codec, err := j.of.Codec()
 	if err != nil {
 		return err
 	}
-	o := j.options
 	if !j.graph.Acquire() {
 		return errors.New("the graph was dropped")
 	}
-	j.layout, j.link, j.threads = a.places.layout, a.session.Link(), a.executor.threads()
+	j.attempt, j.layout, j.link = a, a.places.layout, a.group.Link()
 	defer func() {
 		if err != nil {
 			j.free()
 		}
 	}()
-	o.Team, o.Job, o.Log, o.Shared, o.Decides = j.threads, a.task.job, a.log, a.shared, a.decides
+	o := a.engine
+	o.Team, o.Job, o.Log, o.Shared, o.Decides = a.threads, a.task.job, a.log, a.shared, a.decides
 	o.Summary = !j.phase && a.rank == nil
 	cost := a.network.cost(a.options.Name, j.layout.Workers, a.seen)
 	o.Alpha, o.Beta, o.Gap = cost.Alpha, cost.Beta, cost.Gap
@@ -84,6 +106,8 @@ func (a *attempt) begin(ctx context.Context, j *job, as string) (err error) {
 		return err
 	}
 	j.totals = j.program.Aggregates().Cells()
+	a.sequence++
+	as := fmt.Sprintf("%s phase %d", a.task.job, a.sequence) // the workers connect by this name
 	if j.session, err = a.connect(ctx, as, a.task.epoch, j.layout, codec); err != nil {
 		return err
 	}
@@ -169,7 +193,6 @@ func (j *job) free() {
 	if j.end != nil {
 		j.end()
 	}
-	j.threads.Close()
 	j.graph.Release()
 }
 
@@ -190,9 +213,11 @@ type attempt struct {
 	session *mesh.Session // for the workers' collective steps
 	group   *collective.Group
 	places  places
-	step    string  // current step, for errors
-	ran     float64 // seconds of the last run's supersteps
-	text    []byte  // the report of a netbench
+	threads *parallel.Team // of its jobs
+	engine  engine.Options // of its jobs, as the user wants them
+	step    string         // current step, for errors
+	ran     float64        // seconds of the last run's supersteps
+	text    []byte         // the report of a netbench
 
 	// The following fields are set only if the job runs a program.
 	graph    *localGraph
@@ -204,28 +229,28 @@ type attempt struct {
 	decides  map[string]string  // settings that the result depends on, for checkpoints
 
 	// Of Graph500:
-	rank    *graph500.Rank // or nil
-	threads *parallel.Team // of rank
-	report  *graph500.Report
-	search  string    // name of the current search in records
-	since   time.Time // when generation began, then when the searches began
+	rank   *graph500.Rank // or nil
+	report *graph500.Report
+	search string    // name of the current search in records
+	since  time.Time // when generation began, then when the searches began
 
 	// Of checkpoints:
 	keep   *control.Keep // nil if none are stored
-	when   *checkpoint.Policy
 	store  objects.Store
 	writer *checkpoint.Writer
 	meter  history.Meter // summary of the run, on the driving worker
 	began  time.Time
 	plan   *checkpoint.Plan // ended phases, on the driving worker; nil without a plan
 
-	mu     sync.Mutex
-	job    *job               // job prepared last, or nil; only the run replaces it
-	keeper *checkpoint.Keeper // decides when to take checkpoints, on the driving worker
+	// decides when to take checkpoints, on the driving worker
+	keeper atomic.Pointer[checkpoint.Keeper]
+
+	mu  sync.Mutex
+	job *job // job prepared last, or nil; only the run replaces it
 }
 
 func newAttempt(x *executor, t task, session *mesh.Session) *attempt {
-	a := &attempt{run: newRun(t), executor: x, session: session}
+	a := &attempt{run: newRun(t), executor: x, session: session, threads: x.threads()}
 	a.Refs = mem.NewRefs(a.free)
 	return a
 }
@@ -236,14 +261,14 @@ func (a *attempt) free() {
 	a.session.Close()
 	if a.rank != nil {
 		a.rank.Close()
-		a.threads.Close()
 	}
+	a.threads.Close()
 	if a.keep == nil {
 		return
 	}
 	a.writer.Close()
-	if a.keeper != nil {
-		a.keeper.Abandon() // the master removes checkpoints of finished jobs
+	if k := a.keeper.Load(); k != nil {
+		k.Abandon() // the master removes checkpoints of finished jobs
 	}
 	objects.Close(a.store)
 }
@@ -274,25 +299,19 @@ func (a *attempt) nextPhase() {
 }
 
 // keeps enables checkpoints. If the place cannot be reached, the run continues without checkpoints.
-func (a *attempt) keeps(k *control.Keep, open func(string) (objects.Store, error)) (err error) {
-	if a.when, err = jobspec.Read[checkpoint.Policy](k.WhenJson); err != nil {
+func (a *attempt) keeps(k *control.Keep) error {
+	when, err := jobspec.Read[checkpoint.Policy](k.WhenJson)
+	if err != nil {
 		return err
 	}
-	a.keep, a.store, a.began = k, objects.Later(k.Place, open), k.Began.AsTime()
+	a.keep, a.store, a.began = k, objects.Later(k.Place, a.options.Stores), k.Began.AsTime()
 	a.writer = checkpoint.NewWriter(a.store, k.Run)
-	return nil
-}
-
-// keeperOf returns the object that decides when to take checkpoints of a job driven here.
-func (a *attempt) keeperOf(j *job) *checkpoint.Keeper {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.keeper == nil {
-		share := int64(j.graph.N) * checkpoint.BytesOfVertex / int64(max(len(j.layout.Workers), 1))
-		a.keeper = checkpoint.NewKeeper(a.store, *a.when, share,
-			func(text string) { a.log("warning: " + text) }, a.checkpointed)
+	if a.leads() {
+		share := int64(a.graph.N) * checkpoint.BytesOfVertex / int64(a.group.Link().Size())
+		a.keeper.Store(checkpoint.NewKeeper(a.store, *when, share,
+			func(text string) { a.log("warning: " + text) }, a.checkpointed))
 	}
-	return a.keeper
+	return nil
 }
 
 // find finds and acquires this worker's part of an attempt.
@@ -343,9 +362,7 @@ func (x *executor) keepNow(t task) error {
 		return err
 	}
 	defer a.Release()
-	a.mu.Lock()
-	keeper := a.keeper
-	a.mu.Unlock()
+	keeper := a.keeper.Load()
 	if keeper == nil {
 		return errors.New("it stores no checkpoints")
 	}

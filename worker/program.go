@@ -180,20 +180,17 @@ func everywhere[K cmp.Ordered](
 // keeping prepares the shared state of a plan's phases, and checkpoints.
 func (a *attempt) keeping() error {
 	plan := a.of.Plan()
-	o, err := resolve.Options(a.spec.Options)
-	if err != nil {
-		return err
-	}
-	a.decides = a.of.Decides(o, a.graph.Weights)
+	a.decides = a.of.Decides(a.engine, a.graph.Weights)
 	switch err := a.of.Checkpointable(); {
 	case err != nil && a.asked.GoOn != nil:
 		return &runError{err}
 	case err == nil && a.asked.Keep != nil:
-		if err := a.keeps(a.asked.Keep, a.options.Stores); err != nil {
+		if err := a.keeps(a.asked.Keep); err != nil {
 			return err
 		}
 	}
-	if most, err := a.of.MaxSupersteps(o.MaxSupersteps); err != nil {
+	most, err := a.of.MaxSupersteps(a.engine.MaxSupersteps)
+	if err != nil {
 		return err
 	} else if a.leads() {
 		a.add(0, func(news *control.DriveReport) { news.MaxSupersteps = uint64(most) })

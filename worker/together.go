@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
@@ -17,6 +16,9 @@ import (
 func (a *attempt) work(c *control.Run) (answer *control.DriveReport, err error) {
 	a.asked, a.places = c, placesOf(c.Placements)
 	if a.spec, err = jobspec.Read[jobspec.Spec](c.SpecJson); err != nil {
+		return nil, err
+	}
+	if a.engine, err = resolve.Options(a.spec.Options); err != nil {
 		return nil, err
 	}
 	if a.group, err = a.places.group(a.session.Link()); err != nil {
@@ -55,35 +57,6 @@ func (a *attempt) byKind() (_ *control.DriveReport, err error) {
 
 // enter sets the current step, for errors.
 func (a *attempt) enter(step string) { a.step = step }
-
-// ready prepares a job for superstep 0 on all workers. The first worker gets the facts of all.
-func (a *attempt) ready(ctx context.Context, j *job, goOn bool) error {
-	o, err := resolve.Options(a.spec.Options)
-	if err != nil {
-		return err
-	}
-	a.sequence++
-	j.attempt, j.options = a, o
-	if err := a.begin(ctx, j, fmt.Sprintf("%s phase %d", a.task.job, a.sequence)); err != nil {
-		return err
-	}
-	if goOn {
-		// No worker may send before all have begun, because resuming may need messages between all
-		// workers: they apply the run's earlier changes of the graph together.
-		if err := a.barrier(ctx); err != nil {
-			return err
-		}
-		if err := j.goOn(ctx, a.from); err != nil {
-			return err
-		}
-	}
-	call := collective.Call{Tag: tagFacts, Bytes: 1 << 10}
-	facts, err := collective.Gather(ctx, a.group, call, j.program.Facts())
-	for i := range facts {
-		j.facts = append(j.facts, &facts[i])
-	}
-	return err
-}
 
 // barrier waits for the other workers.
 func (a *attempt) barrier(ctx context.Context) error {

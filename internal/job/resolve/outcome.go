@@ -11,22 +11,12 @@ func Outcome(o bsp.Outcome) *control.Outcome {
 	sent := &control.Outcome{
 		Ended: string(o.Ended), Supersteps: uint32(o.Supersteps), Messages: uint64(o.Messages),
 		Sent: uint64(o.Sent), Bytes: uint64(o.Bytes),
-		Phase: uint32(o.Phase), Forked: o.Forked, GraphLeft: control.NewGraphSize(o.Left),
+		Forked: o.Forked, GraphLeft: control.NewGraphSize(o.Left),
 	}
 	if sent.GraphLeft != nil {
 		sent.GraphLeft.Ids = o.IDs
 	}
 	return sent
-}
-
-// OutcomeOf converts the message back.
-func OutcomeOf(o *control.Outcome) bsp.Outcome {
-	return bsp.Outcome{
-		Ended: trace.Ended(o.GetEnded()), Supersteps: int(o.GetSupersteps()),
-		Messages: int(o.GetMessages()), Sent: int(o.GetSent()), Bytes: int(o.GetBytes()),
-		Phase: int(o.GetPhase()), Forked: o.GetForked(), Left: o.GetGraphLeft().Trace(),
-		IDs: o.GetGraphLeft().GetIds(),
-	}
 }
 
 // OutcomeOfJob returns the outcome of a job's program.
