@@ -16,6 +16,7 @@ import (
 )
 
 func init() {
+	backend.Source = func(o any, name string) *job.Source { return o.(LoadOptions).source(name) }
 	backend.New = func(g *graph.Graph, elsewhere backend.Graph, free func(), account,
 		skipped []string,
 	) any {

@@ -11,7 +11,6 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
-	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -96,19 +95,11 @@ func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, e
 	}
 	team := newTeam(o.Threads)
 	defer team.Close()
-	request := load.Request{
-		Name: name, Directed: o.directed(), SkipBad: o.SkipBad, Team: team, Progress: o.Progress,
+	request, stored, err := o.resolved(name, team)
+	if err != nil {
+		return nil, err
 	}
-	if o.Format != "" {
-		if request.Format, err = graphio.ParseFormat(o.Format); err != nil {
-			return nil, err
-		}
-	}
-	request.Weights, request.IfAny = o.weights()
-	if o.UnitWeights {
-		request.Weights = edges.Unweighted
-	}
-	g, in, err := load.Build(ctx, request, o.stored(team))
+	g, in, err := load.Build(ctx, request, stored)
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +129,11 @@ func FromEdges(ctx context.Context, list []Edge, options ...LoadOptions) (_ *Gra
 func store(
 	ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.Team,
 ) (*Graph, error) {
-	options := o.stored(team)
-	if _, ifAny := o.weights(); ifAny && !in.Edges.Weighted() && !o.UnitWeights {
+	request, options, err := o.resolved(in.Name, team)
+	if err != nil {
+		return nil, err
+	}
+	if request.IfAny && !in.Edges.Weighted() {
 		options.Weights = edges.Unweighted
 	}
 	g, err := build.Local(ctx, in, options)

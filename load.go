@@ -8,6 +8,8 @@ import (
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
@@ -43,34 +45,30 @@ type LoadOptions struct {
 	Progress func(stage string, done, total int64)
 }
 
-// stored converts the options for package graph.
-func (o LoadOptions) stored(team *parallel.Team) graph.Options {
-	weights, _ := o.weights()
-	return graph.Options{
-		Partitions: o.Partitions, Grid: graph.Grid(o.Grid),
-		Duplicates: graph.Duplicates(o.Duplicates), DropLoops: o.SelfLoops == DropSelfLoops,
-		Weights: weights, UnitWeights: o.UnitWeights, Team: team, Progress: o.Progress,
+// source returns the description of a graph to load with the options.
+func (o LoadOptions) source(name string) *job.Source {
+	s := &job.Source{
+		Input: name, Format: o.Format, Duplicates: o.Duplicates.String(),
+		UnitWeights: o.UnitWeights, SkipBad: uint32(o.SkipBad),
+		Weights: [...]string{"", "none", "float64", "float32"}[o.Weights],
 	}
+	if o.Directed || o.Undirected {
+		s.Directed = &o.Directed
+	}
+	if o.SelfLoops == DropSelfLoops {
+		s.SelfLoops = "drop"
+	}
+	return s
 }
 
-func (o LoadOptions) directed() *bool {
-	if !o.Directed && !o.Undirected {
-		return nil
-	}
-	return &o.Directed
-}
-
-func (o LoadOptions) weights() (kind edges.Weights, ifAny bool) {
-	switch o.Weights {
-	case NoWeights:
-		return edges.Unweighted, false
-	case Float32:
-		return edges.Float32, false
-	case Float64:
-		return edges.Float64, false
-	default:
-		return edges.Float64, true
-	}
+// resolved returns what to load in this process, and how to store it.
+func (o LoadOptions) resolved(
+	name string, team *parallel.Team,
+) (load.Request, graph.Options, error) {
+	r, g, err := load.From(o.source(name))
+	r.Team, r.Progress = team, o.Progress
+	g.Team, g.Progress, g.Partitions, g.Grid = team, o.Progress, o.Partitions, graph.Grid(o.Grid)
+	return r, g, err
 }
 
 // Validate returns an error if the options are invalid. Load and FromEdges do the same check.

@@ -255,20 +255,7 @@ func requestOf(o superstep.LoadOptions, name string) (*control.LoadGraphRequest,
 	case o.Threads != 0:
 		return nil, errors.New("cluster: LoadOptions.Threads are only for graphs in this process")
 	}
-	var directed *bool
-	if o.Directed || o.Undirected {
-		directed = &o.Directed
-	}
-	source := &job.Source{
-		Input: name, Format: o.Format, Directed: directed, Duplicates: o.Duplicates.String(),
-		UnitWeights: o.UnitWeights,
-		SkipBad:     uint32(o.SkipBad),
-		// by superstep.Weights
-		Weights: [...]string{"", "none", "float64", "float32"}[o.Weights],
-	}
-	if o.SelfLoops == superstep.DropSelfLoops {
-		source.SelfLoops = "drop"
-	}
+	source := backend.Source(o, name)
 	if err := resolve.Absolute(source); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}

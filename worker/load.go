@@ -17,7 +17,6 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -52,7 +51,7 @@ const (
 func (x *executor) loadPartitions(
 	ctx context.Context, t task, group *collective.Group, l *control.Load, threads *parallel.Team,
 ) (*localGraph, error) {
-	request, store, err := resolve.Source(l.Source())
+	request, store, err := load.From(l.Source())
 	if err != nil {
 		return nil, err
 	}

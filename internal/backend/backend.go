@@ -34,6 +34,9 @@ type Graph interface {
 // called when the graph is no longer used.
 var New func(g *graph.Graph, elsewhere Graph, free func(), account, skipped []string) any
 
+// Source describes the graph to load with superstep.LoadOptions; the root package sets it.
+var Source func(options any, name string) *job.Source
+
 // Job is a program to run, with its options.
 type Job struct {
 	Given   any      // as the user gave it

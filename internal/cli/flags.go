@@ -86,7 +86,7 @@ func (f *sourceFlags) source(name string) (*job.Source, error) {
 	if err := isGraph(name); err != nil {
 		return nil, err
 	}
-	if _, _, err := resolve.Source(&s); err != nil {
+	if _, _, err := load.From(&s); err != nil {
 		return nil, usagef("--%w", err)
 	}
 	return &s, writable(f.BadFile)
@@ -98,7 +98,7 @@ func (f *sourceFlags) request(name string) (load.Request, error) {
 	if err != nil {
 		return load.Request{}, err
 	}
-	r, _, err := resolve.Source(s)
+	r, _, err := load.From(s)
 	return r, err
 }
 

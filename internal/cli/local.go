@@ -332,7 +332,7 @@ func (f *runFlags) load(
 func buildGraph(
 	ctx context.Context, p *progress, source *job.Source, grid graph.Grid, team *parallel.Team,
 ) (*graph.Graph, *edges.Input, error) {
-	request, o, err := resolve.Source(source)
+	request, o, err := load.From(source)
 	if err != nil {
 		return nil, nil, err
 	}

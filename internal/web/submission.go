@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
+	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -83,7 +84,7 @@ func (s *Submission) complete() (err error) {
 
 // checkSource rejects a source that the workers could not load.
 func checkSource(s *job.Source) error {
-	_, _, err := resolve.Source(s)
+	_, _, err := load.From(s)
 	if err = cmp.Or(job.Check(s), err); err != nil {
 		return invalid("%v", err)
 	}

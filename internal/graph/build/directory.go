@@ -93,18 +93,6 @@ func (d *Directory) owner(label uint64) int {
 	return d.ranges.of(label - d.first)
 }
 
-// Find returns the vertices with the input ids labels, or None if there is none. It is a collective
-// of the ranks that built the graph. Each rank calls it with its own ids, as many as fit into
-// messages.
-func (d *Directory) Find(
-	ctx context.Context, group *collective.Group, call collective.Call, labels []uint64,
-) ([]pregel.VertexID, error) {
-	return ask(ctx, group, call, labels, d.owner, func(label uint64) pregel.VertexID {
-		id, _ := d.Local(label)
-		return id
-	})
-}
-
 // Labels returns the input ids of vertices, or all ones for an id that is not a vertex. It is a
 // collective of the ranks that built the graph. Each rank calls it with its own vertices, as many
 // as fit into messages.

@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -57,7 +58,7 @@ func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) err
 		}
 	}
 	if spec.Source != nil {
-		_, _, err := Source(spec.Source)
+		_, _, err := load.From(spec.Source)
 		err = cmp.Or(err, reads(p, program, spec.Source), Loadable(spec.Source.Input))
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/load"
 )
 
 // Demand is a lower bound for the memory of a worker that has own of all partitions of a graph,
@@ -20,7 +21,7 @@ func DemandOf(s *job.Source, grid graph.Grid) Demand {
 	if s == nil || !generate.IsGenerator(s.Input) {
 		return Unknown
 	}
-	r, o, err := Source(s)
+	r, o, err := load.From(s)
 	g, wrong := generate.Parse(s.Input)
 	if err != nil || wrong != nil {
 		return Unknown // the workers reject it

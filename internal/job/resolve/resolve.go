@@ -14,13 +14,9 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
-	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
-	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
-	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/netbench"
 )
 
@@ -42,8 +38,8 @@ func Programs(build string, programs engine.Registry) (all []*control.Program) {
 
 // Options returns the engine's options for a run.
 func Options(o job.Options) (engine.Options, error) {
-	choice, err := parsed("delivery", o.Delivery, delivery.ParseChoice)
-	form, wrong := parsed("encoding", o.Encoding, delivery.ParseEncoding)
+	choice, err := job.Word("delivery", o.Delivery, delivery.ParseChoice)
+	form, wrong := job.Word("encoding", o.Encoding, delivery.ParseEncoding)
 	if err = cmp.Or(err, wrong); err != nil {
 		return engine.Options{}, err
 	}
@@ -52,53 +48,6 @@ func Options(o job.Options) (engine.Options, error) {
 		Seed: o.Seed, Fork: o.Fork, SuperstepTimeout: time.Duration(o.SuperstepTimeout),
 		Experiment: delivery.Experiment{Encoding: form, Uncombined: o.Uncombined, Serial: o.Serial},
 	}, nil
-}
-
-// Source returns what to load, and how to store it.
-func Source(s *job.Source) (load.Request, graph.Options, error) {
-	request := load.Request{
-		Name: s.Input, Directed: s.Directed, MaxExpand: int64(s.MaxExpand),
-		SkipBad: int(s.SkipBad),
-	}
-	request.Columns = graphio.Columns{
-		Source: s.SourceColumn, Target: s.TargetColumn, Weight: s.WeightColumn,
-		Delimiter: s.Delimiter, Header: s.Header, IDs: strings.TrimPrefix(s.IDs, "auto"),
-		Vertices: s.Vertices, Vertex: s.VertexColumn,
-	}
-	store := graph.Options{DropLoops: s.SelfLoops == "drop", UnitWeights: s.UnitWeights}
-	var wrong [3]error
-	request.Format, wrong[0] = parsed("format", s.Format, graphio.ParseFormat)
-	store.Duplicates, wrong[1] = parsed("duplicates", s.Duplicates, graph.ParseDuplicates)
-	_, wrong[2] = parsed("delimiter", s.Delimiter, graphio.ParseDelimiter)
-	if err := cmp.Or(wrong[:]...); err != nil {
-		return request, store, err
-	}
-	switch s.Weights {
-	case "":
-		store.Weights, request.IfAny = edges.Float64, !s.UnitWeights
-	case "none":
-	case "float32":
-		store.Weights = edges.Float32
-	case "float64":
-		store.Weights = edges.Float64
-	default:
-		return request, store,
-			fmt.Errorf("weights: found %.40q, expected none, float32 or float64", s.Weights)
-	}
-	if request.Weights = store.Weights; s.UnitWeights {
-		request.Weights = edges.Unweighted
-	}
-	return request, store, nil
-}
-
-// parsed reads the word of a key; an empty one is the zero value. Errors begin with the key.
-func parsed[T any](key, word string, parse func(string) (T, error)) (value T, err error) {
-	if word != "" {
-		if value, err = parse(word); err != nil {
-			err = fmt.Errorf("%s: %w", key, err)
-		}
-	}
-	return value, err
 }
 
 // Generator returns the generator of a run of Graph500.
