@@ -65,51 +65,20 @@ func (l *local) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report,
 		return nil, err
 	}
 	var failed error // an error of recording
-	tell := func(e trace.Event) { failed = cmp.Or(failed, l.seen.Record(e)) }
 	c.Tell = func(stage string, done, total int, search *trace.Search) {
 		if search == nil {
 			l.seen.stage(stage, int64(done), int64(total))
 			return
 		}
-		tell(search)
+		failed = cmp.Or(failed, l.seen.Record(search))
 		l.seen.note(graph500.Note(stage, done, total, search))
 	}
-	began := &beginning{Journal: l.seen}
-	c.Engine.Trace = began
+	c.Engine.Trace = l.seen
 	report, err := graph500.Run(ctx, c)
-	end := &trace.End{
-		Job: spec.Program, State: trace.Done, Supersteps: l.seen.meter.Supersteps,
-		Seconds: time.Since(began.at).Seconds(),
-	}
-	if err != nil {
-		end.State, end.Error = trace.Failed, err.Error()
-	}
-	switch {
-	case err == nil, errors.As(err, new(*validate.Violation)):
-		end.Report = report.Text()
-	case errors.Is(err, context.Canceled):
-		end.State = trace.Cancelled
-		fallthrough
-	default:
+	if err != nil && !errors.As(err, new(*validate.Violation)) {
 		report = nil
 	}
-	if !began.at.IsZero() {
-		tell(end)
-	}
 	return report, cmp.Or(err, failed)
-}
-
-// beginning is a journal that notes when a run began.
-type beginning struct {
-	trace.Journal
-	at time.Time
-}
-
-func (b *beginning) Record(e trace.Event) error {
-	if _, ok := e.(*trace.Job); ok {
-		b.at = time.Now()
-	}
-	return b.Journal.Record(e)
 }
 
 func (l *local) netbench(ctx context.Context, spec *job.Spec) (*netbench.Report, error) {

@@ -1,11 +1,14 @@
 package graph500
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/record"
@@ -25,11 +28,13 @@ type local struct {
 	c      *LocalConfig
 	job    engine.Bound
 	search string // name of the current search in records
-	began  time.Time
-	told   bool // the beginning of the run was reported
+	made   time.Time
+	// when the beginning of the run was recorded, or zero, and the supersteps since
+	began      time.Time
+	supersteps int
 }
 
-// Run runs the benchmark in this process; see [Report.Coordinate].
+// Run runs the benchmark in this process; see [Report.Coordinate]. Its records are those of one run.
 func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 	c.Owner = make([]int, c.Grid.Partitions())
 	r := &Report{
@@ -41,29 +46,51 @@ func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 	if c.Tell == nil {
 		c.Tell = func(string, int, int, *trace.Search) {}
 	}
-	l := &local{Rank: NewRank(collective.Alone(), 0, c.Config), c: &c, began: time.Now()}
+	l := &local{Rank: NewRank(collective.Alone(), 0, c.Config), c: &c, made: time.Now()}
 	defer l.close()
 	err := r.Coordinate(ctx, l.Rank, c.BFS, l, c.Tell)
 	r.PeakRSS = mem.PeakRSS()
-	return r, err
+	return r, cmp.Or(err, l.end(r, err))
+}
+
+// end records the end of the run, if its beginning was recorded.
+func (l *local) end(r *Report, err error) error {
+	if l.began.IsZero() {
+		return nil
+	}
+	e := &trace.End{
+		Job: trace.Graph500, State: trace.Done, Supersteps: l.supersteps,
+		Seconds: time.Since(l.began).Seconds(),
+	}
+	if err != nil {
+		e.State, e.Error = trace.Failed, err.Error()
+	}
+	if errors.Is(err, context.Canceled) {
+		e.State = trace.Cancelled
+	}
+	if err == nil || errors.As(err, new(*validate.Violation)) {
+		e.Report = r.Text()
+	}
+	return l.c.Engine.Trace.Record(e)
 }
 
 // Record forwards the events of searches, and sets the search's name in supersteps. The benchmark
-// is one run: it begins with the first search, when the graph is known, and the caller of Run ends
-// it.
+// is one run: it begins with the first search, when the graph is known.
 func (l *local) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *trace.Job:
-		if l.told {
+		if !l.began.IsZero() {
 			return nil
 		}
-		l.told = true
-		e.Job, e.Program, e.MaxSupersteps, e.Began = trace.Graph500, trace.Graph500, 0, l.began
+		l.began = time.Now()
+		e.Job, e.Program, e.MaxSupersteps, e.Began = trace.Graph500, trace.Graph500, 0, l.made
 		e.Graph, e.Grid = l.c.Generator.Name(), l.c.Grid.String()
 	case *trace.End:
 		return nil
 	case *record.Superstep:
-		e.Job = l.search
+		if e.Job = l.search; e.Ran() {
+			l.supersteps++
+		}
 	}
 	return l.c.Engine.Trace.Record(e)
 }
