@@ -166,23 +166,6 @@ func number(id string) uint64 {
 	return h.Sum64()
 }
 
-// layoutOf converts placements to the mesh's form.
-func layoutOf(placements []*control.Placement) mesh.Layout {
-	l := mesh.Layout{Owner: make([]int, len(placements))}
-	index := map[string]int{}
-	for _, p := range placements {
-		i, ok := index[p.Worker]
-		if !ok {
-			i = len(l.Workers)
-			index[p.Worker] = i
-			l.Workers = append(l.Workers,
-				mesh.Peer{Name: p.Worker, Addr: p.Address, Incarnation: p.Incarnation})
-		}
-		l.Owner[p.Partition] = i
-	}
-	return l
-}
-
 func (j *job) free() {
 	if j.session != nil {
 		j.session.Close()

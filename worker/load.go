@@ -59,7 +59,7 @@ func (x *executor) loadPartitions(
 		threads, threads
 	store.Partitions = len(l.Placements)
 	store.Progress, request.Progress = t.progress, t.progress
-	owner := layoutOf(l.Placements).Owner
+	owner := placesOf(l.Placements).layout.Owner
 	var in *edges.RankInput
 	var stored *graph.Graph
 	var share build.Share
@@ -128,7 +128,7 @@ func newLocalGraph(g *graph.Graph, d *build.Directory) *localGraph {
 func (x *executor) connectPeers(ctx context.Context, t task, m *control.Meet) error {
 	remove(x, x.attempts, t.job)
 	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0,
-		layoutOf(m.Placements), nil)
+		placesOf(m.Placements).layout, nil)
 	if err != nil {
 		return err
 	}

@@ -57,10 +57,18 @@ type places struct {
 }
 
 func placesOf(placements []*control.Placement) places {
-	p := places{layout: layoutOf(placements)}
-	p.labels = make([]string, len(p.layout.Workers))
+	p := places{layout: mesh.Layout{Owner: make([]int, len(placements))}}
+	index := map[string]int{}
 	for _, at := range placements {
-		p.labels[p.layout.Owner[at.Partition]] = at.Site
+		i, ok := index[at.Worker]
+		if !ok {
+			i = len(p.labels)
+			index[at.Worker] = i
+			p.layout.Workers = append(p.layout.Workers,
+				mesh.Peer{Name: at.Worker, Addr: at.Address, Incarnation: at.Incarnation})
+			p.labels = append(p.labels, at.Site)
+		}
+		p.layout.Owner[at.Partition] = i
 	}
 	return p
 }
