@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/superstep-go/superstep/internal/backend"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -54,7 +55,7 @@ func (o *Options) jobOf(
 		to.KeepWhen = &when
 	}
 	if o.Progress != nil {
-		to.Progress = func(p backend.Progress) { o.Progress(Progress(p)) }
+		to.Progress = func(p bsp.Progress) { o.Progress(Progress(p)) }
 	}
 	taken := map[string]bool{}
 	for i := range o.Columns {

@@ -210,9 +210,7 @@ func (o *Options) run(
 	eo := o.engine()
 	eo.Team = team
 	if o.Progress != nil {
-		eo.Progress = func(p bsp.Progress) {
-			o.Progress(Progress{p.Superstep, p.Active, p.Senders, p.Scheme.String(), p.Seconds})
-		}
+		eo.Progress = func(p bsp.Progress) { o.Progress(Progress(p)) }
 	}
 	switch {
 	case o.Trace != nil:

@@ -239,7 +239,7 @@ type watched struct {
 func (w *watched) Record(e trace.Event) error {
 	if s, ok := e.(*record.Superstep); ok && s.Ran() && w.job.Progress != nil {
 		w.step.Sum(s)
-		w.job.Progress(backend.Progress{
+		w.job.Progress(bsp.Progress{
 			Superstep: s.Superstep, Active: w.step.Active, Senders: w.step.Senders,
 			Scheme: s.Scheme, Seconds: s.Seconds,
 		})

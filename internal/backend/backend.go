@@ -54,7 +54,7 @@ type Job struct {
 	File     io.Writer
 	Record   trace.Journal
 	Complete bool
-	Progress func(Progress) // or nil
+	Progress func(bsp.Progress) // or nil
 	Log      func(line string)
 }
 
@@ -73,13 +73,6 @@ type Input struct {
 	File   string
 	Type   string // type of the values that Write writes
 	Write  func(ctx context.Context, w io.Writer) error
-}
-
-// Progress is the state after a superstep.
-type Progress struct {
-	Superstep, Active, Senders int
-	Scheme                     string
-	Seconds                    float64
 }
 
 // Outcome is the result of a job.

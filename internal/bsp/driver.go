@@ -108,8 +108,8 @@ type Options struct {
 // Progress is the state of a run after a superstep.
 type Progress struct {
 	Superstep       int
-	Active, Senders int // see record.Superstep
-	Scheme          delivery.Scheme
+	Active, Senders int     // see record.Superstep
+	Scheme          string  // by which messages to all neighbours were delivered
 	Seconds         float64 // of the superstep
 }
 
@@ -334,7 +334,9 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		d.times = append(d.times, seconds)
 		if d.options.Progress != nil {
 			at := d.c.first + superstep
-			d.options.Progress(Progress{at, c.sum.Computed, c.sum.Delivered, scheme, seconds})
+			d.options.Progress(Progress{
+				at, c.sum.Computed, c.sum.Delivered, scheme.String(), seconds,
+			})
 		}
 	}
 	if c.requests > 0 {
