@@ -49,7 +49,7 @@ func (a *attempt) graph500(ctx context.Context) (*control.DriveReport, error) {
 	var broken *validate.Violation
 	switch found := errors.As(err, &broken); {
 	case found && a.leads():
-		err = &runError{err}
+		err = ofRun(err)
 	case found: // the first worker reports it, with its results
 		err = nil
 	}
@@ -151,8 +151,8 @@ func (a *attempt) Search(
 func (a *attempt) netbench(ctx context.Context) (*control.DriveReport, error) {
 	began, link, names := time.Now(), a.group.Link(), a.places.names()
 	if len(names) < 2 {
-		return nil, &runError{errors.New("found one worker, expected two or more: " +
-			"start another with superstep worker --master ADDR")}
+		return nil, ofRun(errors.New("found one worker, expected two or more: " +
+			"start another with superstep worker --master ADDR"))
 	}
 	a.enter("netbench")
 	if a.leads() {
@@ -169,7 +169,7 @@ func (a *attempt) netbench(ctx context.Context) (*control.DriveReport, error) {
 	}
 	report, err := netbench.Measure(ctx, link, sitesOf(a.places.labels), o)
 	if raw := (*netbench.RawError)(nil); errors.As(err, &raw) {
-		err = &lostError{names[raw.Rank], err}
+		err = &fault{error: err, lost: names[raw.Rank]}
 	}
 	end := &control.DriveReport{End: &control.RunEnd{Seconds: time.Since(began).Seconds()}}
 	if err != nil || !a.leads() {

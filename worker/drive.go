@@ -24,29 +24,28 @@ func (j *job) drive(before bsp.Outcome) error {
 	return j.lead(before)
 }
 
-// stepError is the failure of a step in this worker.
-type stepError struct {
-	step string
+// fault is an error with what the master has to know about it.
+type fault struct {
 	error
+	step string // the step of this worker that failed, or ""
+	run  bool   // the run itself failed, whichever worker detects it
+	lost string // the worker whose lost connection is the cause, or ""
 }
 
-func (e *stepError) Unwrap() error { return e.error }
+func (f *fault) Unwrap() error { return f.error }
 
 func failedIn(superstep int, err error) error {
-	return &stepError{fmt.Sprintf("superstep %d", superstep), err}
+	return &fault{error: err, step: fmt.Sprintf("superstep %d", superstep)}
 }
 
-// runError is the failure of a run itself, independent of the worker that detects it.
-type runError struct{ error }
-
-func (e *runError) Unwrap() error { return e.error }
+func ofRun(err error) error { return &fault{error: err, run: true} }
 
 // lead drives a run over the partitions of all workers.
 func (j *job) lead(before bsp.Outcome) error {
 	a := j.attempt
 	if j.driver == nil {
 		if err := j.newDriver(); err != nil {
-			return &runError{err}
+			return ofRun(err)
 		}
 	}
 	j.driver.Follow(before)
@@ -56,10 +55,10 @@ func (j *job) lead(before bsp.Outcome) error {
 	if err == nil {
 		return j.dismiss(a.ctx)
 	}
-	if errors.As(err, new(*stepError)) || a.ctx.Err() != nil {
+	if errors.As(err, new(*fault)) || a.ctx.Err() != nil {
 		return err
 	}
-	return &runError{err}
+	return ofRun(err)
 }
 
 // newDriver makes the driver of a job's runs.

@@ -52,7 +52,7 @@ func (a *attempt) fill(ctx context.Context) error {
 	case errors.As(err, &other) && other.Rank == 0: // it knows whether the job restarts
 		return errToldByFirst
 	}
-	return &runError{err}
+	return ofRun(err)
 }
 
 func (a *attempt) fillColumn(ctx context.Context, name string) error {

@@ -26,7 +26,7 @@ import (
 func (a *attempt) program(ctx context.Context) (*control.DriveReport, error) {
 	known, err := a.options.Registry.Find(a.spec.Program)
 	if err != nil {
-		return nil, &runError{err}
+		return nil, ofRun(err)
 	}
 	name := a.spec.Graph
 	if name == "" {
@@ -70,7 +70,7 @@ func (a *attempt) loadOwn(ctx context.Context, known engine.Registered) error {
 	a.enter("load " + a.spec.Source.Input)
 	source, err := resolve.Weighted(a.spec.Source, known, a.spec.Parameters)
 	if err != nil {
-		return &runError{err}
+		return ofRun(err)
 	}
 	report, err := a.loadTogether(ctx, a.task, a.session, &control.Load{
 		Graph: resolve.OwnGraph(a.task.job), SourceJson: jobspec.Text(source),
@@ -109,7 +109,7 @@ func (a *attempt) vertices(
 		}
 		if parameters, err = resolve.VertexParameters(known.Parameters, parameters,
 			find); err != nil {
-			return nil, nil, &runError{fmt.Errorf("%s: %w", a.spec.Origin(), err)}
+			return nil, nil, ofRun(fmt.Errorf("%s: %w", a.spec.Origin(), err))
 		}
 	}
 	var labels []uint64
@@ -126,7 +126,7 @@ func (a *attempt) vertices(
 	}
 	// The error names the parameter whose vertex does not exist.
 	if _, err := known.New(parameters, find); err != nil {
-		return nil, nil, &runError{fmt.Errorf("%s: %w", a.spec.Origin(), err)}
+		return nil, nil, ofRun(fmt.Errorf("%s: %w", a.spec.Origin(), err))
 	}
 	return parameters, find, nil
 }
@@ -183,7 +183,7 @@ func (a *attempt) keeping() error {
 	a.decides = a.of.Decides(a.engine, a.graph.Weights)
 	switch err := a.of.Checkpointable(); {
 	case err != nil && a.asked.GoOn != nil:
-		return &runError{err}
+		return ofRun(err)
 	case err == nil && a.asked.Keep != nil:
 		if err := a.keeps(a.asked.Keep); err != nil {
 			return err
@@ -222,8 +222,8 @@ func (a *attempt) goOn(ctx context.Context, s objects.Store, name string) error 
 	}
 	planned, name := a.of.Plan() != nil, a.of.Name()
 	if planned != (m.Plan != nil) || planned && m.Plan.Program != name {
-		return &runError{fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s",
-			m.Superstep, name)}
+		return ofRun(fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s",
+			m.Superstep, name))
 	}
 	a.from = &checkpoint.Reader{Store: s, Manifest: m}
 	return nil

@@ -292,8 +292,6 @@ func (q *queue) answer(ctx context.Context, c *control.Command, r *control.Repor
 // failure converts an error for the master; nil stays nil.
 func (q *queue) failure(err error) *control.Failure {
 	var program *bsp.ProgramError
-	var step *stepError
-	var run *runError
 	var unread *checkpoint.UnreadError
 	switch {
 	case err == nil:
@@ -301,32 +299,24 @@ func (q *queue) failure(err error) *control.Failure {
 	case errors.As(err, &program):
 		return &control.Failure{Message: bounded(program.Error()), Panic: control.NewPanic(program)}
 	}
-	f := &control.Failure{
-		Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run),
+	known := &fault{}
+	errors.As(err, &known)
+	return &control.Failure{
+		Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: known.run,
 		Unread: errors.As(err, &unread),
 		Absent: errors.Is(err, errAbsent) || errors.Is(err, errMasterAway),
-		Unmet:  errors.Is(err, errUnmet),
+		Unmet:  errors.Is(err, errUnmet), Step: known.step,
 	}
-	if errors.As(err, &step) {
-		f.Step = step.step
-	}
-	return f
-}
-
-// lostError is an error caused by a lost connection to another worker.
-type lostError struct {
-	peer string
-	error
 }
 
 // lostPeer returns the worker whose lost connection caused an error, or "".
 func lostPeer(self string, err error) string {
-	var known *lostError
+	var known *fault
 	var broken *mesh.BrokenError
 	var unreachable *mesh.UnreachableError
 	switch {
-	case errors.As(err, &known):
-		return known.peer
+	case errors.As(err, &known) && known.lost != "":
+		return known.lost
 	case errors.As(err, &broken) && broken.From == self:
 		return broken.To
 	case errors.As(err, &broken):

@@ -26,19 +26,18 @@ func (a *attempt) work(c *control.Run) (answer *control.DriveReport, err error) 
 	}
 	answer, err = a.byKind()
 	a.Flush()
-	var program *bsp.ProgramError
-	var step *stepError
-	var whole *runError
+	known := &fault{}
+	errors.As(err, &known)
 	switch broken := a.session.Err(); {
 	case errors.Is(err, errToldByFirst):
 		return &control.DriveReport{}, nil
-	case err == nil || errors.As(err, &program) || errors.As(err, &whole):
+	case err == nil || known.run || errors.As(err, new(*bsp.ProgramError)):
 		return answer, err
 	case lostPeer(a.options.Name, err) == "" && lostPeer(a.options.Name, broken) != "":
-		err = broken // takes precedence over consequent errors
+		err, known = broken, &fault{} // takes precedence over consequent errors
 	}
-	if !errors.As(err, &step) {
-		err = &stepError{a.step, err}
+	if known.step == "" {
+		err = &fault{error: err, step: a.step, lost: known.lost}
 	}
 	return nil, err
 }
