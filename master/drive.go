@@ -13,8 +13,7 @@ import (
 
 // together connects the workers and runs the job on them. The first worker reports progress.
 func (r *run) together(ctx context.Context, c *control.Run) error {
-	c.SpecJson, c.Placements, c.Rows, c.Columns = jobspec.Text(r.spec), r.job.placements,
-		r.job.rows, r.job.columns
+	c.SpecJson, c.Rows, c.Columns = jobspec.Text(r.spec), r.job.rows, r.job.columns
 	meet := &control.Meet{Graph: resolve.OwnGraph(r.id), Placements: r.job.placements}
 	return r.server.together(ctx, r.id, r.epoch, r.team, "meeting", meet, func() error {
 		return r.ride(ctx, &control.Command{Body: &control.Command_Run{Run: c}})

@@ -10,7 +10,7 @@ import (
 func (x *executor) does(
 	ctx context.Context, t task, c *control.Run, tell func(*control.Report) error,
 ) (*control.DriveReport, error) {
-	a, err := x.together(ctx, t)
+	a, err := x.together(ctx, t, "")
 	if err != nil {
 		return nil, err
 	}

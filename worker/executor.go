@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,15 +38,12 @@ type executor struct {
 	past        mesh.Stats // counters of closed meshes
 	incarnation uint64
 	graphs      map[string]*localGraph
-	attempts    map[string]*attempt // by job
-	// by graph, or by own graph of a job; connected by connectPeers
-	peers map[string]*mesh.Session
+	attempts    map[string]*attempt // by the job's own graph, or by the graph to load
 }
 
 func newExecutor(o *Config) *executor {
 	return &executor{
 		options: o, graphs: map[string]*localGraph{}, attempts: map[string]*attempt{},
-		peers: map[string]*mesh.Session{},
 	}
 }
 
@@ -135,17 +133,16 @@ func (x *executor) reset() { x.retain(nil, nil)() }
 func (x *executor) retain(jobs, graphs []string) (free func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	own := make([]string, len(jobs))
+	for i, id := range jobs {
+		own[i] = resolve.OwnGraph(id)
+	}
 	var old []interface{ Close() }
-	old = forget(old, x.attempts, jobs)
+	old = forget(old, x.attempts, own)
 	for _, a := range old {
 		a.(*attempt).stop(errDropped) // otherwise it might store a graph that nobody removes
 	}
 	old = forget(old, x.graphs, graphs)
-	met := make([]string, len(jobs))
-	for i, id := range jobs {
-		met[i] = resolve.OwnGraph(id)
-	}
-	old = forget(old, x.peers, met)
 	return func() {
 		for _, o := range old {
 			o.Close()
@@ -178,7 +175,7 @@ func (x *executor) offers() (all []*control.Offer) {
 	return all
 }
 
-func (x *executor) threads() *parallel.Team { return parallel.NewTeam(x.options.Threads, false) }
+func (x *executor) team() *parallel.Team { return parallel.NewTeam(x.options.Threads, false) }
 
 // use finds and acquires a graph for a command, which must release it.
 func (x *executor) use(name string) (*localGraph, error) {
@@ -238,10 +235,9 @@ func (x *executor) abandon(cause error) {
 // what does not exist.
 func (x *executor) drop(t task, graph string) {
 	if graph == "" {
-		remove(x, x.attempts, t.job)
 		graph = resolve.OwnGraph(t.job)
 	}
-	remove(x, x.peers, graph)
+	remove(x, x.attempts, graph)
 	remove(x, x.graphs, graph)
 }
 
@@ -275,17 +271,43 @@ func (g *localGraph) locate(l *control.Locate) *control.Located {
 	return found
 }
 
-// together returns a new attempt of connected workers. The caller must release it.
-func (x *executor) together(ctx context.Context, t task) (*attempt, error) {
-	session, err := x.connected(resolve.OwnGraph(t.job))
+// connectPeers opens a session with the workers that will load a graph or do a job together. A
+// load, run or drop follows. It removes the job's earlier attempt, which nobody continues.
+func (x *executor) connectPeers(ctx context.Context, t task, m *control.Meet) error {
+	remove(x, x.attempts, m.Graph)
+	at := placesOf(m.Placements)
+	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0, at.layout, nil)
 	if err != nil {
+		return err
+	}
+	group, err := at.group(session.Link())
+	if err != nil {
+		session.Close()
+		return err
+	}
+	return store(ctx, x, x.attempts, m.Graph, newAttempt(x, t, session, at, group))
+}
+
+// errUnmet is the error of a load or run without a session of connectPeers: the worker has attached
+// again since, which closes such sessions.
+var errUnmet = errors.New("is not connected to others")
+
+// together returns the attempt of connectPeers for a graph to load or, without a name, for a job.
+// The caller must release it.
+func (x *executor) together(ctx context.Context, t task, graph string) (*attempt, error) {
+	key := cmp.Or(graph, resolve.OwnGraph(t.job))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	a := newAttempt(x, t, session)
-	a.Acquire()
-	if err = store(ctx, x, x.attempts, t.job, a); err != nil {
-		a.Release()
-		return nil, err
+	a := x.attempts[key]
+	if a == nil || a.begun || !a.Acquire() {
+		return nil, fmt.Errorf("worker %s %w for %s", x.options.Name, errUnmet, key)
+	}
+	if a.task, a.begun = t, true; graph != "" { // only the command uses it
+		delete(x.attempts, key)
+		a.Close()
 	}
 	return a, nil
 }

@@ -80,17 +80,17 @@ func TestAMeetingOutlivesASession(t *testing.T) {
 		}
 	}
 	x.retain([]string{"j"}, []string{"g"})()
-	a, err := x.together(t.Context(), task{job: "j", epoch: 1})
+	a, err := x.together(t.Context(), task{job: "j", epoch: 1}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	a.Release()
 	for _, job := range []string{"j", "k"} { // j has begun, k is not wanted
-		if _, err := x.together(t.Context(), task{job: job, epoch: 1}); !errors.Is(err, errUnmet) {
+		if _, err := x.together(t.Context(), task{job: job, epoch: 1}, ""); !errors.Is(err, errUnmet) {
 			t.Errorf("job %s: %v", job, err)
 		}
 	}
-	if x.peers["g"] != nil {
+	if x.attempts["g"] != nil {
 		t.Error("it would load with a meeting of before")
 	}
 }
@@ -120,7 +120,7 @@ func TestAMeetingEndsTheRunBefore(t *testing.T) {
 				t.Errorf("it was not stopped: %v", context.Cause(before.run.ctx))
 			}
 		}
-		a, err := x.together(t.Context(), of)
+		a, err := x.together(t.Context(), of, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/history"
 	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -191,6 +192,7 @@ type attempt struct {
 	*mem.Refs
 	*run
 	*executor
+	begun   bool // its command has come
 	asked   *control.Run
 	spec    *jobspec.Spec
 	session *mesh.Session // for the workers' collective steps
@@ -232,8 +234,13 @@ type attempt struct {
 	job *job // job prepared last, or nil; only the run replaces it
 }
 
-func newAttempt(x *executor, t task, session *mesh.Session) *attempt {
-	a := &attempt{run: newRun(t), executor: x, session: session, threads: x.threads()}
+func newAttempt(
+	x *executor, t task, session *mesh.Session, at places, group *collective.Group,
+) *attempt {
+	a := &attempt{
+		run: newRun(t), executor: x, session: session, places: at, group: group,
+		threads: x.team(),
+	}
 	a.Refs = mem.NewRefs(a.free)
 	return a
 }
@@ -301,8 +308,8 @@ func (a *attempt) keeps(k *control.Keep) error {
 func (x *executor) find(t task) (*attempt, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	a := x.attempts[t.job]
-	if a == nil || a.task.epoch != t.epoch || !a.Acquire() {
+	a := x.attempts[resolve.OwnGraph(t.job)]
+	if a == nil || !a.begun || a.task.epoch != t.epoch || !a.Acquire() {
 		return nil, x.unprepared(t)
 	}
 	return a, nil

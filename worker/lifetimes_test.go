@@ -126,7 +126,7 @@ func (h *holding) tells(
 		return nil, err
 	}
 	return h.does(ctx, t,
-		&control.Run{Placements: h.placements, Rows: 1, Columns: 1, SpecJson: jobspec.Text(&jobspec.Spec{
+		&control.Run{Rows: 1, Columns: 1, SpecJson: jobspec.Text(&jobspec.Spec{
 			Graph: graph, Program: "gated",
 			Parameters: map[string]string{"value": fmt.Sprint(value)},
 			Options:    jobspec.Options{MaxSupersteps: 1},
@@ -195,7 +195,7 @@ func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 		{"the job's next attempt", func(h *holding, job task) {
 			job.epoch++
 			h.must(h.meet(h.t.Context(), resolve.OwnGraph(job.job)))
-			a, err := h.together(h.t.Context(), job)
+			a, err := h.together(h.t.Context(), job, "")
 			h.must(err)
 			a.Release()
 			h.drop(job, "")

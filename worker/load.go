@@ -3,7 +3,6 @@ package worker
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -19,10 +18,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/snapshot"
 	files "github.com/superstep-go/superstep/internal/store"
-	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
 // localGraph is this worker's partitions of a graph. Its Refs count the commands and jobs that use
@@ -45,21 +42,18 @@ const (
 	forComparing = forBuilding + build.Tags
 )
 
-// loadPartitions loads this worker's partitions of a graph, together with the other workers of the
-// group. Each worker reads or generates its part of the edges, or opens its partitions of a
-// snapshot.
-func (x *executor) loadPartitions(
-	ctx context.Context, t task, group *collective.Group, l *control.Load, threads *parallel.Team,
-) (*localGraph, error) {
+// loadPartitions loads this worker's partitions of a graph. Each worker reads or generates its part
+// of the edges, or opens its partitions of a snapshot.
+func (a *attempt) loadPartitions(ctx context.Context, l *control.Load) (*localGraph, error) {
+	group, owner := a.group, a.places.layout.Owner
 	request, store, err := load.From(l.Source())
 	if err != nil {
 		return nil, err
 	}
 	store.Grid, store.Team, request.Team = graph.Grid{Rows: int(l.Rows), Columns: int(l.Columns)},
-		threads, threads
-	store.Partitions = len(l.Placements)
-	store.Progress, request.Progress = t.progress, t.progress
-	owner := placesOf(l.Placements).layout.Owner
+		a.threads, a.threads
+	store.Partitions = len(owner)
+	store.Progress, request.Progress = a.task.progress, a.task.progress
 	var in *edges.RankInput
 	var stored *graph.Graph
 	var share build.Share
@@ -70,7 +64,7 @@ func (x *executor) loadPartitions(
 		return err
 	})
 	if err == nil {
-		err = sameFiles(ctx, group, x.options.Name, l, request)
+		err = sameFiles(ctx, group, a.options.Name, l, request)
 	}
 	if err != nil {
 		return nil, err
@@ -85,7 +79,7 @@ func (x *executor) loadPartitions(
 		return err
 	})
 	if err == nil { // a file may have changed meanwhile
-		err = sameFiles(ctx, group, x.options.Name, l, request)
+		err = sameFiles(ctx, group, a.options.Name, l, request)
 	}
 	if err != nil {
 		if in != nil {
@@ -123,62 +117,26 @@ func newLocalGraph(g *graph.Graph, d *build.Directory) *localGraph {
 	})}
 }
 
-// connectPeers opens a session with the workers that will load a graph or do a job together. A
-// load, run or drop follows. It removes the job's earlier attempt, which nobody continues.
-func (x *executor) connectPeers(ctx context.Context, t task, m *control.Meet) error {
-	remove(x, x.attempts, t.job)
-	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0,
-		placesOf(m.Placements).layout, nil)
-	if err != nil {
-		return err
-	}
-	return store(ctx, x, x.peers, m.Graph, session)
-}
-
-// errUnmet is the error of a load or run without a session of connectPeers: the worker has attached
-// again since, which closes such sessions.
-var errUnmet = errors.New("is not connected to others")
-
-// connected takes the session of connectPeers for a graph, or for a job's own graph.
-func (x *executor) connected(graph string) (*mesh.Session, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	session := x.peers[graph]
-	if session == nil {
-		return nil, fmt.Errorf("worker %s %w for %s", x.options.Name, errUnmet, graph)
-	}
-	delete(x.peers, graph)
-	return session, nil
-}
-
 // load loads this worker's partitions of a graph, together with the other connected workers.
 func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.LoadReport, error) {
-	session, err := x.connected(l.Graph)
+	a, err := x.together(ctx, t, l.Graph)
 	if err != nil {
 		return nil, err
 	}
-	defer session.Close()
-	return x.loadTogether(ctx, t, session, l)
+	defer a.Release()
+	return a.load(ctx, l)
 }
 
-// loadTogether is load with the workers of a session.
-func (x *executor) loadTogether(
-	ctx context.Context, t task, session *mesh.Session, l *control.Load,
-) (*control.LoadReport, error) {
+// load loads this worker's partitions of a graph, together with the attempt's other workers.
+func (a *attempt) load(ctx context.Context, l *control.Load) (*control.LoadReport, error) {
 	began := time.Now()
-	at := placesOf(l.Placements)
-	group, err := at.group(session.Link())
-	if err != nil {
-		return nil, err
-	}
-	threads := x.threads()
-	defer threads.Close()
 	var g *localGraph
-	if err = x.calibrate(ctx, group, &at, forReading); err == nil {
-		g, err = x.loadPartitions(x.options.confine(ctx), t, group, l, threads)
+	err := a.calibrate(ctx, a.group, &a.places, forReading)
+	if err == nil {
+		g, err = a.loadPartitions(a.options.confine(ctx), l)
 	}
 	if err != nil {
-		if broken := session.Err(); lostPeer(x.options.Name, broken) != "" {
+		if broken := a.session.Err(); lostPeer(a.options.Name, broken) != "" {
 			return nil, broken // takes precedence over consequent errors
 		}
 		return nil, err
@@ -190,14 +148,14 @@ func (x *executor) loadTogether(
 		Named:   g.directory.Names != nil,
 		Skipped: g.skipped, Notes: g.notes,
 	}
-	if l.Source().TrustFiles && group.Link().Rank() == 0 {
+	if l.Source().TrustFiles && a.leads() {
 		report.Notes = append(report.Notes,
 			l.Source().Input+": the files of the workers were not compared (--trust-files)")
 	}
-	if t.job == "" {
+	if a.task.job == "" {
 		g.offer = &control.Offer{Load: l, Report: report}
 	}
-	return report, store(ctx, x, x.graphs, l.Graph, g)
+	return report, store(ctx, a.executor, a.graphs, l.Graph, g)
 }
 
 // confine returns a context that restricts files named by jobs to the worker's data roots.
@@ -316,7 +274,7 @@ func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.
 	if err := snapshot.Absent(ctx, place); err != nil {
 		return nil, err
 	}
-	threads := x.threads()
+	threads := x.team()
 	defer threads.Close()
 	m, err := snapshot.SaveShare(ctx, place, s.Snapshot, g.Graph, rank, index, snapshot.Options{
 		Team: threads, Progress: func(done, all int64) { t.progress("saving "+s.Graph, done, all) },

@@ -72,9 +72,9 @@ func (a *attempt) loadOwn(ctx context.Context, known engine.Registered) error {
 	if err != nil {
 		return ofRun(err)
 	}
-	report, err := a.loadTogether(ctx, a.task, a.session, &control.Load{
+	report, err := a.load(ctx, &control.Load{
 		Graph: resolve.OwnGraph(a.task.job), SourceJson: jobspec.Text(source),
-		Rows: a.asked.Rows, Columns: a.asked.Columns, Placements: a.asked.Placements,
+		Rows: a.asked.Rows, Columns: a.asked.Columns,
 	})
 	if err != nil {
 		return err

@@ -335,7 +335,7 @@ func ofDrive(d *control.DriveReport) *control.Report {
 func (q *queue) run(
 	ctx, session context.Context, c *control.Command, t task,
 ) (*control.DriveReport, error) {
-	a, err := q.executor.together(ctx, t)
+	a, err := q.executor.together(ctx, t, "")
 	if err != nil {
 		return nil, err
 	}

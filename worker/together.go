@@ -14,14 +14,11 @@ import (
 
 // work runs the worker's part of a job to the end.
 func (a *attempt) work(c *control.Run) (answer *control.DriveReport, err error) {
-	a.asked, a.places = c, placesOf(c.Placements)
+	a.asked = c
 	if a.spec, err = jobspec.Read[jobspec.Spec](c.SpecJson); err != nil {
 		return nil, err
 	}
 	if a.engine, err = resolve.Options(a.spec.Options); err != nil {
-		return nil, err
-	}
-	if a.group, err = a.places.group(a.session.Link()); err != nil {
 		return nil, err
 	}
 	answer, err = a.byKind()

@@ -3828,7 +3828,6 @@ type Outcome struct {
 	Messages      uint64                 `protobuf:"varint,3,opt,name=messages,proto3" json:"messages,omitempty"`
 	Sent          uint64                 `protobuf:"varint,4,opt,name=sent,proto3" json:"sent,omitempty"` // values that crossed partitions
 	Bytes         uint64                 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	Phase         uint32                 `protobuf:"varint,6,opt,name=phase,proto3" json:"phase,omitempty"` // of a plan: the next phase, from 1; 0 without a plan
 	GraphLeft     *GraphSize             `protobuf:"bytes,7,opt,name=graph_left,json=graphLeft,proto3" json:"graph_left,omitempty"`
 	Forked        string                 `protobuf:"bytes,9,opt,name=forked,proto3" json:"forked,omitempty"` // the checkpoint of another run that this run continued, and the differences
 	unknownFields protoimpl.UnknownFields
@@ -3896,13 +3895,6 @@ func (x *Outcome) GetSent() uint64 {
 func (x *Outcome) GetBytes() uint64 {
 	if x != nil {
 		return x.Bytes
-	}
-	return 0
-}
-
-func (x *Outcome) GetPhase() uint32 {
-	if x != nil {
-		return x.Phase
 	}
 	return 0
 }
@@ -4177,8 +4169,7 @@ func (x *GraphSize) GetIds() uint64 {
 type Run struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	SpecJson      string                 `protobuf:"bytes,1,opt,name=spec_json,json=specJson,proto3" json:"spec_json,omitempty"` // job.Spec
-	Placements    []*Placement           `protobuf:"bytes,2,rep,name=placements,proto3" json:"placements,omitempty"`
-	Rows          uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"` // of the grid of partitions
+	Rows          uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`                        // of the grid of partitions
 	Columns       uint32                 `protobuf:"varint,4,opt,name=columns,proto3" json:"columns,omitempty"`
 	Searched      *Graph500Result        `protobuf:"bytes,6,opt,name=searched,proto3" json:"searched,omitempty"` // results of earlier attempts at a benchmark
 	Keep          *Keep                  `protobuf:"bytes,7,opt,name=keep,proto3" json:"keep,omitempty"`         // set if the run stores checkpoints
@@ -4222,13 +4213,6 @@ func (x *Run) GetSpecJson() string {
 		return x.SpecJson
 	}
 	return ""
-}
-
-func (x *Run) GetPlacements() []*Placement {
-	if x != nil {
-		return x.Placements
-	}
-	return nil
 }
 
 func (x *Run) GetRows() uint32 {
@@ -8297,7 +8281,7 @@ const file_control_proto_rawDesc = "" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\rR\x05epoch\x12\x16\n" +
 	"\x06column\x18\x03 \x01(\tR\x06column\x12\x16\n" +
-	"\x06values\x18\x04 \x01(\tR\x06values\"\xf9\x01\n" +
+	"\x06values\x18\x04 \x01(\tR\x06values\"\xe9\x01\n" +
 	"\aOutcome\x12\x14\n" +
 	"\x05ended\x18\b \x01(\tR\x05ended\x12\x1e\n" +
 	"\n" +
@@ -8305,11 +8289,10 @@ const file_control_proto_rawDesc = "" +
 	"supersteps\x12\x1a\n" +
 	"\bmessages\x18\x03 \x01(\x04R\bmessages\x12\x12\n" +
 	"\x04sent\x18\x04 \x01(\x04R\x04sent\x12\x14\n" +
-	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12\x14\n" +
-	"\x05phase\x18\x06 \x01(\rR\x05phase\x12>\n" +
+	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12>\n" +
 	"\n" +
 	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\x12\x16\n" +
-	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\x8e\x04\n" +
+	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02J\x04\b\x06\x10\a\"\x8e\x04\n" +
 	"\vDriveReport\x127\n" +
 	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12\x18\n" +
 	"\arecords\x18\a \x03(\fR\arecords\x12\x10\n" +
@@ -8332,17 +8315,14 @@ const file_control_proto_rawDesc = "" +
 	"\tGraphSize\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x12\n" +
 	"\x04arcs\x18\x02 \x01(\x04R\x04arcs\x12\x10\n" +
-	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\xba\x02\n" +
+	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\xff\x01\n" +
 	"\x03Run\x12\x1b\n" +
-	"\tspec_json\x18\x01 \x01(\tR\bspecJson\x12?\n" +
-	"\n" +
-	"placements\x18\x02 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\x12\x12\n" +
+	"\tspec_json\x18\x01 \x01(\tR\bspecJson\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\x04 \x01(\rR\acolumns\x12@\n" +
 	"\bsearched\x18\x06 \x01(\v2$.superstep.control.v1.Graph500ResultR\bsearched\x12.\n" +
 	"\x04keep\x18\a \x01(\v2\x1a.superstep.control.v1.KeepR\x04keep\x12/\n" +
-	"\x05go_on\x18\b \x01(\v2\x1a.superstep.control.v1.GoOnR\x04goOnJ\x04\b\x05\x10\x06\"G\n" +
+	"\x05go_on\x18\b \x01(\v2\x1a.superstep.control.v1.GoOnR\x04goOnJ\x04\b\x02\x10\x03J\x04\b\x05\x10\x06\"G\n" +
 	"\tViolation\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\rR\x04rule\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -8885,112 +8865,111 @@ var file_control_proto_depIdxs = []int32{
 	68,  // 45: superstep.control.v1.DriveReport.graph500:type_name -> superstep.control.v1.Graph500Result
 	80,  // 46: superstep.control.v1.DriveReport.stages:type_name -> superstep.control.v1.BenchmarkStage
 	71,  // 47: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	40,  // 48: superstep.control.v1.Run.placements:type_name -> superstep.control.v1.Placement
-	68,  // 49: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
-	49,  // 50: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
-	50,  // 51: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
-	40,  // 52: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	21,  // 53: superstep.control.v1.ValuesChunk.to:type_name -> superstep.control.v1.Deliver
-	108, // 54: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	69,  // 55: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	69,  // 56: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	57,  // 57: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	1,   // 58: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	108, // 59: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	108, // 60: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	108, // 61: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	65,  // 62: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
-	39,  // 63: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	71,  // 64: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	55,  // 65: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 66: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	68,  // 67: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	70,  // 68: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	108, // 69: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	70,  // 70: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	64,  // 71: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	23,  // 72: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	80,  // 73: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	79,  // 74: superstep.control.v1.JobEvent.checkpoint:type_name -> superstep.control.v1.Stored
-	108, // 75: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	81,  // 76: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
-	2,   // 77: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 78: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 79: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	88,  // 80: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	48,  // 81: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 82: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 83: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 84: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	97,  // 85: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	97,  // 86: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	88,  // 87: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	70,  // 88: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	108, // 89: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	104, // 90: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	70,  // 91: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 92: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 93: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	42,  // 94: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 95: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	45,  // 96: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	13,  // 97: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	17,  // 98: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	51,  // 99: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
-	61,  // 100: superstep.control.v1.Workers.DeliverValues:input_type -> superstep.control.v1.ValuesChunk
-	5,   // 101: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 102: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 103: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 104: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	72,  // 105: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	73,  // 106: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	74,  // 107: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	76,  // 108: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	77,  // 109: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	84,  // 110: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	66,  // 111: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	85,  // 112: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	87,  // 113: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	89,  // 114: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	91,  // 115: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	92,  // 116: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	93,  // 117: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	95,  // 118: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	98,  // 119: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	82,  // 120: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	100, // 121: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	102, // 122: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	16,  // 123: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	18,  // 124: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	86,  // 125: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
-	22,  // 126: superstep.control.v1.Workers.DeliverValues:output_type -> superstep.control.v1.DeliverValuesResponse
-	6,   // 127: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 128: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 129: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 130: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	70,  // 131: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	70,  // 132: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	75,  // 133: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	70,  // 134: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	78,  // 135: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	70,  // 136: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	67,  // 137: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	86,  // 138: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	88,  // 139: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	90,  // 140: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	88,  // 141: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	88,  // 142: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	94,  // 143: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	96,  // 144: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	99,  // 145: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	83,  // 146: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	101, // 147: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	103, // 148: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	123, // [123:149] is the sub-list for method output_type
-	97,  // [97:123] is the sub-list for method input_type
-	97,  // [97:97] is the sub-list for extension type_name
-	97,  // [97:97] is the sub-list for extension extendee
-	0,   // [0:97] is the sub-list for field type_name
+	68,  // 48: superstep.control.v1.Run.searched:type_name -> superstep.control.v1.Graph500Result
+	49,  // 49: superstep.control.v1.Run.keep:type_name -> superstep.control.v1.Keep
+	50,  // 50: superstep.control.v1.Run.go_on:type_name -> superstep.control.v1.GoOn
+	40,  // 51: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	21,  // 52: superstep.control.v1.ValuesChunk.to:type_name -> superstep.control.v1.Deliver
+	108, // 53: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	69,  // 54: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	69,  // 55: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	57,  // 56: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	1,   // 57: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	108, // 58: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	108, // 59: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	108, // 60: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	65,  // 61: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
+	39,  // 62: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	71,  // 63: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	55,  // 64: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 65: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	68,  // 66: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	70,  // 67: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	108, // 68: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	70,  // 69: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	64,  // 70: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	23,  // 71: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	80,  // 72: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	79,  // 73: superstep.control.v1.JobEvent.checkpoint:type_name -> superstep.control.v1.Stored
+	108, // 74: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	81,  // 75: superstep.control.v1.BenchmarkStage.search:type_name -> superstep.control.v1.BenchmarkSearch
+	2,   // 76: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 77: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 78: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	88,  // 79: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	48,  // 80: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 81: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 82: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 83: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	97,  // 84: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	97,  // 85: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	88,  // 86: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	70,  // 87: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	108, // 88: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	104, // 89: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	70,  // 90: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 91: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 92: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	42,  // 93: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 94: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	45,  // 95: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	13,  // 96: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	17,  // 97: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	51,  // 98: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
+	61,  // 99: superstep.control.v1.Workers.DeliverValues:input_type -> superstep.control.v1.ValuesChunk
+	5,   // 100: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 101: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 102: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 103: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	72,  // 104: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	73,  // 105: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	74,  // 106: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	76,  // 107: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	77,  // 108: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	84,  // 109: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	66,  // 110: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	85,  // 111: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	87,  // 112: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	89,  // 113: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	91,  // 114: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	92,  // 115: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	93,  // 116: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	95,  // 117: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	98,  // 118: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	82,  // 119: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	100, // 120: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	102, // 121: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	16,  // 122: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	18,  // 123: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	86,  // 124: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
+	22,  // 125: superstep.control.v1.Workers.DeliverValues:output_type -> superstep.control.v1.DeliverValuesResponse
+	6,   // 126: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 127: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 128: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 129: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	70,  // 130: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	70,  // 131: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	75,  // 132: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	70,  // 133: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	78,  // 134: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	70,  // 135: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	67,  // 136: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	86,  // 137: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	88,  // 138: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	90,  // 139: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	88,  // 140: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	88,  // 141: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	94,  // 142: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	96,  // 143: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	99,  // 144: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	83,  // 145: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	101, // 146: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	103, // 147: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	122, // [122:148] is the sub-list for method output_type
+	96,  // [96:122] is the sub-list for method input_type
+	96,  // [96:96] is the sub-list for extension type_name
+	96,  // [96:96] is the sub-list for extension extendee
+	0,   // [0:96] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
