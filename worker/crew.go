@@ -49,6 +49,8 @@ const (
 	tagFacts // other collective steps, such as the exchange of facts before a run
 	tagFill  // pieces of a column's initial values
 	tagFilling
+	tagValues // the delivery of values
+	tagLabels
 )
 
 // Superstep runs a superstep on all workers.

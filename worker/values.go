@@ -27,12 +27,6 @@ const batch = 1 << 14
 // in memory.
 const maxBlock = 1 << 28
 
-// Tags of the group of a job's workers.
-const (
-	forValues = iota
-	forLabels
-)
-
 // gathering is the name of the stage in which the master collects the result.
 const gathering = "gathering the result"
 
@@ -76,17 +70,14 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 		}
 		return o.flush()
 	}
-	group, err := j.attempt.places.group(j.session.Link())
-	if err != nil {
-		return err
-	}
+	group := j.attempt.group
 	// Messages for the unfinished answer may still arrive, and would be mistaken for messages of
 	// this one.
 	if j.answering.Swap(true) {
 		return fmt.Errorf("%w: an answer for an earlier master was not finished",
 			errMasterAway)
 	}
-	err = group.Together(ctx, forValues,
+	err = group.Together(ctx, tagValues,
 		func(ctx context.Context) error { return j.emitTogether(ctx, group, ids, o) })
 	if err == nil {
 		j.answering.Store(false)
@@ -115,7 +106,7 @@ func (j *job) sort(ctx context.Context, ids []pregel.VertexID) error {
 func (j *job) emitTogether(
 	ctx context.Context, group *collective.Group, ids []pregel.VertexID, o *out,
 ) error {
-	call := collective.Call{Tag: forLabels, Bytes: batch}
+	call := collective.Call{Tag: tagLabels, Bytes: batch}
 	batch := j.batch()
 	most := binary.LittleEndian.AppendUint64(nil, uint64((len(ids)+batch-1)/batch))
 	if err := group.Allreduce(ctx, call, most, collective.MaxUint64); err != nil {
