@@ -22,3 +22,12 @@ func (x *executor) does(
 	})
 	return a.follow(ctx, context.Background(), 0, tell)
 }
+
+// job acquires an attempt and returns its current job.
+func (x *executor) job(t task) (*attempt, *job, error) {
+	a, err := x.find(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	return a, a.job, nil
+}

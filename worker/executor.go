@@ -317,18 +317,19 @@ func (x *executor) together(ctx context.Context, t task, graph string) (*attempt
 func (x *executor) values(
 	ctx context.Context, t task, v *control.Values, emit func([]byte) error,
 ) error {
-	if v.Report {
-		a, err := x.find(t)
-		if err != nil {
-			return err
-		}
-		defer a.Release()
-		return emit(a.text)
-	}
-	a, j, err := x.job(t)
+	a, err := x.find(t)
 	if err != nil {
 		return err
 	}
 	defer a.Release()
+	if v.Report {
+		return emit(a.text)
+	}
+	a.mu.Lock()
+	j := a.job
+	a.mu.Unlock()
+	if j == nil {
+		return x.unprepared(t)
+	}
 	return j.values(ctx, v, t.progress, emit)
 }

@@ -330,21 +330,6 @@ func (x *executor) unprepared(t task) error {
 		t.epoch, t.job)
 }
 
-// job acquires an attempt and returns its current job.
-func (x *executor) job(t task) (*attempt, *job, error) {
-	a, err := x.find(t)
-	if err != nil {
-		return nil, nil, err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.job == nil {
-		a.Release()
-		return nil, nil, x.unprepared(t)
-	}
-	return a, a.job, nil
-}
-
 // keepNow requests a checkpoint of a job driven here.
 func (x *executor) keepNow(t task) error {
 	a, err := x.find(t)
