@@ -117,13 +117,6 @@ func receive(ctx context.Context, link collective.Link, rank int, tag uint32, to
 	return err
 }
 
-// dismiss tells the other workers that the run has ended.
-func (j *job) dismiss(ctx context.Context) error {
-	took := j.driver.Last()
-	j.observe(took)
-	return j.attempt.order(ctx, &step{Took: took})
-}
-
 // Failed returns nil: Superstep returns all errors.
 func (j *job) Failed() error { return nil }
 

@@ -53,7 +53,9 @@ func (j *job) lead(before bsp.Outcome) error {
 	_, err := j.driver.Run(a.ctx, j)
 	a.Flush()
 	if err == nil {
-		return j.dismiss(a.ctx)
+		took := j.driver.Last()
+		j.observe(took)
+		return a.order(a.ctx, &step{Took: took}) // the end of the run
 	}
 	if errors.As(err, new(*fault)) || a.ctx.Err() != nil {
 		return err

@@ -280,14 +280,6 @@ func (a *attempt) replace(j *job) {
 	}
 }
 
-// nextPhase keeps the shared state of the previous phase and frees its job.
-func (a *attempt) nextPhase() {
-	if a.job != nil {
-		a.shared = a.job.program.Shared()
-		a.replace(nil)
-	}
-}
-
 // keeps enables checkpoints. If the place cannot be reached, the run continues without checkpoints.
 func (a *attempt) keeps(k *control.Keep) error {
 	when, err := jobspec.Read[checkpoint.Policy](k.WhenJson)

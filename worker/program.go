@@ -368,7 +368,10 @@ func (a *attempt) runPhase(ctx context.Context, p *phase) error {
 // prepare prepares a program, or a phase of its plan, in place of the previous job.
 func (a *attempt) prepare(ctx context.Context, p *phase) error {
 	a.enter("prepare")
-	a.nextPhase()
+	if a.job != nil { // of the previous phase
+		a.shared = a.job.program.Shared()
+		a.replace(nil)
+	}
 	of := a.of
 	if p.Number > 0 {
 		of = a.phases[p.Number-1]
