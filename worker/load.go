@@ -42,8 +42,8 @@ const (
 	forComparing = forBuilding + build.Tags
 )
 
-// loadPartitions loads this worker's partitions of a graph. Each worker reads or generates its part of the edges, or opens its partitions of a
-// snapshot.
+// loadPartitions loads this worker's partitions of a graph. Each worker reads or generates its part
+// of the edges, or opens its partitions of a snapshot.
 func (a *attempt) loadPartitions(ctx context.Context, l *control.Load) (*localGraph, error) {
 	group, owner := a.group, a.places.layout.Owner
 	request, store, err := load.From(l.Source())
