@@ -205,7 +205,7 @@ func (s *server) WatchJob(
 	s.mu.Lock()
 	j := s.journals[r.Id]
 	if known := s.cluster.jobs[r.Id]; known != nil {
-		owner, ended = known.owner, known.about.GetState().Ended()
+		owner, ended = known.owner, slices.Contains(s.past, known)
 	}
 	s.mu.Unlock()
 	if j == nil {

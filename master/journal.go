@@ -178,7 +178,6 @@ func (s *server) note(e jobTurned) {
 	for id := range s.journals {
 		if s.cluster.jobs[id] == nil {
 			delete(s.journals, id)
-			delete(s.runs, id)
 			s.logs.remove(id)
 		}
 	}
@@ -206,15 +205,11 @@ func (s *server) append(id string, e *control.JobEvent) {
 
 // describe returns a job's description. The caller holds the lock.
 func (s *server) describe(j *job) *control.Job {
-	d := &control.Job{}
-	if r := s.runs[j.id]; r != nil {
-		d = r.figures()
-	} else if j.about != nil {
-		d = proto.CloneOf(j.about)
-		d.Panic, d.Stack, d.Aggregators = nil, "", shown(j.about.Aggregators)
-	} else if !j.state.Ended() {
-		d.Graph500 = proto.CloneOf(j.searched)
-	}
+	all := j.figures.Aggregators // may be large
+	j.figures.Aggregators = nil
+	d := proto.CloneOf(&j.figures)
+	j.figures.Aggregators = all
+	d.Panic, d.Stack, d.Aggregators = nil, "", shown(all)
 	d.Id, d.SpecJson, d.State, d.Reason, d.Epoch, d.Workers = j.id, j.specText(), j.state, j.reason,
 		j.epoch, j.workers()
 	d.Rows, d.Columns, d.Threads, d.Owner = j.rows, j.columns, j.threads, j.owner
@@ -236,11 +231,8 @@ func (s *server) describe(j *job) *control.Job {
 // holds the lock.
 func (s *server) describeWhole(j *job) *control.Job {
 	d := s.describe(j)
-	if r := s.runs[j.id]; r != nil {
-		r.complete(d)
-	} else if j.about != nil {
-		d.Panic, d.Stack, d.Aggregators = j.about.Panic, j.about.Stack, j.about.Aggregators
-	}
+	d.Panic, d.Stack, d.Aggregators = j.figures.Panic, j.figures.Panic.GetStack(),
+		j.figures.Aggregators
 	return d
 }
 

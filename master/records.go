@@ -163,16 +163,14 @@ func (s *server) restore(from *saved) {
 		if about.Started != nil {
 			j.started = since(about.Started)
 		}
-		if j.driving && j.active() {
-			j.about = about
+		if proto.Merge(&j.figures, about); !j.state.Ended() && !(j.driving && j.active()) {
+			j.forgetFigures()
 		}
 		if j.state.Ended() {
-			j.ended, j.about = since(about.Ended), about
+			j.ended = since(about.Ended)
 			if j.state == control.JobState_JOB_STATE_DONE {
 				j.stored = about.ResultParts
 			}
-		} else {
-			j.searched = about.Graph500
 		}
 		s.cluster.restoreJob(j)  // cancels a job whose cancellation had begun
 		if about.State.Ended() { // otherwise note adds it
