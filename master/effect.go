@@ -35,9 +35,8 @@ func (s *server) effect(e effect) {
 		if e.state == control.JobState_JOB_STATE_QUEUED {
 			e.job.forgetFigures()
 		}
-		if e.state.Ended() {
-			// If the end is not on disk, a restarted master needs the columns again.
-			s.columns.release(e.job.spec, s.commits.failed == nil)
+		if e.state.Ended() && len(e.job.spec.ColumnData) > 0 {
+			s.spawn(s.sweepColumns)
 		}
 		if place := e.job.spec.Checkpoints; place != "" &&
 			e.state == control.JobState_JOB_STATE_DONE && e.job.figures.Complete() {

@@ -188,20 +188,6 @@ func (s *server) restore(from *saved) {
 	}
 }
 
-// columnsOf returns the ids of the columns that restored jobs use, with the number of uses.
-func (f *saved) columnsOf() map[string]int {
-	names := map[string]int{}
-	for _, r := range f.jobs {
-		if r.Job.State.Ended() {
-			continue
-		}
-		for _, d := range r.Job.Spec().ColumnData {
-			names[d.ID]++
-		}
-	}
-	return names
-}
-
 // change names a job or graph whose stored record an event has changed.
 type change struct{ job, graph string }
 
