@@ -207,7 +207,6 @@ func (s *server) WatchJob(
 	if j == nil {
 		return noJob(r.Id)
 	}
-	defer j.watch()()
 	at, version, told := r.After, uint64(0), control.Told{}
 	pass := func(events []*control.JobEvent) error {
 		for _, e := range events {

@@ -9,16 +9,13 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Bounds of the events in memory of a job, while it runs and after, and of all ended jobs together.
+// Bounds of the events in memory of a job, and of all ended jobs together.
 // Log lines and other events are counted separately, so that a program that logs much does not
 // displace records. The oldest events are removed first; a job's last event stays. Bytes are sizes
 // of encoded messages; in memory they take about five times as much.
 const (
-	keepEvents = 2000
-	keepAfter  = 200
-
+	keepEvents     = 2000
 	keepBytes      = 8 << 20
-	keepAfterBytes = 512 << 10
 	keepEndedBytes = 4 << 20
 )
 
@@ -29,7 +26,6 @@ type journal struct {
 	sizes   []int         // of the events, in bytes
 	bytes   int           // in all events
 	logs    int           // number of events that are log lines
-	watched int           // number of watchers
 	next    uint64        // next sequence number
 	ended   bool          // no events follow
 	changed chan struct{} // closed at the next event
@@ -98,28 +94,12 @@ func (j *journal) drop(events, bytes int, may func(*control.JobEvent) bool) {
 	j.events, j.sizes, j.logs = left, sizes, events+logs
 }
 
-// watch registers a watcher and returns the function that ends this. trimEnded spares watched jobs
-// if the total size allows.
-func (j *journal) watch() (end func()) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.watched++
-	return func() {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.watched--
-	}
-}
-
-// trimEnded removes events of ended jobs, whose journals are given oldest first. First it trims
-// each journal to the bounds of a job, except watched ones and the newest, whose client may be
-// about to ask. Then it trims the oldest journals until all together have at most bytes.
+// trimEnded removes events of ended jobs, whose journals are given oldest first, until all together
+// have at most bytes. The last event of each job stays.
 func trimEnded(journals []*journal, bytes int) {
 	all := 0
-	for i, j := range journals {
-		if j.mu.Lock(); i < len(journals)-1 && j.watched == 0 {
-			j.trim(keepAfter, keepAfterBytes)
-		}
+	for _, j := range journals {
+		j.mu.Lock()
 		all += j.bytes
 		j.mu.Unlock()
 	}
