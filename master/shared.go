@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -29,14 +30,7 @@ func patient(s store.Store) store.Store {
 		ctx, cancel := context.WithTimeoutCause(ctx, most,
 			fmt.Errorf("%s does not answer within %v", s, most))
 		defer cancel()
-		done := make(chan error, 1)
-		go func() { done <- call(ctx, s) }()
-		select {
-		case err := <-done:
-			return err
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		return standby.Bounded(ctx, func() error { return call(ctx, s) })
 	}}
 }
 

@@ -22,10 +22,7 @@ func (l *Log) Snapshot() (state map[string][]byte, object string, data []byte) {
 
 // shorten writes a snapshot in the background, if it is time.
 func (l *Log) shorten() {
-	if l.number < l.last+l.SnapshotEvery {
-		return
-	}
-	if !l.busy.TryLock() {
+	if l.number < l.last+l.SnapshotEvery || !l.busy.TryLock() {
 		return
 	}
 	e := l.head
