@@ -23,7 +23,6 @@ const (
 type journal struct {
 	mu      sync.Mutex
 	events  []*control.JobEvent
-	sizes   []int         // of the events, in bytes
 	bytes   int           // in all events
 	logs    int           // number of events that are log lines
 	next    uint64        // next sequence number
@@ -50,8 +49,7 @@ func (j *journal) append(e *control.JobEvent, last bool) {
 	if e.GetJob() != nil {
 		j.far.clear()
 	}
-	n := proto.Size(e)
-	j.events, j.sizes, j.bytes = append(j.events, e), append(j.sizes, n), j.bytes+n
+	j.events, j.bytes = append(j.events, e), j.bytes+proto.Size(e)
 	if e.GetLog() != nil {
 		j.logs++
 	}
@@ -77,8 +75,7 @@ func (j *journal) trim(events, bytes int) {
 // drop is trim restricted to the events that may accepts.
 func (j *journal) drop(events, bytes int, may func(*control.JobEvent) bool) {
 	logs, others := j.logs-events, len(j.events)-j.logs-events // excess of each
-	// Allocate new slices, because watchers may use the old ones.
-	left, sizes := []*control.JobEvent(nil), []int(nil)
+	var left []*control.JobEvent                               // a new slice, because watchers may use the old one
 	for i, e := range j.events {
 		many := &others
 		if e.GetLog() != nil {
@@ -86,12 +83,12 @@ func (j *journal) drop(events, bytes int, may func(*control.JobEvent) bool) {
 		}
 		if i < len(j.events)-1 && (*many > 0 || j.bytes > bytes) && may(e) {
 			*many--
-			j.bytes -= j.sizes[i]
+			j.bytes -= proto.Size(e)
 			continue
 		}
-		left, sizes = append(left, e), append(sizes, j.sizes[i])
+		left = append(left, e)
 	}
-	j.events, j.sizes, j.logs = left, sizes, events+logs
+	j.events, j.logs = left, events+logs
 }
 
 // trimEnded removes events of ended jobs, whose journals are given oldest first, until all together
