@@ -14,7 +14,7 @@ import (
 // beginning, on the workers registered then. Kinds of jobs without retries, such as network
 // measurements, are not requeued. Neither is a job that has lost too many workers, because its own
 // program may be the cause: for example, a Compute that ends the process.
-func (c *cluster) again(now time.Duration, j *job, err error, supersteps uint32) bool {
+func (c *cluster) again(now time.Duration, j *job, err error) bool {
 	reason := j.reason
 	if !j.stopping && lossOf(err) {
 		j.lost, reason = true, reasonOf(err)
@@ -30,7 +30,7 @@ func (c *cluster) again(now time.Duration, j *job, err error, supersteps uint32)
 		j.stopping, j.reason = true, starved(w)
 		return false
 	}
-	far := reached(j.state, supersteps)
+	far := reached(j.state, j.figures.Supersteps)
 	if j.spec.Graph500 != nil {
 		far = "" // Graph500 reports progress in searches, not in supersteps.
 	}
@@ -54,7 +54,7 @@ func (c *cluster) requeue(now time.Duration, j *job, reason string) {
 	if j.lost {
 		j.team = j.placements
 	}
-	j.state, j.reason, j.placements, j.about = control.JobState_JOB_STATE_QUEUED, reason, nil, nil
+	j.state, j.reason, j.placements = control.JobState_JOB_STATE_QUEUED, reason, nil
 	j.stopping, j.lost, j.driving = false, false, false
 	c.changed = append(c.changed, change{job: j.id})
 	c.turned(j)

@@ -67,27 +67,26 @@ func (s *server) Submit(
 	if err = s.allowedInputs(ctx, spec); err == nil {
 		err = allowedPriority(control.CallerOf(ctx), spec.Priority)
 	}
-	if err == nil {
-		err = s.columns.learn(ctx, spec)
+	owner := control.CallerOf(ctx).Owner()
+	s.mu.Lock()
+	again := s.cluster.jobs[s.cluster.keys[submission{owner, r.Key}]] != nil
+	s.mu.Unlock()
+	if err == nil && len(spec.ColumnData) > 0 && !again {
+		s.columns.mu.Lock()
+		defer s.columns.mu.Unlock()
+		err = s.columns.complete(ctx, spec)
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	held := false
 	about, err = s.job("", "", func() (j *job, err error) {
 		if ctx.Err() != nil { // ctx may end while the call waits for the lock
 			return nil, ctx.Err()
 		}
-		owner := control.CallerOf(ctx).Owner()
-		// An existing job holds its columns, or has released them.
-		if s.cluster.jobs[s.cluster.keys[submission{owner, r.Key}]] == nil {
+		if !again {
 			if err := s.takes("takes no job"); err != nil {
 				return nil, err
 			}
-			if err := s.columns.hold(spec); err != nil {
-				return nil, err
-			}
-			held = true
 		}
 		most := uint64(maxConfirm.Milliseconds())
 		j, found, err = s.cluster.submit(s.now(), owner, spec, r.Key,
@@ -98,9 +97,6 @@ func (s *server) Submit(
 		return j, err
 	})
 	if err != nil {
-		if held {
-			s.columns.release(spec, false)
-		}
 		return nil, false, err
 	}
 	return about, found, nil
@@ -205,13 +201,12 @@ func (s *server) WatchJob(
 	s.mu.Lock()
 	j := s.journals[r.Id]
 	if known := s.cluster.jobs[r.Id]; known != nil {
-		owner, ended = known.owner, known.about.GetState().Ended()
+		owner, ended = known.owner, slices.Contains(s.past, known)
 	}
 	s.mu.Unlock()
 	if j == nil {
 		return noJob(r.Id)
 	}
-	defer j.watch()()
 	at, version, told := r.After, uint64(0), control.Told{}
 	pass := func(events []*control.JobEvent) error {
 		for _, e := range events {

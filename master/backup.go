@@ -3,16 +3,17 @@ package master
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -38,23 +39,15 @@ const restoringFile = "restoring"
 var backedUp = regexp.MustCompile(`^(state/snapshots/[0-9]{20}|` +
 	`results/([0-9a-f]{4}-[0-9]+/([0-9_]+/)?part-[0-9]+|columns/[A-Z2-7]{26}))$`)
 
-// copied is a snapshot of the state: its records, and their encoding as a state file.
-type copied struct {
-	records map[string][]byte
-	name    string
-	data    []byte
-}
-
-func copyOf(l *standby.Log) (c copied, err error) {
-	c.records, c.name, c.data, err = l.Snapshot()
-	return c, err
-}
-
 // archive writes a backup of a state and of the directory of results. It leaves out damaged results
 // and columns, and lists them in the header.
-func archive(w io.Writer, h *backup.Header, state copied, r *results, columns []string) error {
+func archive(w io.Writer, h *backup.Header, l *standby.Log, r *results) error {
 	var saved saved
-	if err := saved.take(state.records); err != nil {
+	records, file, data, err := l.Snapshot()
+	if err == nil {
+		err = saved.take(records)
+	}
+	if err != nil {
 		return err
 	}
 	h.Jobs, h.Graphs = len(saved.jobs), len(saved.graphs)
@@ -63,7 +56,9 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, columns []
 	var all []store.Object
 	for _, j := range saved.jobs {
 		for _, data := range j.Job.Spec().ColumnData {
-			sent[data.ID] = data.Sum
+			if !j.Job.State.Ended() && data.Sum != nil {
+				sent[data.ID] = data.Sum
+			}
 		}
 		switch whole, err := r.whole(ctx, j.Job); {
 		case err != nil:
@@ -73,17 +68,14 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, columns []
 			all = append(all, whole...)
 		}
 	}
-	for _, id := range columns {
+	for _, id := range slices.Sorted(maps.Keys(sent)) {
 		f, err := r.local.column(ctx, id)
-		switch {
-		case err != nil:
-		case len(f.objects) == 0:
-			err = store.Missing(path.Join(f.called, columnsName, id))
-		case sent[id] != nil: // otherwise no job needs it
-			var from io.Reader
-			if from, err = f.open(ctx, id, *sent[id], mostPiece); err == nil {
-				_, err = io.Copy(io.Discard, from)
-			}
+		var from io.Reader
+		if err == nil {
+			from, err = f.open(ctx, id, *sent[id], mostPiece)
+		}
+		if err == nil {
+			_, err = io.Copy(io.Discard, from)
 		}
 		if err != nil {
 			h.Damaged = append(h.Damaged, err.Error())
@@ -96,8 +88,8 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, columns []
 	if err != nil {
 		return err
 	}
-	if err := to.Add(path.Join(stateName, state.name), int64(len(state.data)),
-		bytes.NewReader(state.data)); err != nil {
+	if err := to.Add(path.Join(stateName, file), int64(len(data)),
+		bytes.NewReader(data)); err != nil {
 		return err
 	}
 	for _, o := range all {
@@ -156,14 +148,8 @@ func (s *server) backup(ctx context.Context, w io.Writer) error {
 		return unready("another backup is under way")
 	}
 	defer s.event(func() { s.backingUp = false; s.expireResults() })
-	columns, release := s.columns.readAll() // before the state, whose jobs need them
-	defer release()
 	h := &backup.Header{Created: s.options.Now().UTC(), Version: s.options.Version, Run: s.run}
-	state, err := copyOf(s.state)
-	if err = cmp.Or(ctx.Err(), err); err != nil {
-		return err
-	}
-	return archive(w, h, state, s.results, columns)
+	return archive(w, h, s.state, s.results)
 }
 
 // Backup writes a backup of Data. It fails if a master uses Data.
@@ -184,10 +170,11 @@ func (o Config) Backup(w io.Writer) (*backup.Header, error) {
 	if err := whole(o.Data); err != nil {
 		return nil, err
 	}
-	state, err := o.readState()
+	l, err := openState(&o, &saved{})
 	if err != nil {
 		return nil, err
 	}
+	defer store.Close(l.Store)
 	r, err := newResults(o.Data, 0, nil)
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
@@ -195,38 +182,13 @@ func (o Config) Backup(w io.Writer) (*backup.Header, error) {
 	defer r.close()
 	h := &backup.Header{Created: time.Now().UTC(), Version: o.Version}
 	h.Run, err = statefile.ReadNumber(filepath.Join(o.Data, runsFile))
-	columns, noColumns := namesIn(r.root, columnsName, columnID)
-	if err = cmp.Or(err, noColumns); err == nil {
-		err = archive(w, h, state, r, columns)
+	if err == nil {
+		err = archive(w, h, l, r)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("data: %s: %w", o.Data, err)
 	}
 	return h, nil
-}
-
-// readState reads the state in Data.
-func (o *Config) readState() (copied, error) {
-	l, err := openState(o, &saved{})
-	if err != nil {
-		return copied{}, err
-	}
-	defer store.Close(l.Store)
-	return copyOf(l)
-}
-
-// namesIn lists the matching names in a directory. A missing directory is empty.
-func namesIn(root *os.Root, dir string, wanted *regexp.Regexp) (names []string, err error) {
-	entries, err := fs.ReadDir(root.FS(), dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, e := range entries {
-		if wanted.MatchString(e.Name()) {
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
 }
 
 // whole rejects a directory whose restore has not finished. It also rejects a state without the
@@ -284,7 +246,10 @@ func (o Config) Restore(open func() (io.ReadCloser, error)) (*backup.Header, err
 		})
 	}
 	if err == nil {
-		_, err = o.readState()
+		var l *standby.Log
+		if l, err = openState(&o, &saved{}); err == nil {
+			store.Close(l.Store)
+		}
 	}
 	if err == nil {
 		// Run numbers must exceed those of runs that followed the backup. The estimate allows one

@@ -56,23 +56,26 @@ func TestBackupOfARunningMaster(t *testing.T) {
 	id, other, lost := rand.Text(), rand.Text(), rand.Text()
 	for _, err := range []error{
 		s.columns.send(id, 0, "1 2 3\n", true), s.columns.send(other, 0, "not all", false),
-		s.columns.send(lost, 0, "5\n", true), s.columns.root.Remove(columnsPrefix + lost),
+		s.columns.send(lost, 0, "5\n", true),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	column := sentAs(id, "1 2 3\n")
-	column.File = "b.txt"
-	submit := func(s *server) (*control.Job, error) {
+	submit := func(s *server, key string, column *jobspec.ColumnData) (*control.Job, error) {
+		column.File = "b.txt"
 		return s.SubmitJob(t.Context(),
-			&control.SubmitJobRequest{Key: "key", SpecJson: jobspec.Text(&jobspec.Spec{
+			&control.SubmitJobRequest{Key: key, SpecJson: jobspec.Text(&jobspec.Spec{
 				Program: "cg", Source: &jobspec.Source{Input: "path:vertices=3"},
 				ColumnData: map[string]*jobspec.ColumnData{"b": column},
 			})})
 	}
-	job, err := submit(s)
-	if err != nil {
+	column := sentAs(id, "1 2 3\n")
+	job, err := submit(s, "key", column)
+	if err == nil {
+		_, err = submit(s, "another", sentAs(lost, "5\n"))
+	}
+	if err = errors.Join(err, s.columns.root.Remove(columnsPrefix+lost)); err != nil {
 		t.Fatal(err)
 	}
 	var archive bytes.Buffer
@@ -82,24 +85,19 @@ func TestBackupOfARunningMaster(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(s.options.Data, "*.copy")); len(left) > 0 {
 		t.Errorf("found %q left", left)
 	}
-	s.columns.tableMu.Lock()
-	if n := s.columns.all[id].readers; n != 1 {
-		t.Errorf("%d jobs name the column, expected 1", n)
-	}
-	s.columns.tableMu.Unlock()
 	end()
 	dir := filepath.Join(t.TempDir(), "restored")
 	h, err := Config{Options: Options{Data: dir}}.Restore(opening(archive.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.Jobs != 1 || h.Columns != 1 || h.Run != 1 || len(h.Damaged) != 1 ||
+	if h.Jobs != 2 || h.Columns != 1 || h.Run != 1 || len(h.Damaged) != 1 ||
 		!strings.Contains(h.Damaged[0], lost+": it is missing") {
-		t.Errorf("found %+v, expected one job, one column, one damaged file and run 1", *h)
+		t.Errorf("found %+v, expected two jobs, one column, one damaged file and run 1", *h)
 	}
 	next, end := served(t, dir)
 	defer end()
-	again, err := submit(next)
+	again, err := submit(next, "key", column)
 	if err != nil || again.Id != job.Id {
 		t.Errorf("submitted again: found %v (%v), expected job %s", again, err, job.Id)
 	}

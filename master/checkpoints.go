@@ -192,13 +192,6 @@ func (r *run) say(line string) {
 	r.server.append(r.id, said(control.Text(line, control.MaxText)))
 }
 
-// complete reports whether a finished run ended by the program's own criterion. The caller holds
-// the lock.
-func (s *server) complete(id string) bool {
-	r := s.runs[id]
-	return r == nil || r.figures().Complete()
-}
-
 // forget removes the checkpoints at a place, once the job is done or no longer remembered. Until
 // then a failed or cancelled job can be resumed.
 func (s *server) forget(place string) {

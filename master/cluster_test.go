@@ -227,16 +227,16 @@ func (s *script) do(verb string, words []string) error {
 		}, plan{ran: s.number(v, "ran", 0), limit: s.number(v, "limit", 0), load: s.real(v,
 			"load"), checkpoint: s.real(v, "checkpoint")})
 	case "moved":
-		c.runEnded(now, words[0], c.jobs[words[0]].epoch, &movedError{rest(1)},
-			&control.Job{})
+		c.runEnded(now, words[0], c.jobs[words[0]].epoch, &movedError{rest(1)})
 	case "writing":
 		c.advance(words[0], c.jobs[words[0]].epoch, control.JobState_JOB_STATE_WRITING)
 	case "ended":
 		v := values(words)
 		words = slices.DeleteFunc(words,
 			func(w string) bool { return strings.HasPrefix(w, "after=") })
-		c.runEnded(now, words[0], c.jobs[words[0]].epoch, failure(rest(1)),
-			&control.Job{Supersteps: uint32(s.number(v, "after", 0))})
+		j := c.jobs[words[0]]
+		j.figures.Supersteps = uint32(s.number(v, "after", 0))
+		c.runEnded(now, words[0], j.epoch, failure(rest(1)))
 	case "cancel":
 		_, err := c.cancel(now, words[0], rest(1))
 		return err

@@ -2,17 +2,14 @@ package master
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"regexp"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,24 +20,30 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// sentColumns stores the column data that clients send, each in a file beside the results, until
-// the jobs that use it have ended:
+// sentColumns stores the column data that clients send, each in a file beside the results:
 //
-//	DATA/results/columns/ID
+//	DATA/results/columns/ID      all of it
+//	DATA/results/columns/ID.new  what was sent so far
 //
-// Data that no job uses expires. Masters that share their state also store complete data in the
-// shared place. Only running and waiting jobs that name a column may read it.
+// Masters that share their state also store complete data in the shared place. A column is removed
+// when all jobs that name it have ended, or keepColumn after its last piece if no job names it. Only
+// running and waiting jobs that name a column may read it.
 type sentColumns struct {
 	*results
 	now func() time.Time
+	// named returns the ids of columns that jobs name, and whether a job may still need the column.
+	// It returns nil if no column may be removed now.
+	named func() map[string]bool
 
-	tableMu sync.Mutex
-	all     map[string]*stored // by id
+	mu     sync.Mutex // held while columns are written, removed, or named by a new job
+	bytes  int64      // of all columns
+	number int
 }
 
 // Bounds of stored column data.
 const (
 	columnsName    = "columns"
+	unfinished     = ".new"
 	keepColumn     = 10 * time.Minute // lifetime if no job names it
 	maxColumnBytes = keepResultBytes  // bytes of all columns
 	maxColumns     = 1000
@@ -48,32 +51,6 @@ const (
 
 // columnID matches the ids that clients choose: rand.Text.
 var columnID = regexp.MustCompile(`^[A-Z2-7]{26}$`)
-
-// newSentColumns opens the directory of columns. It removes files of an earlier master unless a job
-// uses them; named is the number of jobs by column id. If masters share their state it removes all:
-// the shared place has the complete data.
-func newSentColumns(r *results, now func() time.Time, named map[string]int) (*sentColumns, error) {
-	c := &sentColumns{results: r, now: now, all: map[string]*stored{}}
-	for id, n := range named {
-		c.all[id] = &stored{id: id, at: now(), readers: n}
-	}
-	entries, err := fs.ReadDir(r.root.FS(), columnsName)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	for _, e := range entries {
-		info, failed := e.Info()
-		if k := c.all[e.Name()]; k != nil && r.shared == nil && failed == nil {
-			k.bytes = info.Size()
-			continue
-		}
-		err = cmp.Or(err, r.root.RemoveAll(columnsPrefix+e.Name())) // the file may be incomplete
-	}
-	if err != nil {
-		return nil, fmt.Errorf("columns: %w", err)
-	}
-	return c, nil
-}
 
 // SendColumn receives a piece of the initial values of a column, before the job is submitted.
 func (s *server) SendColumn(
@@ -88,228 +65,179 @@ func (c *sentColumns) take(ctx context.Context, r *control.SendColumnRequest) er
 	if !columnID.MatchString(r.Id) {
 		return invalid("column data is called %.40q, expected 26 letters and digits", r.Id)
 	}
-	to, err := c.find(r.Id, r.Offset == 0, int64(len(r.Data)))
-	if err != nil {
-		return err
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name, end, had := columnsPrefix+r.Id, int64(r.Offset)+int64(len(r.Data)), int64(0)
+	if info, err := c.root.Stat(name); err == nil && end <= info.Size() {
+		return nil
 	}
-	to.file.Lock()
-	defer to.file.Unlock()
-	end := r.Offset + uint64(len(r.Data))
-	switch {
-	case to.gone:
-		return c.lost(r.Id)
-	case r.Offset > uint64(to.bytes):
-		return invalid("column data %s: found bytes from %d on, and it has %d", r.Id, r.Offset,
-			to.bytes)
-	case end > uint64(to.bytes) || r.Offset == 0:
-		if err := c.write(to, r.Offset, r.Data, r.Last); err != nil {
-			return failed(connect.CodeInternal, "column %s: %w", r.Id, err)
+	switch info, err := c.root.Stat(name + unfinished); {
+	case err == nil:
+		had = info.Size()
+	case r.Offset > 0:
+		return absent("the master no longer has column data %s: send it again", r.Id)
+	default:
+		if err := c.sweep(ctx); err != nil { // a later sweep removes more
+			c.log.Warn("unneeded columns cannot be removed", "error", err)
+		}
+		if c.number++; c.number > maxColumns {
+			return failed(connect.CodeResourceExhausted,
+				"the master keeps at most %d columns for jobs that have not ended", maxColumns)
 		}
 	}
-	if r.Last && c.shared != nil {
-		if err := c.publish(ctx, columnsPrefix+r.Id, columnsPrefix+r.Id); err != nil {
+	switch grows := max(end-had, 0); {
+	case r.Offset > uint64(had):
+		return invalid("column data %s: found bytes from %d on, and it has %d", r.Id, r.Offset, had)
+	case c.bytes+grows > maxColumnBytes:
+		return failed(connect.CodeResourceExhausted,
+			"the master keeps at most %d bytes of columns for jobs that have not ended",
+			int64(maxColumnBytes))
+	default:
+		c.bytes += grows
+	}
+	err := c.write(name+unfinished, r)
+	if err == nil && r.Last && c.shared != nil {
+		c.mu.Unlock()
+		err = c.publish(ctx, name+unfinished, name)
+		c.mu.Lock()
+		if err != nil {
 			return failed(connect.CodeUnavailable, "column %s: %w", r.Id, err)
 		}
 	}
-	c.tableMu.Lock()
-	defer c.tableMu.Unlock()
-	to.bytes = max(int64(end), to.bytes)
-	to.partial = to.partial && !r.Last
+	if err == nil && r.Last {
+		err = c.root.Rename(name+unfinished, name)
+		if _, whole := c.root.Stat(name); whole == nil { // maybe by a call with the same piece
+			err = store.SyncDir(c.root, columnsName)
+		}
+	}
+	if err != nil {
+		return failed(connect.CodeInternal, "column %s: %w", r.Id, err)
+	}
 	return nil
 }
 
-func (c *sentColumns) lost(id string) error {
-	return absent("the master no longer has column data %s: send it again", id)
-}
-
-// write writes data at an offset of a column's file, and syncs the file after the last piece. The
-// caller has locked the file.
-func (c *sentColumns) write(to *stored, offset uint64, data []byte, last bool) error {
-	if offset == 0 {
-		if err := c.root.MkdirAll(columnsName, 0o700); err != nil {
-			return err
-		}
-	}
-	f, err := c.root.OpenFile(columnsPrefix+to.id, os.O_WRONLY|os.O_CREATE, 0o600)
+// write writes a piece into a file, and syncs the file after the last piece.
+func (c *sentColumns) write(name string, r *control.SendColumnRequest) error {
+	err := c.root.MkdirAll(columnsName, 0o700)
 	if err != nil {
 		return err
 	}
-	if _, err = f.WriteAt(data, int64(offset)); err == nil && last {
-		err = errors.Join(f.Sync(), store.SyncDir(c.root, columnsName))
+	f, err := c.root.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
 	}
-	if err = errors.Join(err, f.Close()); err != nil && to.bytes == 0 {
-		_ = c.root.Remove(columnsPrefix + to.id) // avoids an empty file on a full disk
+	if _, err = f.WriteAt(r.Data, int64(r.Offset)); err == nil && r.Last {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil && r.Offset == 0 {
+		_ = c.root.Remove(name) // avoids an empty file on a full disk
 	}
 	return err
 }
 
-// readAll returns the ids of all complete columns. They are not removed until done is called.
-func (c *sentColumns) readAll() (ids []string, done func()) {
-	c.tableMu.Lock()
-	defer c.tableMu.Unlock()
-	var all []*stored
-	for _, id := range slices.Sorted(maps.Keys(c.all)) {
-		if s := c.all[id]; !s.partial {
-			s.readers++
-			ids, all = append(ids, id), append(all, s)
-		}
+// sweep removes the columns that no job needs, and counts the others. The caller holds the lock.
+func (c *sentColumns) sweep(ctx context.Context) error {
+	named := c.named()
+	if named == nil {
+		return nil
 	}
-	return ids, func() {
-		c.tableMu.Lock()
-		defer c.tableMu.Unlock()
-		for _, s := range all {
-			s.readers--
+	c.bytes, c.number = 0, 0
+	for _, p := range []*place{c.local, c.shared} {
+		if p == nil || p == c.shared && !c.held() {
+			continue
 		}
-	}
-}
-
-// total returns the size of all columns in bytes. The caller holds the lock.
-func (c *sentColumns) total() (n int64) {
-	for _, s := range c.all {
-		n += s.bytes
-	}
-	return n
-}
-
-// find returns the entry of a column, or creates it. It fails if there is no room for more bytes.
-func (c *sentColumns) find(id string, create bool, more int64) (*stored, error) {
-	c.tableMu.Lock()
-	defer c.tableMu.Unlock()
-	c.expire()
-	s := c.all[id]
-	switch {
-	case s == nil && !create:
-		return nil, c.lost(id)
-	case c.total()+more > maxColumnBytes:
-		return nil, failed(connect.CodeResourceExhausted,
-			"the master keeps at most %d bytes of columns for jobs that have not ended",
-			int64(maxColumnBytes))
-	case s == nil && len(c.all) >= maxColumns:
-		return nil, failed(connect.CodeResourceExhausted,
-			"the master keeps at most %d columns for jobs that have not ended", maxColumns)
-	case s == nil:
-		s = &stored{id: id, partial: true}
-		c.all[id] = s
-	}
-	s.at = c.now()
-	return s, nil
-}
-
-// expire removes columns that no job names and that have not grown recently. The caller holds the
-// lock.
-func (c *sentColumns) expire() {
-	for _, s := range c.all {
-		if s.readers == 0 && c.now().Sub(s.at) > keepColumn {
-			c.remove(s)
+		for o, err := range p.List(ctx, columnsPrefix) {
+			if err != nil {
+				return err
+			}
+			id := strings.TrimSuffix(path.Base(o.Name), unfinished)
+			needed, known := named[id]
+			switch {
+			case !columnID.MatchString(id):
+			case needed, !known && (o.Modified.IsZero() || c.now().Sub(o.Modified) <= keepColumn):
+				if p == c.local {
+					c.bytes, c.number = c.bytes+o.Size, c.number+1
+				}
+			default:
+				if err := p.Delete(ctx, o.Name); err != nil {
+					return err
+				}
+			}
 		}
-	}
-}
-
-// remove removes a column that nobody writes or reads. The caller holds the lock.
-func (c *sentColumns) remove(s *stored) {
-	delete(c.all, s.id)
-	c.atDisk.Go(func() {
-		s.file.Lock()
-		defer s.file.Unlock()
-		s.gone = true
-		_ = c.root.Remove(columnsPrefix + s.id)
-		// On failure the next master removes it.
-		_ = c.unshare(context.Background(), columnsPrefix+s.id)
-	})
-}
-
-// hold reserves the columns that a job names until release. It fails if one is incomplete or
-// missing.
-func (c *sentColumns) hold(spec *jobspec.Spec) error {
-	c.tableMu.Lock()
-	defer c.tableMu.Unlock()
-	for name, data := range spec.ColumnData {
-		s := c.all[data.ID]
-		if s == nil {
-			return unready(
-				"column %.150s: the master does not have what was sent of it, or no longer", name)
-		}
-		if data.Sum == nil {
-			return invalid("column %.150s: it has no checksum", name)
-		}
-		if s.partial {
-			return unready("column %.150s: not all of it was sent", name)
-		}
-	}
-	for _, data := range spec.ColumnData {
-		c.all[data.ID].readers++
 	}
 	return nil
 }
 
-// release undoes hold. If the job has ended, release also removes the columns that nobody else
-// needs. Otherwise they stay until they expire: the job was not accepted, or its end is not on
-// disk.
-func (c *sentColumns) release(spec *jobspec.Spec, ended bool) {
-	c.tableMu.Lock()
-	defer c.tableMu.Unlock()
-	for _, data := range spec.ColumnData {
-		if s := c.all[data.ID]; s != nil {
-			if s.readers--; s.readers == 0 && ended {
-				c.remove(s)
-			}
+// sweepColumns removes columns that no job needs.
+func (s *server) sweepColumns() {
+	s.columns.mu.Lock()
+	defer s.columns.mu.Unlock()
+	if err := s.columns.sweep(s.ctx); err != nil && s.ctx.Err() == nil {
+		s.log.Warn("unneeded columns cannot be removed", "error", err)
+	}
+}
+
+// namedColumns is sentColumns.named. If the end of a job is not on disk, the next master needs its
+// columns.
+func (s *server) namedColumns() map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.backingUp {
+		return nil
+	}
+	c, all := &s.commits, map[string]bool{}
+	unwritten := c.last != nil || c.failed != nil || len(c.lost) > 0
+	for _, j := range s.cluster.order {
+		for _, data := range j.spec.ColumnData {
+			all[data.ID] = all[data.ID] || unwritten || !j.state.Ended()
 		}
 	}
+	return all
+}
+
+// find finds a column here or in the shared place. The result has no objects if there is none.
+func (c *sentColumns) find(ctx context.Context, id string) (*found, error) {
+	f, err := c.local.column(ctx, id)
+	if err == nil && len(f.objects) == 0 && c.shared != nil {
+		f, err = c.shared.column(ctx, id)
+	}
+	return f, err
+}
+
+// complete fails unless all data of the columns that a job names were sent. The caller holds the
+// lock until the job is entered.
+func (c *sentColumns) complete(ctx context.Context, spec *jobspec.Spec) error {
+	for name, data := range spec.ColumnData {
+		f := &found{}
+		var err error
+		if columnID.MatchString(data.ID) {
+			f, err = c.find(ctx, data.ID)
+		}
+		switch {
+		case err != nil:
+			return failed(connect.CodeUnavailable, "column %.150s: %w", name, err)
+		case len(f.objects) > 0 && data.Sum == nil:
+			return invalid("column %.150s: it has no checksum", name)
+		case len(f.objects) > 0:
+			continue
+		}
+		if _, err := c.root.Stat(columnsPrefix + data.ID + unfinished); err == nil {
+			return unready("column %.150s: not all of it was sent", name)
+		}
+		return unready("column %.150s: the master does not have what was sent of it, or no longer",
+			name)
+	}
+	return nil
 }
 
 // open opens a column. The reader returns store.ErrDamaged instead of io.EOF if the checksum does
 // not match.
 func (c *sentColumns) open(ctx context.Context, data *jobspec.ColumnData) (io.Reader, error) {
-	f, err := c.local.column(ctx, data.ID)
-	if err == nil && len(f.objects) == 0 && c.shared != nil {
-		f, err = c.shared.column(ctx, data.ID)
-	}
+	f, err := c.find(ctx, data.ID)
 	if err != nil {
 		return nil, err
 	}
 	return f.open(ctx, data.ID, *data.Sum, mostPiece)
-}
-
-// learn registers columns of a job that an earlier master received.
-func (c *sentColumns) learn(ctx context.Context, spec *jobspec.Spec) error {
-	for name, data := range spec.ColumnData {
-		c.tableMu.Lock()
-		known := c.all[data.ID] != nil
-		c.tableMu.Unlock()
-		if known || c.shared == nil || !columnID.MatchString(data.ID) {
-			continue
-		}
-		f, err := c.shared.column(ctx, data.ID)
-		if err != nil {
-			return failed(connect.CodeUnavailable, "column %.150s: %w", name, err)
-		}
-		for id, o := range f.objects { // if there is none, hold fails
-			c.enter(id, o)
-		}
-	}
-	return nil
-}
-
-// learnAll registers all columns that earlier masters received. Unused ones expire.
-func (c *sentColumns) learnAll(ctx context.Context) error {
-	for o, err := range c.shared.List(ctx, columnsPrefix) {
-		if err != nil {
-			return err
-		}
-		if id := path.Base(o.Name); columnID.MatchString(id) {
-			c.enter(id, o)
-		}
-	}
-	return nil
-}
-
-// enter registers a column that is in the shared place.
-func (c *sentColumns) enter(id string, o store.Object) {
-	c.tableMu.Lock()
-	defer c.tableMu.Unlock()
-	if c.all[id] == nil {
-		c.all[id] = &stored{id: id, bytes: o.Size, at: c.now()}
-	}
 }
 
 // copy passes the data of a column to each, in chunks.

@@ -51,25 +51,14 @@ func (c *sentColumns) sentNow(id, text string) string {
 }
 
 // TestSentColumns: pieces are accepted in order and repeatedly, but not with a gap. A column is
-// kept as long as jobs refer to it.
+// kept as long as jobs need it, and ten minutes if no job names it.
 func TestSentColumns(t *testing.T) {
-	data, now := t.TempDir(), noon
-	if err := os.MkdirAll(filepath.Join(data, "results", columnsName), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	old := filepath.Join(data, "results", columnsName, rand.Text())
-	if err := os.WriteFile(old, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data, later := t.TempDir(), time.Duration(0)
 	s, _ := retaining(t, data, noon, time.Hour, 1000)
 	defer s.gone()
-	if _, err := os.Stat(old); !os.IsNotExist(err) {
-		t.Errorf("the data sent to an earlier master is still there: %v", err)
-	}
 	c := s.columns
-	c.now = func() time.Time { return now }
+	c.now = func() time.Time { return time.Now().Add(later) }
 	files := func() int {
-		s.results.atDisk.Wait()
 		entries, _ := os.ReadDir(filepath.Join(data, "results", columnsName))
 		return len(entries)
 	}
@@ -83,41 +72,50 @@ func TestSentColumns(t *testing.T) {
 	a, b, none := rand.Text(), rand.Text(), rand.Text()
 	spec := &jobspec.Spec{ColumnData: map[string]*jobspec.ColumnData{"a": sentAs(a,
 		"abcdef"), "b": sentAs(b, "")}}
-	want(c.hold(spec), "the master does not have what was sent of it")
+	complete := func() error { return c.complete(t.Context(), spec) }
+	want(complete(), "the master does not have what was sent of it")
 	want(c.send(a, 3, "def", false), "no longer has column data")
 	want(c.send(a, 0, "abc", false), "")
 	want(c.send(a, 0, "abc", false), "") // the answer was lost
 	want(c.send(a, 4, "ef", false), "found bytes from 4 on, and it has 3")
 	want(c.send(b, 0, "", true), "")
-	want(c.hold(spec), "column a: not all of it was sent")
+	want(complete(), "column a: not all of it was sent")
 	want(c.send(a, 3, "def", true), "")
 	want(c.send(a, 3, "def", true), "")
 	want(c.send("../x", 0, "", false), "expected 26 letters and digits")
 	if found := c.sentNow(a, "abcdef") + "," + c.sentNow(b, ""); found != "abcdef," ||
-		c.total() != 6 {
-		t.Errorf("the files have %q, %d bytes counted", found, c.total())
+		c.bytes != 6 {
+		t.Errorf("the files have %q, %d bytes counted", found, c.bytes)
 	}
-	want(c.hold(spec), "")
-	want(c.hold(spec), "") // another job's column
-	c.release(spec, true)
-	now = now.Add(time.Hour)
+	want(complete(), "")
+	jobs := []*job{s.done("aaaa-1", noon), s.done("aaaa-2", noon)} // of the same columns
+	jobs[0].spec, jobs[1].spec, jobs[1].state = spec, spec, control.JobState_JOB_STATE_QUEUED
+	later = time.Hour
 	want(c.send(none, 0, "z", false), "")
-	if n := files(); n != 3 || c.total() != 7 {
-		t.Errorf("%d files and %d bytes while a job needs two", n, c.total())
+	if n := files(); n != 3 || c.bytes != 7 {
+		t.Errorf("%d files and %d bytes while a job needs two", n, c.bytes)
 	}
-	c.release(spec, true)
-	if n := files(); n != 1 || c.total() != 1 {
-		t.Errorf("%d files and %d bytes when the jobs have ended", n, c.total())
+	jobs[1].state, s.commits.failed = control.JobState_JOB_STATE_FAILED, errors.New("disk full")
+	later = 0
+	if s.sweepColumns(); files() != 3 {
+		t.Errorf("%d files while the end of a job is not on disk", files())
 	}
-	now = now.Add(time.Hour)
+	s.commits.failed, s.backingUp = nil, true
+	if s.sweepColumns(); files() != 3 {
+		t.Errorf("%d files during a backup", files())
+	}
+	s.backingUp = false
+	if s.sweepColumns(); files() != 1 || c.bytes != 1 {
+		t.Errorf("%d files and %d bytes when the jobs have ended", files(), c.bytes)
+	}
+	later = time.Hour
 	want(c.send(a, 0, "new", false), "")
 	want(c.send(none, 1, "z", false), "no longer has column data")
-	if n := files(); n != 1 || c.total() != 3 {
-		t.Errorf("%d files and %d bytes after the expiry of unused data", n, c.total())
+	if n := files(); n != 1 || c.bytes != 3 {
+		t.Errorf("%d files and %d bytes after the expiry of unused data", n, c.bytes)
 	}
-	c.all[a].bytes = maxColumnBytes - 2
+	c.bytes = maxColumnBytes - 2
 	want(c.send(a, 3, "abc", false), "the master keeps at most 10000000000 bytes of columns")
-	c.all[a].bytes = 3
 }
 
 // TestSentLines reads lines in batches, with and without a final newline, and refuses malformed
@@ -127,7 +125,8 @@ func TestSentLines(t *testing.T) {
 	defer s.gone()
 	id, text := rand.Text(), strings.Repeat("12345 x\n", 100_000)
 	for at := 0; at < len(text); at += 300_000 {
-		if err := s.columns.send(id, at, text[at:min(at+300_000, len(text))], false); err != nil {
+		end := min(at+300_000, len(text))
+		if err := s.columns.send(id, at, text[at:end], end == len(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

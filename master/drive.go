@@ -47,7 +47,7 @@ func (r *run) ride(ctx context.Context, command *control.Command) error {
 	end := answers[0].GetDrive().End
 	r.set(func(a *control.Job) {
 		a.RunSeconds += end.Seconds
-		a.Aggregators, r.aggregators = shown(end.Aggregators), end.Aggregators
+		a.Aggregators = end.Aggregators
 	})
 	return r.drives(ctx, answers[0].GetDrive())
 }
@@ -145,7 +145,10 @@ func (r *run) drives(ctx context.Context, d *control.DriveReport) error {
 	if err != nil {
 		return err
 	}
+	stored := false // a checkpoint
 	r.set(func(a *control.Job) {
+		stored = d.Checkpoint > a.Checkpoint
+		a.Checkpoint = max(a.Checkpoint, d.Checkpoint)
 		if o := d.Outcome; o != nil {
 			a.EndedBy, a.Supersteps = o.Ended, o.Supersteps
 			a.Messages, a.MessagesSent, a.BytesSent = o.Messages, o.Sent, o.Bytes
@@ -177,11 +180,10 @@ func (r *run) drives(ctx context.Context, d *control.DriveReport) error {
 	for _, note := range g.Notes {
 		r.server.append(r.id, said(control.Text(note, control.MaxText)))
 	}
-	if d.Checkpoint > r.figures().Checkpoint {
-		r.set(func(a *control.Job) { a.Checkpoint = d.Checkpoint })
-		stored := &control.Stored{Superstep: d.Checkpoint, Seconds: d.CheckpointSeconds}
+	if stored {
+		c := &control.Stored{Superstep: d.Checkpoint, Seconds: d.CheckpointSeconds}
 		r.server.append(r.id, &control.JobEvent{
-			Serial: stored.Serial(r.epoch), Body: &control.JobEvent_Checkpoint{Checkpoint: stored},
+			Serial: c.Serial(r.epoch), Body: &control.JobEvent_Checkpoint{Checkpoint: c},
 		})
 		if r.pace != nil {
 			r.checkpoint = d.CheckpointSeconds

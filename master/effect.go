@@ -33,14 +33,13 @@ func (s *server) effect(e effect) {
 		s.logJob(e)
 		s.note(e)
 		if e.state == control.JobState_JOB_STATE_QUEUED {
-			delete(s.runs, e.job.id) // of the previous attempt
+			e.job.forgetFigures()
 		}
-		if e.state.Ended() {
-			// If the end is not on disk, a restarted master needs the columns again.
-			s.columns.release(e.job.spec, s.commits.failed == nil)
+		if e.state.Ended() && len(e.job.spec.ColumnData) > 0 {
+			s.spawn(s.sweepColumns)
 		}
 		if place := e.job.spec.Checkpoints; place != "" &&
-			e.state == control.JobState_JOB_STATE_DONE && s.complete(e.job.id) {
+			e.state == control.JobState_JOB_STATE_DONE && e.job.figures.Complete() {
 			s.spawn(func() { s.forget(place) })
 		}
 	case placeForgotten:
@@ -129,8 +128,8 @@ func (s *server) tickSessions() {
 // caller holds the lock.
 func (s *server) heardOf(w *session) (all []*control.Heard) {
 	for id := range s.stops {
-		if r := s.runs[id]; r != nil && r.heardOf(w.name) > 0 {
-			all = append(all, &control.Heard{Job: id, Epoch: r.epoch, Serial: r.heardOf(w.name)})
+		if r := s.runs[id]; r != nil && r.heard[w.name] > 0 {
+			all = append(all, &control.Heard{Job: id, Epoch: r.epoch, Serial: r.heard[w.name]})
 		}
 	}
 	return all

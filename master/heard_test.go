@@ -29,7 +29,7 @@ func TestNewsOnASlowDisk(t *testing.T) {
 		waiting := func() *run {
 			announced := &batch{done: make(chan struct{})}
 			return &run{
-				server: s, id: "00aa-1", spec: &jobspec.Spec{}, announced: announced,
+				server: s, job: &job{}, id: "00aa-1", spec: &jobspec.Spec{}, announced: announced,
 				heard: map[string]uint64{}, team: []*control.Placement{{Worker: "w"}},
 			}
 		}
@@ -94,6 +94,7 @@ func TestNewsToldAgain(t *testing.T) {
 		server: s, job: j, id: j.id, spec: j.spec, heard: map[string]uint64{},
 		team: []*control.Placement{{Worker: "w"}},
 	}
+	s.event(func() {}) // its journal begins
 	news := &control.DriveReport{
 		Loads:   []*control.LoadReport{{Vertices: 3, Notes: []string{"a note"}}},
 		Running: true, MaxSupersteps: 7,
@@ -109,7 +110,7 @@ func TestNewsToldAgain(t *testing.T) {
 			notes++
 		}
 	}
-	if a := r.figures(); notes != 1 || a.Vertices != 3 || a.MaxSupersteps != 7 {
+	if a := &j.figures; notes != 1 || a.Vertices != 3 || a.MaxSupersteps != 7 {
 		t.Errorf("found %d notes, %v", notes, a)
 	}
 }
@@ -128,7 +129,7 @@ func TestNumbersOfAnotherAttempt(t *testing.T) {
 		0: false, first + 1: false, first - 1: true, first + 1<<control.EpochBits - 1: true,
 		1<<64 - 2: true, 1<<64 - 1: true,
 	} {
-		r := &run{server: s, epoch: 3, heard: map[string]uint64{}}
+		r := &run{server: s, job: &job{}, epoch: 3, heard: map[string]uint64{}}
 		err := r.tell("w", &control.DriveReport{Serial: serial, Log: []string{"a line"}})
 		if (err != nil) != fails || fails && r.heardOf("w") > 0 {
 			t.Errorf("%d: found %v, and all before %d heard", serial, err, r.heardOf("w"))

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -41,12 +40,11 @@ type jobLogs struct {
 	log  *slog.Logger
 	work sync.WaitGroup // the writing goroutine, if there is one
 
-	mu    sync.Mutex
-	queue []loggedEvent
-	bytes int // in queue
-	// lost has a warning line for each job with events that were not written.
-	lost    map[string]*control.JobEvent
-	writing bool // the writing goroutine runs
+	mu      sync.Mutex
+	queue   []loggedEvent
+	bytes   int             // in queue
+	lost    map[string]bool // jobs with events that are missing after the queue
+	writing bool            // the writing goroutine runs
 	closed  bool
 
 	disk   sync.Mutex // held while reading or changing a log
@@ -64,8 +62,7 @@ const (
 	logsName       = "logs"
 	oldLog         = ".old"
 	jobLogBytes    = 256 << 10 // of both files
-	batchBytes     = 32 << 10
-	maxLogged      = 16 << 10 // bytes of a text
+	maxLogged      = 16 << 10  // bytes of a text
 	maxLogsWaiting = 4 << 20
 	maxLogsStop    = 10 * time.Second
 )
@@ -80,7 +77,7 @@ func openJobLogs(data string, log *slog.Logger) (*jobLogs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("logs of jobs: %w", err)
 	}
-	return &jobLogs{root: root, log: log, lost: map[string]*control.JobEvent{}}, nil
+	return &jobLogs{root: root, log: log, lost: map[string]bool{}}, nil
 }
 
 // close closes the directory. Nothing may be written afterwards.
@@ -112,14 +109,15 @@ func (l *jobLogs) add(id string, e *control.JobEvent) {
 	data := encodeLogged(e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.bytes+len(data) <= maxLogsWaiting {
-		l.push(id, data)
-	} else if l.lost[id] == nil {
-		missing := said(
-			"lines are missing here: the disk of the master was too slow")
+	if l.bytes+len(data) > maxLogsWaiting {
+		if l.lost[id] {
+			return
+		}
+		missing := said("lines are missing here: the disk of the master was too slow")
 		missing.Sequence, missing.Time = e.Sequence, e.Time
-		l.lost[id] = missing
+		data, l.lost[id] = encodeLogged(missing), true
 	}
+	l.push(id, data)
 }
 
 // push adds an entry to the queue, unless the log is closed. The caller holds the lock.
@@ -148,58 +146,43 @@ func (l *jobLogs) remove(id string) {
 func (l *jobLogs) write() {
 	for {
 		l.mu.Lock()
-		queue, lost := l.queue, l.lost
-		l.queue, l.bytes, l.lost = nil, 0, map[string]*control.JobEvent{}
+		queue := l.queue
+		l.queue, l.bytes, l.lost = nil, 0, map[string]bool{}
 		l.writing = len(queue) > 0
 		l.mu.Unlock()
 		if len(queue) == 0 {
 			return
 		}
-		batches := map[string][]byte{}
 		for _, e := range queue {
 			if e.data == nil {
-				delete(batches, e.id)
 				l.removeFiles(e.id)
-				continue
+			} else {
+				l.append(e.id, e.data)
 			}
-			if batch := batches[e.id]; len(batch)+len(e.data) > batchBytes {
-				l.append(e.id, batch)
-				batches[e.id] = nil
-			}
-			batches[e.id] = append(batches[e.id], e.data...)
-		}
-		for id, missing := range lost {
-			batches[id] = append(batches[id], encodeLogged(missing)...)
-		}
-		for _, id := range slices.Sorted(maps.Keys(batches)) {
-			l.append(id, batches[id])
 		}
 	}
 }
 
-// append adds lines to the log of a job. Lines that cannot be written are lost; the first such
-// error is logged.
-func (l *jobLogs) append(id string, records []byte) {
-	if len(records) == 0 {
-		return
-	}
-	err := l.appendTo(id, records)
+// append adds a line to the log of a job. If it cannot be written, it is lost; the first such error
+// is logged.
+func (l *jobLogs) append(id string, line []byte) {
+	err := l.appendTo(id, line)
 	if err != nil && !l.failed {
 		l.log.Warn("logs of jobs cannot be written", "job", id, "error", err)
 	}
 	l.failed = err != nil
 }
 
-func (l *jobLogs) appendTo(id string, lines []byte) error {
+func (l *jobLogs) appendTo(id string, line []byte) error {
 	if !jobName.MatchString(id) {
 		return fmt.Errorf("%.40q is no name of a job", id)
 	}
 	l.disk.Lock()
 	defer l.disk.Unlock()
 	info, err := l.root.Stat(id)
-	if err == nil && info.Size()+int64(len(lines)) > jobLogBytes/2 {
+	if err == nil && info.Size()+int64(len(line)) > jobLogBytes/2 {
 		err = l.root.Rename(id, id+oldLog)
-		lines = append(encodeLogged(said(removedLines)), lines...)
+		line = append(encodeLogged(said(removedLines)), line...)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -208,7 +191,7 @@ func (l *jobLogs) appendTo(id string, lines []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(append([]byte("\n"), lines...)) // the last line may have no newline
+	_, err = file.Write(append([]byte("\n"), line...)) // the last line may have no newline
 	return errors.Join(err, file.Close())
 }
 

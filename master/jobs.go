@@ -35,14 +35,15 @@ type job struct {
 	// Deadline for the client to confirm; 0: confirmed, or not needed.
 	confirmBy time.Duration
 
-	stopping  bool                    // the run was told to stop, for reason
-	lost      bool                    // because a worker was lost
-	cancelled bool                    // on request
-	ending    bool                    // workers are being told to free its memory
-	about     *control.Job            // description, if it ended in an earlier run of the master
-	losses    []string                // why earlier attempts ended; each lost a worker
-	searched  *control.Graph500Result // what the attempts before have of a benchmark, or nil
-	stored    []*control.Sum          // parts of its result; nil if no result is stored
+	stopping  bool           // the run was told to stop, for reason
+	lost      bool           // because a worker was lost
+	cancelled bool           // on request
+	ending    bool           // workers are being told to free its memory
+	losses    []string       // why earlier attempts ended; each lost a worker
+	stored    []*control.Sum // parts of its result; nil if no result is stored
+	// Figures of the attempt, or of the last one. Its run changes them, with the server's lock. Only
+	// those of a benchmark outlive the attempt.
+	figures control.Job
 	// The workers run the attempt without the master. A restarted master can take it up.
 	driving bool
 	takenUp bool          // an earlier master began the attempt
@@ -296,31 +297,24 @@ func (c *cluster) freeing(id string, epoch uint32, err error) {
 	}
 }
 
-// runEnded handles the end of a job's run with its figures. err is nil if the job is done. If the
-// run had been told to stop, the reason for that counts.
-func (c *cluster) runEnded(
-	now time.Duration, id string, epoch uint32, err error, about *control.Job,
-) {
+// runEnded handles the end of a job's run. err is nil if the job is done. If the run had been told
+// to stop, the reason for that counts.
+func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error) {
 	j := c.jobs[id]
 	if j == nil || !j.active() || j.epoch != epoch {
 		return
 	}
 	c.freed(j.placements)
-	if j.spec.Graph500 != nil {
-		if j.searched = about.Graph500; j.searched == nil {
-			j.searched = &control.Graph500Result{}
-		}
-	}
 	switch {
 	case j.cancelled:
 		c.end(now, j, control.JobState_JOB_STATE_CANCELLED, j.reason)
-	case c.again(now, j, err, about.Supersteps):
+	case c.again(now, j, err):
 	case j.stopping:
 		c.end(now, j, control.JobState_JOB_STATE_FAILED, j.reason)
 	case err != nil:
 		c.end(now, j, control.JobState_JOB_STATE_FAILED, reasonOf(err))
 	default:
-		j.stored = about.ResultParts // before the end: a job with a result is not forgotten
+		j.stored = j.figures.ResultParts // before the end: a job with a result is not forgotten
 		c.end(now, j, control.JobState_JOB_STATE_DONE, "")
 	}
 	c.dropDue()

@@ -9,16 +9,13 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Bounds of the events in memory of a job, while it runs and after, and of all ended jobs together.
+// Bounds of the events in memory of a job, and of all ended jobs together.
 // Log lines and other events are counted separately, so that a program that logs much does not
 // displace records. The oldest events are removed first; a job's last event stays. Bytes are sizes
 // of encoded messages; in memory they take about five times as much.
 const (
-	keepEvents = 2000
-	keepAfter  = 200
-
+	keepEvents     = 2000
 	keepBytes      = 8 << 20
-	keepAfterBytes = 512 << 10
 	keepEndedBytes = 4 << 20
 )
 
@@ -26,10 +23,8 @@ const (
 type journal struct {
 	mu      sync.Mutex
 	events  []*control.JobEvent
-	sizes   []int         // of the events, in bytes
 	bytes   int           // in all events
 	logs    int           // number of events that are log lines
-	watched int           // number of watchers
 	next    uint64        // next sequence number
 	ended   bool          // no events follow
 	changed chan struct{} // closed at the next event
@@ -54,8 +49,7 @@ func (j *journal) append(e *control.JobEvent, last bool) {
 	if e.GetJob() != nil {
 		j.far.clear()
 	}
-	n := proto.Size(e)
-	j.events, j.sizes, j.bytes = append(j.events, e), append(j.sizes, n), j.bytes+n
+	j.events, j.bytes = append(j.events, e), j.bytes+proto.Size(e)
 	if e.GetLog() != nil {
 		j.logs++
 	}
@@ -81,8 +75,7 @@ func (j *journal) trim(events, bytes int) {
 // drop is trim restricted to the events that may accepts.
 func (j *journal) drop(events, bytes int, may func(*control.JobEvent) bool) {
 	logs, others := j.logs-events, len(j.events)-j.logs-events // excess of each
-	// Allocate new slices, because watchers may use the old ones.
-	left, sizes := []*control.JobEvent(nil), []int(nil)
+	var left []*control.JobEvent                               // a new slice, because watchers may use the old one
 	for i, e := range j.events {
 		many := &others
 		if e.GetLog() != nil {
@@ -90,36 +83,20 @@ func (j *journal) drop(events, bytes int, may func(*control.JobEvent) bool) {
 		}
 		if i < len(j.events)-1 && (*many > 0 || j.bytes > bytes) && may(e) {
 			*many--
-			j.bytes -= j.sizes[i]
+			j.bytes -= proto.Size(e)
 			continue
 		}
-		left, sizes = append(left, e), append(sizes, j.sizes[i])
+		left = append(left, e)
 	}
-	j.events, j.sizes, j.logs = left, sizes, events+logs
+	j.events, j.logs = left, events+logs
 }
 
-// watch registers a watcher and returns the function that ends this. trimEnded spares watched jobs
-// if the total size allows.
-func (j *journal) watch() (end func()) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.watched++
-	return func() {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.watched--
-	}
-}
-
-// trimEnded removes events of ended jobs, whose journals are given oldest first. First it trims
-// each journal to the bounds of a job, except watched ones and the newest, whose client may be
-// about to ask. Then it trims the oldest journals until all together have at most bytes.
+// trimEnded removes events of ended jobs, whose journals are given oldest first, until all together
+// have at most bytes. The last event of each job stays.
 func trimEnded(journals []*journal, bytes int) {
 	all := 0
-	for i, j := range journals {
-		if j.mu.Lock(); i < len(journals)-1 && j.watched == 0 {
-			j.trim(keepAfter, keepAfterBytes)
-		}
+	for _, j := range journals {
+		j.mu.Lock()
 		all += j.bytes
 		j.mu.Unlock()
 	}
@@ -178,7 +155,6 @@ func (s *server) note(e jobTurned) {
 	for id := range s.journals {
 		if s.cluster.jobs[id] == nil {
 			delete(s.journals, id)
-			delete(s.runs, id)
 			s.logs.remove(id)
 		}
 	}
@@ -206,15 +182,11 @@ func (s *server) append(id string, e *control.JobEvent) {
 
 // describe returns a job's description. The caller holds the lock.
 func (s *server) describe(j *job) *control.Job {
-	d := &control.Job{}
-	if r := s.runs[j.id]; r != nil {
-		d = r.figures()
-	} else if j.about != nil {
-		d = proto.CloneOf(j.about)
-		d.Panic, d.Stack, d.Aggregators = nil, "", shown(j.about.Aggregators)
-	} else if !j.state.Ended() {
-		d.Graph500 = proto.CloneOf(j.searched)
-	}
+	all := j.figures.Aggregators // may be large
+	j.figures.Aggregators = nil
+	d := proto.CloneOf(&j.figures)
+	j.figures.Aggregators = all
+	d.Panic, d.Stack, d.Aggregators = nil, "", shown(all)
 	d.Id, d.SpecJson, d.State, d.Reason, d.Epoch, d.Workers = j.id, j.specText(), j.state, j.reason,
 		j.epoch, j.workers()
 	d.Rows, d.Columns, d.Threads, d.Owner = j.rows, j.columns, j.threads, j.owner
@@ -236,11 +208,8 @@ func (s *server) describe(j *job) *control.Job {
 // holds the lock.
 func (s *server) describeWhole(j *job) *control.Job {
 	d := s.describe(j)
-	if r := s.runs[j.id]; r != nil {
-		r.complete(d)
-	} else if j.about != nil {
-		d.Panic, d.Stack, d.Aggregators = j.about.Panic, j.about.Stack, j.about.Aggregators
-	}
+	d.Panic, d.Stack, d.Aggregators = j.figures.Panic, j.figures.Panic.GetStack(),
+		j.figures.Aggregators
 	return d
 }
 

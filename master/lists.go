@@ -41,21 +41,6 @@ func fittingJobs(all []*control.Job) (listed []*control.Job, more int) {
 	return listed, more
 }
 
-// fittingActive is fittingJobs, but omits queued jobs before others.
-func fittingActive(all []*control.Job) (listed []*control.Job, more int) {
-	var waiting, running []*control.Job
-	for _, j := range all {
-		if j.State == control.JobState_JOB_STATE_QUEUED {
-			waiting = append(waiting, j)
-		} else {
-			running = append(running, j)
-		}
-	}
-	fits, more := fittingJobs(append(waiting, running...))
-	return slices.DeleteFunc(all, func(j *control.Job) bool { return !slices.Contains(fits, j) }),
-		more
-}
-
 // fittingWorkers is fitting for workers. If not all fit, it omits their network measurements.
 func fittingWorkers(all []*control.Worker) (listed []*control.Worker, more int) {
 	if listed, more = fitting(all); more == 0 {
@@ -193,7 +178,11 @@ func (s *server) status() *control.StatusResponse {
 	all := s.whole()
 	workers, someWorkers := fittingWorkers(all.Workers)
 	graphs, someGraphs := fitting(all.Graphs)
-	jobs, someJobs := fittingActive(all.Jobs)
+	slices.SortStableFunc(all.Jobs, func(a, b *control.Job) int { // omits queued jobs first
+		return cmp.Compare(oneIf(a.State == control.JobState_JOB_STATE_QUEUED),
+			oneIf(b.State == control.JobState_JOB_STATE_QUEUED))
+	})
+	jobs, someJobs := fitting(all.Jobs)
 	all.Workers, all.Graphs, all.Jobs, all.More = workers, graphs, jobs,
 		uint32(someWorkers+someGraphs+someJobs)
 	return all

@@ -179,12 +179,15 @@ func (r *run) straggles() {
 	if s == nil {
 		return
 	}
-	a := r.figures()
-	p := plan{ran: int(a.Supersteps), limit: int(a.MaxSupersteps), load: max(a.LoadSeconds,
-		r.begins.Seconds()), checkpoint: r.checkpoint}
+	p, vertices := plan{checkpoint: r.checkpoint}, uint64(0)
+	r.set(func(a *control.Job) {
+		p.ran, p.limit, p.load = int(a.Supersteps), int(a.MaxSupersteps),
+			max(a.LoadSeconds, r.begins.Seconds())
+		vertices = a.Vertices
+	})
 	if p.checkpoint == 0 { // none stored yet
 		p.checkpoint = checkpoint.Estimate(
-			int64(a.Vertices) * checkpoint.BytesOfVertex / int64(len(r.team))).Seconds()
+			int64(vertices) * checkpoint.BytesOfVertex / int64(len(r.team))).Seconds()
 	}
 	r.server.event(func() { r.server.cluster.straggles(r.id, r.epoch, s, p) })
 }

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -109,7 +110,7 @@ func (s *server) suits(spec *jobspec.Spec) error {
 // searched adds the results of earlier attempts of a benchmark to the command, so that workers need
 // not repeat these searches.
 func (r *run) searched(c *control.Run) {
-	if was := r.job.searched; was != nil {
+	if was := cmp.Or(r.job.figures.Graph500, &control.Graph500Result{}); r.epoch > 1 {
 		why := "the master restarted"
 		if n := len(r.job.losses); n > 0 {
 			why = r.job.losses[n-1]

@@ -111,7 +111,7 @@ func (q *queueTrial) over(err error) {
 		j.began = true
 		q.queue = append(q.queue, j)
 	}
-	q.c.runEnded(q.now, j.id, q.c.jobs[j.id].epoch, err, &control.Job{Supersteps: 1})
+	q.c.runEnded(q.now, j.id, q.c.jobs[j.id].epoch, err)
 }
 
 // restart starts another master from the jobs' records. Its clock begins at 0.
@@ -205,7 +205,7 @@ func TestNoPriorityStarves(t *testing.T) {
 		}
 		next := submit(control.Priority_PRIORITY_HIGH)
 		q.now += time.Minute
-		q.c.runEnded(q.now, runs, q.c.jobs[runs].epoch, nil, &control.Job{Supersteps: 1})
+		q.c.runEnded(q.now, runs, q.c.jobs[runs].epoch, nil)
 		runs = next
 	}
 	if q.now < 2*agesAfter {

@@ -163,16 +163,14 @@ func (s *server) restore(from *saved) {
 		if about.Started != nil {
 			j.started = since(about.Started)
 		}
-		if j.driving && j.active() {
-			j.about = about
+		if proto.Merge(&j.figures, about); !j.state.Ended() && !(j.driving && j.active()) {
+			j.forgetFigures()
 		}
 		if j.state.Ended() {
-			j.ended, j.about = since(about.Ended), about
+			j.ended = since(about.Ended)
 			if j.state == control.JobState_JOB_STATE_DONE {
 				j.stored = about.ResultParts
 			}
-		} else {
-			j.searched = about.Graph500
 		}
 		s.cluster.restoreJob(j)  // cancels a job whose cancellation had begun
 		if about.State.Ended() { // otherwise note adds it
@@ -188,20 +186,6 @@ func (s *server) restore(from *saved) {
 	if s.state.Found() {
 		s.cluster.restored()
 	}
-}
-
-// columnsOf returns the ids of the columns that restored jobs use, with the number of uses.
-func (f *saved) columnsOf() map[string]int {
-	names := map[string]int{}
-	for _, r := range f.jobs {
-		if r.Job.State.Ended() {
-			continue
-		}
-		for _, d := range r.Job.Spec().ColumnData {
-			names[d.ID]++
-		}
-	}
-	return names
 }
 
 // change names a job or graph whose stored record an event has changed.

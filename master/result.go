@@ -54,11 +54,10 @@ func (s *server) readResult(
 	case !spec.KeepResult:
 		return absent("job %s was not asked to keep its result", id)
 	}
-	f, done, err := s.openResult(ctx, j)
+	f, err := s.openResult(ctx, j)
 	if err != nil {
 		return err
 	}
-	defer done()
 	var refused error // the error of each
 	to := &rest{skip: offset, each: func(data []byte) error {
 		refused = each(data)
@@ -69,11 +68,9 @@ func (s *server) readResult(
 		return refused
 	}
 	if errors.Is(err, store.ErrDamaged) { // the result may have been removed meanwhile
-		_, again, gone := s.openResult(ctx, j)
-		if gone != nil {
+		if _, gone := s.openResult(ctx, j); gone != nil {
 			return gone
 		}
-		again()
 	}
 	return s.damaged(ctx, id, err)
 }

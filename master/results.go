@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path"
@@ -116,10 +117,10 @@ func (r *results) remove(dir string) {
 
 // sweep removes local results of earlier masters for which has returns false.
 func (r *results) sweep(has func(job string) bool) {
-	jobs, err := namesIn(r.root, ".", jobName)
-	for _, job := range jobs {
-		if !has(job) {
-			err = cmp.Or(err, r.root.RemoveAll(job))
+	all, err := fs.ReadDir(r.root.FS(), ".")
+	for _, e := range all {
+		if jobName.MatchString(e.Name()) && !has(e.Name()) {
+			err = cmp.Or(err, r.root.RemoveAll(e.Name()))
 		}
 	}
 	if err != nil {
@@ -233,16 +234,4 @@ func (r *rest) Write(data []byte) (int, error) {
 		return int(n), nil
 	}
 	return int(n), r.each(data[gone:])
-}
-
-// stored is a column that a client sends.
-type stored struct {
-	id      string
-	bytes   int64
-	at      time.Time // when the client last sent a piece
-	readers int       // jobs and backups that need it; it is not removed while there are any
-
-	file    sync.Mutex // held while writing or removing the file
-	partial bool       // the last piece has not been received
-	gone    bool       // the file was removed
 }

@@ -196,8 +196,8 @@ func TestAJobIsNotForgottenAtItsOwnEnd(t *testing.T) {
 	for id, err := range map[string]error{"aaaa-1": nil, "aaaa-2": errors.New("it failed")} {
 		j := s.done(id, noon)
 		j.state, j.epoch = control.JobState_JOB_STATE_WRITING, 1
-		s.cluster.runEnded(s.now(), id, 1, err,
-			&control.Job{ResultParts: []*control.Sum{{Bytes: 1}}})
+		j.figures.ResultParts = []*control.Sum{{Bytes: 1}}
+		s.cluster.runEnded(s.now(), id, 1, err)
 		if (j.stored != nil) != (err == nil) {
 			t.Errorf("%s: found the result %v after %v", id, j.stored, err)
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,8 +24,7 @@ type run struct {
 	spec   *jobspec.Spec
 	team   []*control.Placement // one placement per worker
 
-	mu    sync.Mutex
-	about control.Job       // the figures
+	// Guarded by the server's lock.
 	peaks []uint64          // of memory, by member of the team
 	heard map[string]uint64 // by worker: serial before which everything was received
 	moved error             // if not nil, the attempt ends when the next checkpoint is stored
@@ -38,8 +36,6 @@ type run struct {
 	begins     time.Duration
 	checkpoint float64 // duration of the last checkpoint in seconds; 0 if there was none
 	announced  *batch  // batch of the last change of state while it is not on disk, or nil
-	// aggregators are the aggregators of the figures, with their binary values.
-	aggregators []*control.Aggregator
 }
 
 // newRun makes the run of an attempt. The caller holds the server's lock.
@@ -48,8 +44,8 @@ func newRun(s *server, j *job) *run {
 		server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec,
 		team: onePerWorker(j.placements), heard: map[string]uint64{},
 	}
-	if j.takenUp {
-		proto.Merge(&r.about, j.about)
+	if !j.takenUp {
+		j.forgetFigures()
 	}
 	if s.cluster.slowFor > 0 && j.spec.Checkpoints != "" && j.spec.Graph == "" {
 		threads := map[string]int{}
@@ -62,9 +58,9 @@ func newRun(s *server, j *job) *run {
 	}
 	r.peaks = make([]uint64, len(r.team))
 	if g := s.cluster.graphs[j.spec.Graph]; g != nil {
-		r.about.Vertices, r.about.Edges, r.about.Arcs, r.about.Directed = g.report.Vertices,
-			g.report.Edges, g.report.Arcs, g.report.Directed
-		r.about.Named = g.report.Named
+		a := &j.figures
+		a.Vertices, a.Edges, a.Arcs, a.Directed, a.Named = g.report.Vertices, g.report.Edges,
+			g.report.Arcs, g.report.Directed, g.report.Named
 	}
 	return r
 }
@@ -81,45 +77,35 @@ func onePerWorker(placements []*control.Placement) []*control.Placement {
 	return all
 }
 
-// figures copies the run's figures, without those that only GetJob returns.
-func (r *run) figures() *control.Job {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	a := proto.CloneOf(&r.about)
-	a.Panic = nil
-	return a
-}
-
-// complete adds the figures that only GetJob returns: the program's panic and the values of its
-// aggregators.
-func (r *run) complete(a *control.Job) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	a.Panic, a.Stack, a.Aggregators = r.about.Panic, r.about.Panic.GetStack(), r.aggregators
+// forgetFigures removes the figures of an attempt that has ended.
+func (j *job) forgetFigures() {
+	searched := j.figures.Graph500
+	proto.Reset(&j.figures)
+	j.figures.Graph500 = searched
 }
 
 // saw updates the peak memory of a worker of the team.
 func (r *run) saw(i int, report *control.Report) {
-	if report == nil || report.PeakMemory <= r.peaks[i] {
-		return
-	}
 	r.set(func(a *control.Job) {
-		a.PeakMemory += report.PeakMemory - r.peaks[i]
-		r.peaks[i] = report.PeakMemory
+		if report != nil && report.PeakMemory > r.peaks[i] {
+			a.PeakMemory += report.PeakMemory - r.peaks[i]
+			r.peaks[i] = report.PeakMemory
+		}
 	})
 }
 
 // heardOf returns the serial before which everything was received from a worker.
 func (r *run) heardOf(worker string) uint64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.server.mu.Lock()
+	defer r.server.mu.Unlock()
 	return r.heard[worker]
 }
 
+// set changes the figures.
 func (r *run) set(f func(*control.Job)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	f(&r.about)
+	r.server.mu.Lock()
+	defer r.server.mu.Unlock()
+	f(&r.job.figures)
 }
 
 // coordinate runs the job to its end and passes the outcome to the state machine.
@@ -143,8 +129,9 @@ func (r *run) coordinate(ctx context.Context) {
 		if stop := s.stops[r.id]; stop != nil {
 			stop(nil)
 			delete(s.stops, r.id)
+			delete(s.runs, r.id)
 		}
-		s.cluster.runEnded(s.now(), r.id, r.epoch, err, r.figures())
+		s.cluster.runEnded(s.now(), r.id, r.epoch, err)
 	})
 }
 

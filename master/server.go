@@ -153,10 +153,8 @@ func New(o Config) (_ *server, err error) {
 		s.results.share(o.shared.Store, o.shared.Held)
 	}
 	s.results.log = s.log
-	if s.columns, err = newSentColumns(s.results, o.Now, before.columnsOf()); err == nil {
-		s.objects, err = newObjects(&o)
-	}
-	if err == nil {
+	s.columns = &sentColumns{results: s.results, now: o.Now, named: s.namedColumns}
+	if s.objects, err = newObjects(&o); err == nil {
 		s.audit, err = openAudit(o.AuditLog, o.Now, s.log)
 	}
 	if err != nil {
@@ -233,9 +231,10 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 		if s.options.History != nil {
 			s.work.Go(s.restoreRuns)
 		}
+		s.work.Go(s.sweepColumns)
 	}
-	if s.shared != nil {
-		s.spawnShared()
+	if s.shared != nil && s.found {
+		s.work.Go(s.sweepResults)
 	}
 	s.health.Ready()
 	served := make(chan error, 1)

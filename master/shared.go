@@ -2,13 +2,13 @@ package master
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"strings"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -30,14 +30,7 @@ func patient(s store.Store) store.Store {
 		ctx, cancel := context.WithTimeoutCause(ctx, most,
 			fmt.Errorf("%s does not answer within %v", s, most))
 		defer cancel()
-		done := make(chan error, 1)
-		go func() { done <- call(ctx, s) }()
-		select {
-		case err := <-done:
-			return err
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		return standby.Bounded(ctx, func() error { return call(ctx, s) })
 	}}
 }
 
@@ -71,11 +64,19 @@ func (r *results) publishParts(ctx context.Context, dir string, n int) (err erro
 
 // unshare removes everything below a prefix in the shared place.
 func (r *results) unshare(ctx context.Context, prefix string) error {
-	if r.shared == nil || !r.held() {
+	return r.sweepShared(ctx, prefix, func(string) bool { return true })
+}
+
+// sweepShared removes the objects below a prefix in the shared place for which gone returns true,
+// while this master leads.
+func (r *results) sweepShared(
+	ctx context.Context, prefix string, gone func(name string) bool,
+) error {
+	if r.shared == nil {
 		return nil
 	}
 	for o, err := range r.shared.List(ctx, prefix) {
-		if err == nil {
+		if err == nil && gone(o.Name) && r.held() {
 			err = r.shared.Delete(ctx, o.Name)
 		}
 		if err != nil {
@@ -95,53 +96,28 @@ func (r *results) open(ctx context.Context, id string, sums []*control.Sum) (*fo
 	return f, err
 }
 
-// openResult finds a job's result, which is not removed until done is called.
-func (s *server) openResult(
-	ctx context.Context, j *control.Job,
-) (f *found, done func(), err error) {
-	done = s.read(j.Id)
+// openResult finds a job's result.
+func (s *server) openResult(ctx context.Context, j *control.Job) (f *found, err error) {
 	if len(j.ResultParts) > 0 {
 		f, err = s.results.open(ctx, j.Id, j.ResultParts)
 	}
 	switch {
 	case err != nil:
-		err = s.damaged(ctx, j.Id, err)
+		return nil, s.damaged(ctx, j.Id, err)
 	case f == nil || len(f.objects) == 0 || s.shared != nil && !f.begins(): // it was removed
-		err = s.removed(j)
-	default:
-		return f, done, nil
+		return nil, s.removed(j)
 	}
-	done()
-	return nil, nil, err
+	return f, nil
 }
 
-// sweepShared is sweep for the place that masters share.
-func (r *results) sweepShared(ctx context.Context, has func(job string) bool) error {
-	for o, err := range r.shared.List(ctx, sharedResults) {
-		if err != nil {
-			return err
-		}
-		job, _, _ := strings.Cut(strings.TrimPrefix(o.Name, sharedResults), "/")
-		if jobName.MatchString(job) && !has(job) && r.held() {
-			if err := r.shared.Delete(ctx, o.Name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// spawnShared starts a goroutine that registers the columns in the shared place, and removes
-// results there that belong to no job.
-func (s *server) spawnShared() {
-	s.work.Go(func() {
-		err := s.columns.learnAll(s.ctx)
-		if s.found {
-			err = errors.Join(err, s.results.sweepShared(s.ctx, s.hasResult))
-		}
-		if err != nil && s.ctx.Err() == nil {
-			s.log.Warn("results of earlier masters cannot be listed, and are kept", "place",
-				s.results.shared.called, "error", err)
-		}
+// sweepResults removes results in the shared place that belong to no job.
+func (s *server) sweepResults() {
+	err := s.results.sweepShared(s.ctx, sharedResults, func(name string) bool {
+		job, _, _ := strings.Cut(strings.TrimPrefix(name, sharedResults), "/")
+		return jobName.MatchString(job) && !s.hasResult(job)
 	})
+	if err != nil && s.ctx.Err() == nil {
+		s.log.Warn("results of earlier masters cannot be listed, and are kept", "place",
+			s.results.shared.called, "error", err)
+	}
 }

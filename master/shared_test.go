@@ -107,7 +107,7 @@ func TestNextMasterHasResults(t *testing.T) {
 	swept := sharing(t, view, 14)
 	for _, has := range []bool{true, false} {
 		before := memory.Names()
-		if err := swept.sweepShared(t.Context(), func(id string) bool { return has && id == job }); err != nil {
+		if err := swept.sweepShared(t.Context(), sharedResults, func(string) bool { return !has }); err != nil {
 			t.Error(err)
 		}
 		if left := memory.Names(); has && len(left) != len(before) || !has && len(left) > 0 {
@@ -269,28 +269,19 @@ func TestSharedPlaceThatHangs(t *testing.T) {
 }
 
 // TestNextMasterHasColumns: the next master has every column that a client sent completely, for
-// known jobs and for new ones.
+// known jobs and for new ones. Only the leader removes columns.
 func TestNextMasterHasColumns(t *testing.T) {
 	memory := &storetest.Memory{}
 	view := &storetest.View{Memory: memory}
-	now := noon
-	var all []*results
-	left := func() []string {
-		for _, r := range all {
-			r.atDisk.Wait()
+	var named map[string]bool
+	columns := func(run uint64) *sentColumns {
+		return &sentColumns{
+			results: sharing(t, view, run), now: time.Now,
+			named: func() map[string]bool { return named },
 		}
-		return memory.Names()
-	}
-	columns := func(run uint64, named map[string]int) *sentColumns {
-		all = append(all, sharing(t, view, run))
-		c, err := newSentColumns(all[len(all)-1], func() time.Time { return now }, named)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
 	}
 	a, b, part := rand.Text(), rand.Text(), rand.Text()
-	first := columns(7, nil)
+	first := columns(7)
 	for _, err := range []error{
 		first.send(a, 0, "1 2\n", false), first.send(a, 4, "2 3\n", true),
 		first.send(b, 0, "3 4\n", true), first.send(part, 0, "not all", false),
@@ -299,18 +290,15 @@ func TestNextMasterHasColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	next := columns(8, map[string]int{a: 1})
+	named = map[string]bool{a: true}
+	next := columns(8)
 	if got := next.sentNow(a, "1 2\n2 3\n"); got != "1 2\n2 3\n" {
 		t.Errorf("of a job that waits: %q", got)
 	}
-	spec := func(id string) *jobspec.Spec {
-		return &jobspec.Spec{ColumnData: map[string]*jobspec.ColumnData{"x": sentAs(id, "3 4\n")}}
-	}
 	for id, want := range map[string]connect.Code{b: 0, part: connect.CodeFailedPrecondition, "../" + a: connect.CodeFailedPrecondition} {
-		err := next.learn(t.Context(), spec(id))
-		if err == nil {
-			err = next.hold(spec(id))
-		}
+		err := next.complete(t.Context(), &jobspec.Spec{
+			ColumnData: map[string]*jobspec.ColumnData{"x": sentAs(id, "3 4\n")},
+		})
 		if err != nil && connect.CodeOf(err) != want || err == nil && want != 0 {
 			t.Errorf("%s: %v, expected %v", id, err, want)
 		}
@@ -318,26 +306,17 @@ func TestNextMasterHasColumns(t *testing.T) {
 	if got := next.sentNow(b, "3 4\n"); got != "3 4\n" {
 		t.Errorf("of a job that was submitted to it: %q", got)
 	}
-	next.release(spec(a), true)
-	next.release(spec(b), true)
-	if names := left(); len(names) > 0 {
-		t.Errorf("when the jobs have ended there is %q", names)
-	}
-	if err := next.send(part, 0, "for a job that nobody submits", true); err != nil {
-		t.Fatal(err)
-	}
-	later := columns(9, nil)
-	if err := later.learnAll(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if names := left(); len(names) != 1 {
-		t.Errorf("found %q, expected one column", names)
-	}
-	now = now.Add(2 * keepColumn)
-	later.tableMu.Lock()
-	later.expire()
-	later.tableMu.Unlock()
-	if names := left(); len(names) > 0 || later.total() != 0 {
-		t.Errorf("unused columns are left: %q, %d bytes", names, later.total())
+	named = map[string]bool{a: false, b: false}
+	first.held = func() bool { return false }
+	for _, c := range []struct {
+		by   *sentColumns
+		left int
+	}{{first, 2}, {next, 0}} {
+		if err := c.by.sweep(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if names := memory.Names(); len(names) != c.left {
+			t.Errorf("when the jobs have ended there is %q, expected %d", names, c.left)
+		}
 	}
 }

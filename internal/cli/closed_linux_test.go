@@ -151,8 +151,10 @@ func closed(t *testing.T, address string) {
 		_, err = c.Workers.GetObject(t.Context(),
 			&control.GetObjectRequest{Name: "x"})
 		refused("read an object", err)
-		_, err = c.Workers.PutObject(t.Context(),
-			&control.PutObjectRequest{Name: "x"})
+		stream, err := c.Workers.PutObject(t.Context())
+		must(t, err)
+		_ = stream.Send(&control.PutObjectRequest{Name: "x"}) // the answer has the error
+		_, err = stream.CloseAndReceive()
 		refused("write an object", err)
 		_, err = c.Session(t.Context())
 		refused("begin a session", err)

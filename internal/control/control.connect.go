@@ -106,9 +106,9 @@ type WorkersClient interface {
 	// report on the session.
 	DeliverValues(context.Context) (*connect.ClientStreamForClientSimple[ValuesChunk, DeliverValuesResponse], error)
 	// The following methods are the object store on the master's disk, for checkpoints if there is no
-	// place that all workers reach. PutObject stores an object or its next piece. The object exists
-	// when the last piece has been answered.
-	PutObject(context.Context, *PutObjectRequest) (*PutObjectResponse, error)
+	// place that all workers reach. PutObject stores an object. The first message describes it, and
+	// all have data.
+	PutObject(context.Context) (*connect.ClientStreamForClientSimple[PutObjectRequest, PutObjectResponse], error)
 	GetObject(context.Context, *GetObjectRequest) (*GetObjectResponse, error)
 	// ListObjects returns as many objects as fit into a message.
 	ListObjects(context.Context, *ListObjectsRequest) (*ListObjectsResponse, error)
@@ -218,12 +218,8 @@ func (c *workersClient) DeliverValues(ctx context.Context) (*connect.ClientStrea
 }
 
 // PutObject calls superstep.control.v1.Workers.PutObject.
-func (c *workersClient) PutObject(ctx context.Context, req *PutObjectRequest) (*PutObjectResponse, error) {
-	response, err := c.putObject.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
+func (c *workersClient) PutObject(ctx context.Context) (*connect.ClientStreamForClientSimple[PutObjectRequest, PutObjectResponse], error) {
+	return c.putObject.CallClientStreamSimple(ctx)
 }
 
 // GetObject calls superstep.control.v1.Workers.GetObject.
@@ -269,9 +265,9 @@ type WorkersHandler interface {
 	// report on the session.
 	DeliverValues(context.Context, *connect.ClientStream[ValuesChunk]) (*DeliverValuesResponse, error)
 	// The following methods are the object store on the master's disk, for checkpoints if there is no
-	// place that all workers reach. PutObject stores an object or its next piece. The object exists
-	// when the last piece has been answered.
-	PutObject(context.Context, *PutObjectRequest) (*PutObjectResponse, error)
+	// place that all workers reach. PutObject stores an object. The first message describes it, and
+	// all have data.
+	PutObject(context.Context, *connect.ClientStream[PutObjectRequest]) (*PutObjectResponse, error)
 	GetObject(context.Context, *GetObjectRequest) (*GetObjectResponse, error)
 	// ListObjects returns as many objects as fit into a message.
 	ListObjects(context.Context, *ListObjectsRequest) (*ListObjectsResponse, error)
@@ -309,7 +305,7 @@ func NewWorkersHandler(svc WorkersHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(workersMethods.ByName("DeliverValues")),
 		connect.WithHandlerOptions(opts...),
 	)
-	workersPutObjectHandler := connect.NewUnaryHandlerSimple(
+	workersPutObjectHandler := connect.NewClientStreamHandlerSimple(
 		WorkersPutObjectProcedure,
 		svc.PutObject,
 		connect.WithSchema(workersMethods.ByName("PutObject")),
@@ -376,7 +372,7 @@ func (UnimplementedWorkersHandler) DeliverValues(context.Context, *connect.Clien
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.DeliverValues is not implemented"))
 }
 
-func (UnimplementedWorkersHandler) PutObject(context.Context, *PutObjectRequest) (*PutObjectResponse, error) {
+func (UnimplementedWorkersHandler) PutObject(context.Context, *connect.ClientStream[PutObjectRequest]) (*PutObjectResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.PutObject is not implemented"))
 }
 

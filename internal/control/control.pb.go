@@ -319,15 +319,12 @@ func (Refusal_Kind) EnumDescriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{14, 0}
 }
 
+// PutObjectRequest has data of an object. Only the first of a stream has other fields.
 type PutObjectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// upload is a random name for all pieces of an object; empty means that data is the whole object.
-	Upload string `protobuf:"bytes,2,opt,name=upload,proto3" json:"upload,omitempty"`
-	// size is the size of the whole object, offset the position of data in it.
-	Size   int64  `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
-	Offset int64  `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
-	Data   []byte `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`
+	Size  int64                  `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
+	Data  []byte                 `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`
 	// absent stores the object, which must be whole, only if no object has its name.
 	Absent        bool `protobuf:"varint,6,opt,name=absent,proto3" json:"absent,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -371,23 +368,9 @@ func (x *PutObjectRequest) GetName() string {
 	return ""
 }
 
-func (x *PutObjectRequest) GetUpload() string {
-	if x != nil {
-		return x.Upload
-	}
-	return ""
-}
-
 func (x *PutObjectRequest) GetSize() int64 {
 	if x != nil {
 		return x.Size
-	}
-	return 0
-}
-
-func (x *PutObjectRequest) GetOffset() int64 {
-	if x != nil {
-		return x.Offset
 	}
 	return 0
 }
@@ -8135,14 +8118,12 @@ var File_control_proto protoreflect.FileDescriptor
 
 const file_control_proto_rawDesc = "" +
 	"\n" +
-	"\rcontrol.proto\x12\x14superstep.control.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x96\x01\n" +
+	"\rcontrol.proto\x12\x14superstep.control.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"r\n" +
 	"\x10PutObjectRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06upload\x18\x02 \x01(\tR\x06upload\x12\x12\n" +
-	"\x04size\x18\x03 \x01(\x03R\x04size\x12\x16\n" +
-	"\x06offset\x18\x04 \x01(\x03R\x06offset\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x03R\x04size\x12\x12\n" +
 	"\x04data\x18\x05 \x01(\fR\x04data\x12\x16\n" +
-	"\x06absent\x18\x06 \x01(\bR\x06absent\"\x13\n" +
+	"\x06absent\x18\x06 \x01(\bR\x06absentJ\x04\b\x02\x10\x03J\x04\b\x04\x10\x05\"\x13\n" +
 	"\x11PutObjectResponse\"p\n" +
 	"\x10GetObjectRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
@@ -8797,15 +8778,15 @@ const file_control_proto_rawDesc = "" +
 	"\x17WORKER_STATE_REGISTERED\x10\x01\x12\x18\n" +
 	"\x14WORKER_STATE_LEAVING\x10\x02\x12\x15\n" +
 	"\x11WORKER_STATE_LOST\x10\x03\x12\x15\n" +
-	"\x11WORKER_STATE_LEFT\x10\x042\x8b\x06\n" +
+	"\x11WORKER_STATE_LEFT\x10\x042\x8d\x06\n" +
 	"\aWorkers\x12Y\n" +
 	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse\x12_\n" +
 	"\n" +
 	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse\x12Z\n" +
 	"\n" +
 	"ReadColumn\x12'.superstep.control.v1.ReadColumnRequest\x1a!.superstep.control.v1.ResultChunk0\x01\x12a\n" +
-	"\rDeliverValues\x12!.superstep.control.v1.ValuesChunk\x1a+.superstep.control.v1.DeliverValuesResponse(\x01\x12\\\n" +
-	"\tPutObject\x12&.superstep.control.v1.PutObjectRequest\x1a'.superstep.control.v1.PutObjectResponse\x12\\\n" +
+	"\rDeliverValues\x12!.superstep.control.v1.ValuesChunk\x1a+.superstep.control.v1.DeliverValuesResponse(\x01\x12^\n" +
+	"\tPutObject\x12&.superstep.control.v1.PutObjectRequest\x1a'.superstep.control.v1.PutObjectResponse(\x01\x12\\\n" +
 	"\tGetObject\x12&.superstep.control.v1.GetObjectRequest\x1a'.superstep.control.v1.GetObjectResponse\x12b\n" +
 	"\vListObjects\x12(.superstep.control.v1.ListObjectsRequest\x1a).superstep.control.v1.ListObjectsResponse\x12e\n" +
 	"\fDeleteObject\x12).superstep.control.v1.DeleteObjectRequest\x1a*.superstep.control.v1.DeleteObjectResponse2\xc3\f\n" +

@@ -185,6 +185,10 @@ func known(ctx context.Context) {
 	}
 }
 
+// storeWithin bounds the time for an object of a worker. Package objects has a smaller bound, which
+// depends on the object's size.
+const storeWithin = 24 * time.Hour
+
 // handle bounds the bodies of requests, and marks connections with requests in progress. A partial
 // head is not a request yet.
 func (b limits) handle(next http.Handler) http.Handler {
@@ -193,10 +197,16 @@ func (b limits) handle(next http.Handler) http.Handler {
 			c.limit.mark(c.counted, 1)
 			defer c.limit.mark(c.counted, -1)
 		}
-		// Values are delivered in a long stream, so neither bound applies. Strangers cannot use
-		// this, because the gate refuses them before it reads a body.
+		// Values are delivered in a long stream, so neither bound applies. Objects are stored by a
+		// shorter one. Strangers cannot use this, because the gate refuses them before it reads a
+		// body.
 		delivers := r.ProtoMajor == 2 && r.URL.Path == WorkersDeliverValuesProcedure
-		if r.Body != nil && r.Body != http.NoBody && !delivers {
+		stores := r.ProtoMajor == 2 && r.URL.Path == WorkersPutObjectProcedure
+		switch {
+		case r.Body == nil || r.Body == http.NoBody || delivers:
+		case stores:
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(storeWithin))
+		default:
 			// net/http resets the deadline at the end of the body, so the answer may take longer.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(b.body))
 			// Replace the body only in a copy, because the server checks how much of its own body

@@ -427,7 +427,8 @@ func TestLongAnswers(t *testing.T) {
 	}
 }
 
-// TestBodiesAreBounded: bodies have a maximum size, except those of DeliverValues in HTTP/2.
+// TestBodiesAreBounded: bodies have a maximum size, except those of DeliverValues and PutObject in
+// HTTP/2.
 func TestBodiesAreBounded(t *testing.T) {
 	for _, c := range []struct {
 		major   int
@@ -436,6 +437,8 @@ func TestBodiesAreBounded(t *testing.T) {
 	}{
 		{2, WorkersDeliverValuesProcedure, false},
 		{1, WorkersDeliverValuesProcedure, true},
+		{2, WorkersPutObjectProcedure, false},
+		{1, WorkersPutObjectProcedure, true},
 		{2, WorkersRegisterProcedure, true},
 	} {
 		r := httptest.NewRequest(http.MethodPost, c.path, strings.NewReader("12345"))

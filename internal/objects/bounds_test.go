@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -15,7 +16,6 @@ import (
 // the next call continues the list. At most 256 uploads are open.
 func TestCallersAreBounded(t *testing.T) {
 	s, dir := server(t)
-	defer s.Close()
 	for length, want := range map[uint32]connect.Code{2<<20 + 1: connect.CodeInvalidArgument, 2 << 20: connect.CodeNotFound} {
 		_, err := s.GetObject(t.Context(),
 			&control.GetObjectRequest{Name: "none", Length: length})
@@ -45,11 +45,27 @@ func TestCallersAreBounded(t *testing.T) {
 	if len(pages) != 2 || pages[0] != 4096 || listed != 4100 {
 		t.Errorf("found pages of %v objects", pages)
 	}
-	for i := range 257 {
-		_, err := s.PutObject(t.Context(),
-			&control.PutObjectRequest{Name: "u", Size: 2, Data: []byte("x"), Upload: fmt.Sprint(i)})
-		if (connect.CodeOf(err) == connect.CodeUnavailable) != (i == 256) {
-			t.Errorf("upload %d: %v", i, err)
+	c := serve(t, s)
+	begin := func(last bool) error {
+		stream, err := c.Workers.PutObject(t.Context())
+		if err == nil {
+			err = stream.Send(&control.PutObjectRequest{Name: "u", Size: 2, Data: []byte("x")})
 		}
+		if err != nil || !last {
+			return err
+		}
+		_, err = stream.CloseAndReceive()
+		return err
+	}
+	for i := range 256 {
+		if err := begin(false); err != nil {
+			t.Fatal(err)
+		}
+		for s.uploads.Load() <= int64(i) { // until it has arrived
+			runtime.Gosched()
+		}
+	}
+	if err := begin(true); connect.CodeOf(err) != connect.CodeUnavailable {
+		t.Errorf("one more upload: %v", err)
 	}
 }

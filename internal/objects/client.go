@@ -1,8 +1,9 @@
 package objects
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -22,8 +23,12 @@ const Scheme = "master:/"
 // Is reports whether a place is on the disk of the master.
 func Is(place string) bool { return strings.HasPrefix(place, Scheme) }
 
-// callTimeout bounds a call, which transfers a piece or a list.
-const callTimeout = 30 * time.Second
+// A call may take callTimeout, and longer if it transfers more than a piece or a list: at slowest
+// bytes per second.
+const (
+	callTimeout = 30 * time.Second
+	slowest     = 64 << 10
+)
 
 // remote is a worker's client of the store at the master.
 type remote struct {
@@ -47,9 +52,10 @@ func Open(place string, to func() *control.Connection) (store.Store, error) {
 
 func (s *remote) String() string { return strings.TrimSuffix(Scheme+s.name, "/") }
 
-// call calls the master, and converts errors to those of a store.
+// call calls the master, and converts errors to those of a store. size is the number of bytes that
+// it transfers.
 func call[Q, A any](
-	ctx context.Context, s *remote, what, name string,
+	ctx context.Context, s *remote, what, name string, size int64,
 	f func(control.WorkersClient, context.Context, *Q) (*A, error), q *Q,
 ) (*A, error) {
 	// a prefix need not be a valid name
@@ -64,7 +70,8 @@ func call[Q, A any](
 	if c == nil {
 		return nil, failed(errors.New("there is no session with the master"))
 	}
-	bounded, cancel := context.WithTimeout(ctx, callTimeout)
+	bounded, cancel := context.WithTimeout(ctx,
+		callTimeout+time.Duration(size/slowest)*time.Second)
 	defer cancel()
 	answer, err := f(c.Workers, bounded, q)
 	if err == nil {
@@ -86,20 +93,7 @@ func call[Q, A any](
 
 // Put implements Store.Put.
 func (s *remote) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
-	upload := rand.Text()
-	buffer := make([]byte, min(size, piece))
-	for off := int64(0); ; {
-		p := buffer[:min(size-off, piece)]
-		if n, err := data.ReadAt(p, off); n < len(p) {
-			return fmt.Errorf("write %s%s: found %d bytes, expected %d: %w", Scheme, s.name+name,
-				off+int64(n), size, err)
-		}
-		err := s.put(ctx, name,
-			&control.PutObjectRequest{Upload: upload, Size: size, Offset: off, Data: p})
-		if off += int64(len(p)); err != nil || off == size {
-			return err
-		}
-	}
+	return s.put(ctx, name, data, &control.PutObjectRequest{Size: size})
 }
 
 // PutIfAbsent implements Store.PutIfAbsent.
@@ -108,14 +102,39 @@ func (s *remote) PutIfAbsent(ctx context.Context, name string, data []byte) erro
 		return fmt.Errorf("write %s%s: found %d bytes to be stored at once, expected at most %d",
 			Scheme, s.name+name, len(data), piece)
 	}
-	return s.put(ctx, name,
-		&control.PutObjectRequest{Size: int64(len(data)), Data: data, Absent: true})
+	return s.put(ctx, name, bytes.NewReader(data),
+		&control.PutObjectRequest{Size: int64(len(data)), Absent: true})
 }
 
-func (s *remote) put(ctx context.Context, name string, q *control.PutObjectRequest) error {
+// put sends an object, which q describes.
+func (s *remote) put(
+	ctx context.Context, name string, data io.ReaderAt, q *control.PutObjectRequest,
+) error {
 	q.Name = s.name + name
-	_, err := call(ctx, s, "write", name, control.WorkersClient.PutObject, q)
-	return err
+	var unread error // the error of data
+	_, err := call(ctx, s, "write", name, q.Size, func(
+		c control.WorkersClient, ctx context.Context, q *control.PutObjectRequest,
+	) (*control.PutObjectResponse, error) {
+		stream, err := c.PutObject(ctx)
+		if err != nil {
+			return nil, err
+		}
+		buffer, size := make([]byte, min(q.Size, piece)), q.Size
+		for off := int64(0); ; {
+			q.Data = buffer[:min(size-off, piece)]
+			if n, err := data.ReadAt(q.Data, off); n < len(q.Data) {
+				unread = fmt.Errorf("write %s%s: found %d bytes, expected %d: %w", Scheme, s.name+
+					name, off+int64(n), size, err)
+				return nil, err // the stream ends with ctx
+			}
+			err := stream.Send(q)
+			if off += int64(len(q.Data)); err != nil || off == size {
+				return stream.CloseAndReceive() // it has the master's error
+			}
+			q = &control.PutObjectRequest{}
+		}
+	}, q)
+	return cmp.Or(unread, err)
 }
 
 // GetRange implements Store.GetRange.
@@ -125,7 +144,7 @@ func (s *remote) GetRange(ctx context.Context, o store.Object, off int64, p []by
 		q := &control.GetObjectRequest{
 			Name: s.name + o.Name, Version: o.Version, Offset: off, Length: uint32(n),
 		}
-		a, err := call(ctx, s, "read", o.Name, control.WorkersClient.GetObject, q)
+		a, err := call(ctx, s, "read", o.Name, 0, control.WorkersClient.GetObject, q)
 		if err != nil {
 			return err
 		}
@@ -144,7 +163,7 @@ func (s *remote) List(ctx context.Context, prefix string) iter.Seq2[store.Object
 	return func(yield func(store.Object, error) bool) {
 		q := &control.ListObjectsRequest{Prefix: s.name + prefix}
 		for {
-			a, err := call(ctx, s, "list", prefix, control.WorkersClient.ListObjects, q)
+			a, err := call(ctx, s, "list", prefix, 0, control.WorkersClient.ListObjects, q)
 			if err != nil {
 				yield(store.Object{}, err)
 				return
@@ -170,7 +189,7 @@ func (s *remote) List(ctx context.Context, prefix string) iter.Seq2[store.Object
 
 // Delete implements Store.Delete.
 func (s *remote) Delete(ctx context.Context, name string) error {
-	_, err := call(ctx, s, "delete", name, control.WorkersClient.DeleteObject,
+	_, err := call(ctx, s, "delete", name, 0, control.WorkersClient.DeleteObject,
 		&control.DeleteObjectRequest{Name: s.name + name})
 	return err
 }

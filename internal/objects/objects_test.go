@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -121,55 +122,63 @@ func TestNoMaster(t *testing.T) {
 	}
 }
 
+// upload sends an object in pieces. It returns the error of the answer.
+func upload(t *testing.T, c *control.Connection, pieces ...*control.PutObjectRequest) error {
+	t.Helper()
+	stream, err := c.Workers.PutObject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pieces {
+		_ = stream.Send(p) // the answer has the error
+	}
+	_, err = stream.CloseAndReceive()
+	return err
+}
+
 // TestUploads ends uploads in every wrong way. Nothing of them remains.
 func TestUploads(t *testing.T) {
 	s, dir := server(t)
-	put := func(upload string, size, off int64, n int) error {
-		_, err := s.PutObject(t.Context(), &control.PutObjectRequest{
-			Name: "x", Upload: upload, Size: size, Offset: off, Data: bytes.Repeat([]byte("x"), n),
-		})
-		return err
+	c := serve(t, s)
+	of := func(size int64, n int) *control.PutObjectRequest {
+		return &control.PutObjectRequest{Name: "x", Size: size, Data: bytes.Repeat([]byte("x"), n)}
 	}
-	for _, p := range []struct {
-		upload    string
-		size, off int64
-		n         int
-		want      string
-	}{
-		{"a", 10, 0, 4, ""},
-		{"a", 10, 5, 1, "bytes from 5 on of x, after 4 of x"},
-		{"a", 11, 4, 1, "bytes from 4 on"},
-		{"b", 10, 4, 1, "the upload is lost"},
-		{"", 10, 0, 4, "a piece of 4 bytes"},
-		{"c", 10, 0, 0, "a piece of 0 bytes"},
-		{"d", 10, 8, 4, "bytes 8 to 12 of an object of 10"},
-		{"d", -1, 0, 4, "bytes 0 to 4 of an object of -1"},
-		{"d", 10, 1 << 62, 4, "of an object of 10"},
-		{strings.Repeat("d", 65), 10, 0, 4, "a piece of 4 bytes"},
+	absent := of(10, 4)
+	absent.Absent = true
+	for want, pieces := range map[string][]*control.PutObjectRequest{
+		"EOF":                               nil,
+		"unexpected EOF":                    {of(10, 4), of(0, 5)},
+		"found 11 bytes to write, expected": {of(10, 4), of(0, 7)},
+		"4 bytes of an object of 3":         {of(3, 4)},
+		"4 bytes of an object of -1":        {of(-1, 4)},
+		"0 bytes of an object of -1":        {of(-1, 0)},
+		"4 bytes of an object of 10":        {absent, of(0, 6)},
 	} {
-		if err := put(p.upload, p.size, p.off, p.n); p.want == "" && err != nil || p.want != "" &&
-			(err == nil || !strings.Contains(err.Error(), p.want)) {
-			t.Errorf("%d bytes at %d of %d: error %v, expected %q", p.n, p.off, p.size, err, p.want)
+		if err := upload(t, c, pieces...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("found %v, expected %s", err, want)
 		}
-	}
-	s.mu.Lock()
-	u := s.uploads["a"]
-	s.mu.Unlock()
-	u.idle.Reset(0) // as if a minute had passed
-	<-u.done
-	if err := put("a", 10, 4, 1); err == nil {
-		t.Error("a dropped upload continues")
-	}
-	if err := put("e", 10, 0, 4); err != nil {
-		t.Fatal(err)
 	}
 	for o := range dir.List(t.Context(), "") {
 		t.Errorf("found %v", o)
 	}
-	s.Close()
-	if err := put("f", 10, 0, 4); err == nil || !strings.Contains(err.Error(), "closing") {
-		t.Errorf("error %v", err)
+	if s.uploads.Load() != 0 || s.coming != 0 {
+		t.Errorf("%d uploads of %d bytes are left", s.uploads.Load(), s.coming)
 	}
+	unread := errors.New("it cannot be read")
+	at, _ := Open(Scheme, func() *control.Connection { return c })
+	if err := at.Put(t.Context(), "x", failing{unread}, 5*piece); !errors.Is(err, unread) {
+		t.Errorf("found %v", err)
+	}
+}
+
+// failing has one piece of data.
+type failing struct{ err error }
+
+func (f failing) ReadAt(p []byte, off int64) (int, error) {
+	if off == 0 {
+		return len(p), nil
+	}
+	return 0, f.err
 }
 
 // TestDiskKeepsAReserve: objects of workers leave 1 GiB of the master's disk free, or a tenth of a
@@ -186,7 +195,7 @@ func TestDiskKeepsAReserve(t *testing.T) {
 			t.Errorf("%d bytes of %d free of %d: found %v, and %v for one more", c.size, c.free,
 				c.total, s.fits(c.size), s.fits(c.size+1))
 		}
-		s.uploads = map[string]*upload{"u": {size: 100}}
+		s.coming = 100
 		if s.fits(c.size) || !s.fits(c.size-100) {
 			t.Errorf("%d bytes of %d free of %d beside others", c.size, c.free, c.total)
 		}
@@ -196,7 +205,6 @@ func TestDiskKeepsAReserve(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := NewServer(dir)
-	defer s.Close()
 	s.room = func() (int64, int64) {
 		if s.mu.TryLock() { // otherwise another upload could take the same room
 			s.mu.Unlock()
@@ -204,31 +212,44 @@ func TestDiskKeepsAReserve(t *testing.T) {
 		}
 		return 200, 1000
 	}
+	c := serve(t, s)
 	for _, q := range []*control.PutObjectRequest{
 		{Name: "a", Size: 101, Data: make([]byte, 101)},
 		{Name: "b", Size: 101, Data: make([]byte, 101), Absent: true},
-		{Name: "c", Size: 1 << 50, Data: []byte("x"), Upload: "u"},
+		{Name: "c", Size: 1 << 50, Data: []byte("x")},
 	} {
-		if _, err := s.PutObject(t.Context(),
-			q); connect.CodeOf(err) != connect.CodeResourceExhausted {
+		if err := upload(t, c, q); connect.CodeOf(err) != connect.CodeResourceExhausted {
 			t.Errorf("%s: found %v", q.Name, err)
 		}
 	}
 	for range 2 { // stored objects no longer count separately
-		if _, err := s.PutObject(t.Context(),
-			&control.PutObjectRequest{Name: "d", Size: 100, Data: make([]byte,
-				100)}); err != nil {
+		if err := upload(t, c, &control.PutObjectRequest{
+			Name: "d", Size: 100, Data: make([]byte, 100),
+		}); err != nil {
 			t.Error(err)
 		}
 	}
-	upload := func(name string, size int64) connect.Code {
-		_, err := s.PutObject(t.Context(),
-			&control.PutObjectRequest{Name: name, Size: size, Data: []byte("x"), Upload: name})
-		return connect.CodeOf(err)
+	one, err := c.Workers.PutObject(t.Context())
+	if err == nil {
+		err = one.Send(&control.PutObjectRequest{Name: "e", Size: 61, Data: []byte("x")})
 	}
-	if upload("e", 61) == connect.CodeResourceExhausted ||
-		upload("f", 41) != connect.CodeResourceExhausted ||
-		upload("f", 40) == connect.CodeResourceExhausted {
-		t.Error("two uploads take the same room")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for left := int64(0); left != 60; { // until the first byte has arrived
+		runtime.Gosched()
+		s.mu.Lock()
+		left = s.coming
+		s.mu.Unlock()
+	}
+	if err := upload(t, c,
+		&control.PutObjectRequest{Name: "f", Size: 41}); connect.CodeOf(err) !=
+		connect.CodeResourceExhausted {
+		t.Errorf("two uploads take the same room: %v", err)
+	}
+	if err := upload(t, c, &control.PutObjectRequest{
+		Name: "f", Size: 40, Data: make([]byte, 40),
+	}); err != nil {
+		t.Error(err)
 	}
 }

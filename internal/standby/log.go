@@ -262,7 +262,7 @@ func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 	defer cancel()
 	var last error // the store's last error
 	for wait := l.Lease / 200; ; wait = min(2*wait, l.Lease/20) {
-		err := bounded(ctx, func() error { return l.commit(ctx, e.Number, data) })
+		err := Bounded(ctx, func() error { return l.commit(ctx, e.Number, data) })
 		switch {
 		// Even if it was written: the lease has ended. If this process was stopped, its clock may
 		// show that before the context's timer does.
@@ -294,8 +294,8 @@ func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 	}
 }
 
-// bounded returns when ctx ends, even if do hangs, as access to a remote directory may.
-func bounded(ctx context.Context, do func() error) error {
+// Bounded returns when ctx ends, even if do hangs, as access to a remote directory may.
+func Bounded(ctx context.Context, do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()
 	select {

@@ -46,7 +46,7 @@ func (l *Log) within(ctx context.Context, d time.Duration, do func(context.Conte
 	ctx, cancel := context.WithTimeoutCause(ctx, d,
 		fmt.Errorf("%s does not answer within %v", l.Store, d))
 	defer cancel()
-	return bounded(ctx, func() error { return do(ctx) })
+	return Bounded(ctx, func() error { return do(ctx) })
 }
 
 // read reads a listed object.

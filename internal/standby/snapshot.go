@@ -29,10 +29,7 @@ func (l *Log) whole() entry {
 
 // shorten writes a snapshot in the background, if it is time.
 func (l *Log) shorten() {
-	if l.head.Number < l.last+l.SnapshotEvery {
-		return
-	}
-	if !l.busy.TryLock() {
+	if l.head.Number < l.last+l.SnapshotEvery || !l.busy.TryLock() {
 		return
 	}
 	e := l.whole()

@@ -183,10 +183,10 @@ func (d *Dir) fill(ctx context.Context, name string, data io.Reader, size int64)
 	if err != nil {
 		return err
 	}
-	if n != size && size >= 0 {
+	switch {
+	case n != size && size >= 0:
 		return fmt.Errorf("found %d bytes to write, expected %d", n, size)
-	}
-	if d.Temporary {
+	case d.Temporary:
 		return nil
 	}
 	return f.Sync()
