@@ -7,7 +7,7 @@
 // There is one connection for each ordered pair of workers. It is made when a [Session] that needs
 // it is opened, and kept until the mesh is closed or the connection breaks. A broken connection
 // fails the sessions that use it. Frames between partitions of one worker are passed by reference.
-// Read this file first, then session.go, port.go, outbound.go and inbound.go.
+// Read this file first, then session.go, port.go, lane.go, outbound.go and inbound.go.
 //
 // # Buffers
 //
