@@ -25,7 +25,7 @@
 // # Credits
 //
 // Frames for a busy partition count against the window of their connection until the partition
-// takes them. A full window stops the writer at the other side. So a worker holds at most a window
+// takes them. A full window stops the frames at the other side. So a worker holds at most a window
 // and a chunk for each other worker, besides the frames that its partitions have taken. Windows are
 // wider for long round trips (window.go), up to a bound for all together. A partition that waits,
 // in Receive, End or Send, takes all frames for it at once. The frame that it waits for may be
