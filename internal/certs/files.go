@@ -5,9 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -25,8 +22,8 @@ type Files struct {
 
 	mu     sync.Mutex
 	looked time.Time
-	seen   [3]fs.FileInfo
-	wrong  string // the error in changed files
+	seen   [3]string // what loaded is from
+	wrong  string    // the error in changed files
 	loaded *loaded
 }
 
@@ -54,9 +51,10 @@ func Load(n Names, warn func(line string)) (*Files, error) {
 	if err := n.check(); err != nil {
 		return nil, err
 	}
-	f.seen, _ = f.stat() // an error is found again when the files are read
 	var err error
-	f.loaded, err = n.read()
+	if f.seen, err = n.read(); err == nil {
+		f.loaded, err = n.load(f.seen)
+	}
 	f.looked = f.now()
 	return f, err
 }
@@ -73,10 +71,25 @@ func (n Names) check() error {
 	return nil
 }
 
-// read reads all files.
-func (n Names) read() (*loaded, error) {
+// read reads the CA, the certificate and its key; those without a name are empty.
+func (n Names) read() (all [3]string, err error) {
+	for i, path := range []string{n.CA, n.Cert, n.Key} {
+		if path == "" {
+			continue
+		}
+		data, err := statefile.ReadSmall(path)
+		if err != nil {
+			return all, err
+		}
+		all[i] = string(data)
+	}
+	return all, nil
+}
+
+// load parses what read has read.
+func (n Names) load(all [3]string) (*loaded, error) {
 	l := &loaded{pool: x509.NewCertPool()}
-	authorities, err := ReadFile(n.CA)
+	authorities, err := parse(n.CA, []byte(all[0]))
 	if err != nil {
 		return nil, err
 	}
@@ -90,47 +103,15 @@ func (n Names) read() (*loaded, error) {
 	if n.Cert == "" {
 		return l, nil
 	}
-	cert, err := statefile.ReadSmall(n.Cert)
-	if err != nil {
+	if _, err := parse(n.Cert, []byte(all[1])); err != nil {
 		return nil, err
 	}
-	if _, err := parse(n.Cert, cert); err != nil {
-		return nil, err
-	}
-	key, err := statefile.ReadSmall(n.Key)
-	if err != nil {
-		return nil, err
-	}
-	pair, err := tls.X509KeyPair(cert, key)
+	pair, err := tls.X509KeyPair([]byte(all[1]), []byte(all[2]))
 	if err != nil {
 		return nil, fmt.Errorf("%s is not the key of %s: %w", n.Key, n.Cert, err)
 	}
 	l.certificate = &pair
 	return l, nil
-}
-
-// stat returns data by which changes of the files are detected. Elements for names that are not set
-// are nil.
-func (n Names) stat() (all [3]fs.FileInfo, err error) {
-	for i, path := range []string{n.CA, n.Cert, n.Key} {
-		if path == "" {
-			continue
-		}
-		info, statErr := os.Stat(path)
-		if statErr != nil {
-			err = errors.Join(err, statErr)
-			continue
-		}
-		all[i] = info
-	}
-	return all, err
-}
-
-func same(a, b fs.FileInfo) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
 // current returns the files' content, or the last valid content.
@@ -142,13 +123,13 @@ func (f *Files) current() *loaded {
 		return f.loaded
 	}
 	f.looked = now
-	seen, err := f.stat()
-	if err == nil && f.wrong == "" && slices.EqualFunc(seen[:], f.seen[:], same) {
+	seen, err := f.read()
+	if err == nil && f.wrong == "" && seen == f.seen {
 		return f.loaded
 	}
 	var l *loaded
 	if err == nil {
-		l, err = f.read()
+		l, err = f.load(seen)
 	}
 	if err != nil { // the files may be half written: the next check finds the rest
 		if text := err.Error(); text != f.wrong {

@@ -254,7 +254,7 @@ func (in *inbound) placedMessage(h *header) {
 	if in.message == nil {
 		return
 	}
-	if in.message.have+uint64(h.length) == in.message.total {
+	if h.offset+uint64(h.length) == h.contents {
 		count(&in.mesh.counters.MessagesIn, 1)
 	}
 	in.session.link.placed(in.message, h)

@@ -238,15 +238,13 @@ func (o *outbound) cut(p *post, failed bool) (h header, a, b []byte, ok bool) {
 	return h, a, b, true
 }
 
-// settlePost handles the end of a chunk: it was written, or will not be.
-func (o *outbound) settlePost(p *post) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+// settled records the end of a chunk: it was written, or will not be. It reports whether the post
+// has ended. The caller holds the lock.
+func (o *outbound) settled(p *post) bool {
 	if p.staged--; p.staged > 0 || !p.gone && !p.whole() {
-		return
+		return false
 	}
 	c := &o.mesh.counters
-	l := p.lane
 	switch {
 	case p.gone:
 		o.giveUp(p)
@@ -255,11 +253,11 @@ func (o *outbound) settlePost(p *post) {
 	default:
 		count(&c.MessagesOut, 1)
 	}
-	o.end(p)
-	o.tidy(l)
+	o.tidy(p.lane)
+	return true
 }
 
-// end tells the sender that a post is written, or will not be. The caller holds the lock.
+// end tells the sender that a post is written, or will not be.
 func (o *outbound) end(p *post) {
 	switch {
 	case p.port != nil:
@@ -300,8 +298,7 @@ func (o *outbound) halfWay(l *lane) error {
 // drop removes a session's frames and lanes, or all if s is nil. Senders of messages that wait
 // notice the session's end themselves.
 func (o *outbound) drop(s *Session) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	var dropped []*post
 	drops := func(p *post) bool {
 		if s != nil && p.session != s {
 			return false
@@ -309,9 +306,10 @@ func (o *outbound) drop(s *Session) {
 		if p.gone = p.gone || p.port != nil; p.staged > 0 || p.port == nil && !p.copied {
 			return false
 		}
-		o.end(p)
+		dropped = append(dropped, p)
 		return true
 	}
+	o.mu.Lock()
 	o.frames.posts = slices.DeleteFunc(o.frames.posts, drops)
 	o.awake(&o.frames)
 	for k, l := range o.lanes {
@@ -319,6 +317,10 @@ func (o *outbound) drop(s *Session) {
 			delete(o.lanes, k)
 			l.posts = slices.DeleteFunc(l.posts, drops)
 		}
+	}
+	o.mu.Unlock()
+	for _, p := range dropped {
+		o.end(p)
 	}
 }
 

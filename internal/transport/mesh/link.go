@@ -44,11 +44,10 @@ type box struct {
 // message is a message that has arrived, at least in part.
 type message struct {
 	in    *inbound
-	data  []byte
+	data  []byte // up to the end of the chunk that is being read
 	total uint64
-	have  uint64
 	held  uint64 // bytes of the window that it takes
-	ended bool   // its last chunk has arrived; an empty message has all its bytes before
+	ended bool   // its last chunk has arrived
 }
 
 // Link returns the session's link.
@@ -180,7 +179,7 @@ func (l *Link) place(in *inbound, h *header) ([]byte, *message, error) {
 	case p == nil && h.offset == 0:
 		p = &message{in: in, total: h.contents, data: l.memory(h.contents)}
 		b.messages = append(b.messages, p)
-	case p == nil || p.have != h.offset || p.total != h.contents:
+	case p == nil || uint64(len(p.data)) != h.offset || p.total != h.contents:
 		return nil, nil,
 			fmt.Errorf("%w: found bytes at %d of %d of a message under tag %d, expected the next",
 				errCorrupt, h.offset, h.contents, h.superstep)
@@ -191,7 +190,7 @@ func (l *Link) place(in *inbound, h *header) ([]byte, *message, error) {
 // grow makes room for n more bytes and returns it. A long message gets the memory that its header
 // asks for only after enough of it has arrived.
 func (p *message) grow(n int) []byte {
-	have := int(p.have)
+	have := len(p.data)
 	if need := have + n; need > cap(p.data) {
 		size := int(p.total)
 		if have < sudden {
@@ -211,12 +210,11 @@ func (l *Link) placed(p *message, h *header) {
 	defer l.mu.Unlock()
 	a := address{int(h.from), h.superstep}
 	b := l.box(a)
-	p.have += uint64(h.length)
 	p.held += uint64(cost(int(h.length)))
 	if i := slices.Index(b.messages, p); i >= 0 && i < b.waiting {
 		l.claim(p, h.superstep)
 	}
-	if p.ended = p.have == p.total; p.ended {
+	if p.ended = uint64(len(p.data)) == p.total; p.ended {
 		signal(b.wake)
 	}
 }

@@ -7,7 +7,7 @@
 // There is one connection for each ordered pair of workers. It is made when a [Session] that needs
 // it is opened, and kept until the mesh is closed or the connection breaks. A broken connection
 // fails the sessions that use it. Frames between partitions of one worker are passed by reference.
-// Read this file first, then session.go, port.go, outbound.go and inbound.go.
+// Read this file first, then session.go, port.go, lane.go, outbound.go and inbound.go.
 //
 // # Buffers
 //
@@ -25,7 +25,7 @@
 // # Credits
 //
 // Frames for a busy partition count against the window of their connection until the partition
-// takes them. A full window stops the writer at the other side. So a worker holds at most a window
+// takes them. A full window stops the frames at the other side. So a worker holds at most a window
 // and a chunk for each other worker, besides the frames that its partitions have taken. Windows are
 // wider for long round trips (window.go), up to a bound for all together. A partition that waits,
 // in Receive, End or Send, takes all frames for it at once. The frame that it waits for may be

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -176,11 +177,14 @@ func (o *outbound) flush() error {
 
 // settle records that the collected chunks are written, or will not be.
 func (o *outbound) settle() {
-	for i, p := range o.staged {
-		o.settlePost(p)
-		o.staged[i] = nil
+	o.mu.Lock()
+	ended := slices.DeleteFunc(o.staged, func(p *post) bool { return !o.settled(p) })
+	o.mu.Unlock()
+	for i, p := range ended {
+		o.end(p)
+		ended[i] = nil
 	}
-	o.staged = o.staged[:0]
+	o.staged = ended[:0]
 }
 
 // writeChunk writes the next chunk of a post.
@@ -189,12 +193,9 @@ func (o *outbound) writeChunk(p *post) error {
 	if p.port != nil && p.header.offset == 0 {
 		err = o.prepare(p)
 	}
-	h, a, b, ok := o.cut(p, err != nil)
-	if !ok {
-		o.settlePost(p)
-		return err
+	if h, a, b, ok := o.cut(p, err != nil); ok {
+		err = o.stage(&h, a, b)
 	}
-	err = o.stage(&h, a, b)
 	o.staged = append(o.staged, p)
 	return err
 }
