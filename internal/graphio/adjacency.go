@@ -74,15 +74,15 @@ func (p *parser) nextID(text []byte) (id uint64, rest []byte, f *fault) {
 
 // readAdjacency reads adjacency lists. Each line is a vertex of the graph.
 func (r *reader) readAdjacency(ctx context.Context, p *parsed) error {
-	if columns(p.f.head()) == 0 && p.f.headIsAll() {
-		return noLists(p.f.path)
-	}
 	p.grammar, p.own = r.grammar(false), adjacencyLine
 	return r.readLists(ctx, p, "adjacency lists")
 }
 
 // readLists reads lists of neighbours. Each line is a vertex of the graph.
 func (r *reader) readLists(ctx context.Context, p *parsed, what string) (err error) {
+	if columns(p.f.head()) == 0 && p.f.headIsAll() {
+		return noLists(p.f.path)
+	}
 	p.what, p.only, p.Directed = what, true, r.directed(true)
 	p.twice = !p.Directed
 	if p.table, err = r.readTable(ctx, p.textFile); err != nil {

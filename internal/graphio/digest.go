@@ -71,34 +71,6 @@ func Digests(
 	return found
 }
 
-// inputs returns the files of a graph, including the files beside them, and its format if that is
-// given or follows from the name. The name of a directory does not tell the format of its files.
-func inputs(ctx context.Context, name string, format Format) (Format, []string, error) {
-	if info, err := stat(ctx, name); format == "" && (err != nil || !info.IsDir()) {
-		format = formatOfName(name)
-	}
-	if format == "" && isLDBCBase(name) {
-		format = LDBC
-	}
-	switch format {
-	case LDBC:
-		of, err := ldbcFilesOf(name)
-		files := []string{of.vertices, of.edges}
-		if of.properties != "" {
-			files = append(files, of.properties)
-		}
-		return format, files, err
-	case Graph500:
-		files := []string{name}
-		if weights := weightsBeside(name); exists(weights) {
-			files = append(files, weights)
-		}
-		return format, files, nil
-	}
-	files, err := Files(ctx, name)
-	return format, files, err
-}
-
 // digest returns the digest of a file.
 func digest(
 	ctx context.Context, path string, key uint64, all bool, team *parallel.Team,

@@ -77,6 +77,34 @@ func Files(ctx context.Context, name string) ([]string, error) {
 	return all, nil
 }
 
+// inputs returns the files of a graph, including the files beside them, and its format if that is
+// given or follows from the name. The name of a directory does not tell the format of its files.
+func inputs(ctx context.Context, name string, format Format) (Format, []string, error) {
+	if info, err := stat(ctx, name); format == "" && (err != nil || !info.IsDir()) {
+		format = formatOfName(name)
+	}
+	if format == "" && isLDBCBase(name) {
+		format = LDBC
+	}
+	switch format {
+	case LDBC:
+		of, err := ldbcFilesOf(name)
+		files := []string{of.vertices, of.edges}
+		if of.properties != "" {
+			files = append(files, of.properties)
+		}
+		return format, files, err
+	case Graph500:
+		files := []string{name}
+		if weights := weightsBeside(name); exists(weights) {
+			files = append(files, weights)
+		}
+		return format, files, nil
+	}
+	files, err := Files(ctx, name)
+	return format, files, err
+}
+
 // Split splits a list of names at commas. A file whose own name has commas is one name.
 func Split(ctx context.Context, list string) []string {
 	if _, err := stat(ctx, list); err == nil {

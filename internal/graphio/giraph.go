@@ -4,9 +4,6 @@ import "context"
 
 // readGiraph reads Giraph's lines.
 func (r *reader) readGiraph(ctx context.Context, p *parsed) error {
-	if lines, _ := headLines(p.f.head(), true); p.f.headIsAll() && len(lines) == 0 {
-		return noLists(p.f.path)
-	}
 	p.grammar, p.own = r.grammar(true), giraphLine
 	return r.readLists(ctx, p, "Giraph JSON")
 }

@@ -44,7 +44,6 @@ var (
 type mtxHeader struct {
 	countedHeader
 	field, symmetry string
-	symmetric       bool
 }
 
 // readMatrixMarket reads a matrix whose entries are edges from row to column. Its vertices are 1 to
@@ -54,12 +53,13 @@ func (r *reader) readMatrixMarket(_ context.Context, p *parsed) error {
 	if err != nil {
 		return err
 	}
-	if h.symmetric && r.directed(false) {
+	symmetric := h.symmetry == "symmetric"
+	if symmetric && r.directed(false) {
 		return wrong("a symmetric matrix to be read as directed",
 			"a general one (an undirected graph is walked both ways already)").onLine(1, 1)
 	}
 	h.describe(p, r.grammar(h.field != "pattern"), "Matrix Market, "+h.field+" "+h.symmetry)
-	p.marks, p.lower, p.Directed = "%", h.symmetric, !h.symmetric
+	p.marks, p.lower, p.Directed = "%", symmetric, !symmetric
 	if p.layout = `2: "row column"`; p.columns == 3 {
 		p.layout = `3: "row column value"`
 	}
@@ -109,7 +109,6 @@ func (h *mtxHeader) banner(line []byte, kind *mtxKind) *fault {
 		}
 	}
 	h.field, h.symmetry = words[3], words[4]
-	h.symmetric = h.symmetry == "symmetric"
 	return nil
 }
 

@@ -98,30 +98,31 @@ func (s *fileSource) read(p *piece, lo, hi int64) error {
 		return s.f.readAt(p.data, lo)
 	}
 	from := max(lo-1, s.from) // the byte before lo tells whether a line begins at lo
+	first := 0
+	p.buf, p.data = p.buf[:0], nil
 	// The last line continues after hi. A line that is too long stays incomplete, and the parser
 	// refuses it.
-	for _, over := range []int64{4 << 10, 2 * maxLine} {
-		end, first := min(hi+over, s.f.size()), 0
-		p.buf = grow(p.buf, int(end-from))
-		if err := s.f.readAt(p.buf, from); err != nil {
+	for over := int64(4 << 10); over <= 2*maxLine; over *= 8 {
+		have, end := len(p.buf), min(hi+over, s.f.size())
+		p.buf = slices.Grow(p.buf, int(end-from)-have)[:end-from]
+		if err := s.f.readAt(p.buf[have:], from+int64(have)); err != nil {
 			return err
 		}
-		if lo > s.from {
-			first = bytes.IndexByte(p.buf[:hi-1-from], '\n') + 1
-			if p.data = nil; first == 0 {
+		if have == 0 && lo > s.from {
+			if first = bytes.IndexByte(p.buf[:hi-1-from], '\n') + 1; first == 0 {
 				return nil // the piece is inside a line that began earlier
 			}
 		}
-		p.at, p.data = from+int64(first), p.buf[first:]
-		last := bytes.IndexByte(p.buf[hi-1-from:], '\n')
-		if last >= 0 {
-			p.data = p.buf[first : hi-from+int64(last)]
+		at := max(have, int(hi-1-from))
+		last := bytes.IndexByte(p.buf[at:], '\n')
+		if p.data = p.buf[first:]; last >= 0 {
+			p.data = p.buf[first : at+last+1]
 		}
 		if last >= 0 || end == s.f.size() {
 			break
 		}
 	}
-	p.data = endLine(p.data)
+	p.at, p.data = from+int64(first), endLine(p.data)
 	return nil
 }
 
