@@ -22,10 +22,8 @@ const (
 type router struct {
 	b      *builder
 	tiles  *tiling
-	next   int // next block to read
-	blocks []edges.Block
+	next   int          // next block to read
 	stages []*tileStage // by worker
-	errs   []error      // by worker
 	loops  atomic.Int64
 	count  int // number of blocks in a round
 	arena  mem.Arena
@@ -37,58 +35,32 @@ func (b *builder) newRouter() *router {
 		ways = 2
 	}
 	r := &router{
-		b: b, blocks: make([]edges.Block, b.team.Size()), errs: make([]error, b.team.Size()),
-		stages: make([]*tileStage, b.team.Size()),
-		tiles:  newTiling(b.sizes, b.places.starts, b.all.tuples, ways),
-		count:  max(b.roundRecords(b.all.tuples, edgeBytes)/edges.BlockSize, 1),
+		b: b, stages: make([]*tileStage, b.team.Size()),
+		tiles: newTiling(b.sizes, b.places.starts, b.all.tuples, ways),
+		count: max(b.roundRecords(b.all.tuples, edgeBytes)/edges.BlockSize, 1),
 	}
 	r.arena.Budget, r.arena.Kind = b.o.Budget, mem.Loading
 	return r
 }
 
-// produce sends the tuples of the next blocks. If the order of tuples matters, only one worker does
-// it.
-func (r *router) produce(out [][]sendBuffer) (bool, error) {
+// produce sends the tuples of the next blocks.
+func (r *router) produce(ctx context.Context, out [][]sendBuffer) (more bool, err error) {
 	b := r.b
-	list := b.in.Edges
-	lo, hi := r.next, min(r.next+r.count, edges.Blocks(list))
+	lo, hi := r.next, min(r.next+r.count, edges.Blocks(b.in.Edges))
 	r.next = hi
-	read := func(worker, i int) {
-		if r.errs[worker] != nil {
-			return
-		}
-		if r.stages[worker] == nil {
-			r.stages[worker] = newTileStage(r.tiles, b.o.Weights, &r.arena)
-		}
-		block := &r.blocks[worker]
-		if r.errs[worker] = list.Read(i, block); r.errs[worker] == nil {
-			r.errs[worker] = r.put(block, r.stages[worker], out[worker])
-		}
-	}
-	if b.o.Ordered() {
-		for i := lo; i < hi; i++ {
-			read(0, i)
-		}
-	} else {
-		b.team.For(hi-lo, 4, func(worker, from, to int) {
-			for i := lo + from; i < lo+to; i++ {
-				read(worker, i)
+	err = b.scanBlocks(ctx, "routing the edges", lo, hi, b.o.Ordered(),
+		func(worker int, block *edges.Block) error {
+			if r.stages[worker] == nil {
+				r.stages[worker] = newTileStage(r.tiles, b.o.Weights, &r.arena)
 			}
+			return r.put(block, r.stages[worker], out[worker])
 		})
-	}
-	for _, err := range r.errs {
-		if err != nil {
-			return false, err
-		}
-	}
-	more := hi < edges.Blocks(list)
-	if !more {
+	if more = hi < edges.Blocks(b.in.Edges); !more && err == nil {
 		for worker, st := range r.stages {
 			st.flushTiles(out[worker])
 		}
 	}
-	b.progress("routing the edges", int64(min(hi*edges.BlockSize, list.Len())), int64(list.Len()))
-	return more, nil
+	return more, err
 }
 
 // put converts a block's tuples to numbers, and puts them into their tiles.
@@ -226,7 +198,8 @@ func (b *builder) route(ctx context.Context) error {
 	}
 	stride := blockWords(r.tiles.high)
 	err := b.shuffle(ctx, &shuffle{
-		stride: stride, weights: b.o.Weights, produce: r.produce,
+		stride: stride, weights: b.o.Weights,
+		produce: func(out [][]sendBuffer) (bool, error) { return r.produce(ctx, out) },
 		consume: func(from []sendBuffer) error {
 			return b.eachRun(from, stride, blockEdges, func(lane int, run run) error {
 				if b.o.Ordered() {
