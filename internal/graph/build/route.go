@@ -17,16 +17,24 @@ const (
 	toRow
 )
 
+// routeWorker has a worker's edges for the tiles of all ranks.
+type routeWorker struct {
+	*blockStage // nil before the worker reads tuples
+	// Tiles of a block's tuples, and keys in the tiles.
+	tiles [edges.BlockSize]uint32
+	found [edges.BlockSize]uint64
+}
+
 // router reads this rank's tuples, and sends them to the ranks that own the directory entries of
 // their rows, as blocks of edges of a tile.
 type router struct {
-	b      *builder
-	tiles  *tiling
-	next   int          // next block to read
-	stages []*tileStage // by worker
-	loops  atomic.Int64
-	count  int // number of blocks in a round
-	arena  mem.Arena
+	b       *builder
+	tiles   *tiling
+	next    int // next block to read
+	workers []routeWorker
+	loops   atomic.Int64
+	count   int // number of blocks in a round
+	arena   mem.Arena
 }
 
 func (b *builder) newRouter() *router {
@@ -35,7 +43,7 @@ func (b *builder) newRouter() *router {
 		ways = 2
 	}
 	r := &router{
-		b: b, stages: make([]*tileStage, b.team.Size()),
+		b: b, workers: make([]routeWorker, b.team.Size()),
 		tiles: newTiling(b.sizes, b.places.starts, b.all.tuples, ways),
 		count: max(b.roundRecords(b.all.tuples, edgeBytes)/edges.BlockSize, 1),
 	}
@@ -50,21 +58,24 @@ func (r *router) produce(ctx context.Context, out [][]sendBuffer) (more bool, er
 	r.next = hi
 	err = b.scanBlocks(ctx, "routing the edges", lo, hi, b.o.Ordered(),
 		func(worker int, block *edges.Block) error {
-			if r.stages[worker] == nil {
-				r.stages[worker] = newTileStage(r.tiles, b.o.Weights, &r.arena)
+			w := &r.workers[worker]
+			if w.blockStage == nil {
+				w.blockStage = newBlockStage(r.tiles.boxes, r.tiles.high, b.o.Weights, &r.arena)
 			}
-			return r.put(block, r.stages[worker], out[worker])
+			return r.put(block, w, out[worker])
 		})
 	if more = hi < edges.Blocks(b.in.Edges); !more && err == nil {
-		for worker, st := range r.stages {
-			st.flushTiles(out[worker])
+		for worker := range r.workers {
+			if st := r.workers[worker].blockStage; st != nil {
+				st.flushAll(out[worker], 0)
+			}
 		}
 	}
 	return more, err
 }
 
 // put converts a block's tuples to numbers, and puts them into their tiles.
-func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error {
+func (r *router) put(block *edges.Block, st *routeWorker, out []sendBuffer) error {
 	b := r.b
 	if !b.dense {
 		for i, u := range block.U[:block.N] {
@@ -90,7 +101,7 @@ func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error 
 			}
 		}
 		if st.full(tile) {
-			st.flushTile(tile, out)
+			st.flush(tile, out, 0)
 		}
 		at := st.put(tile, st.found[i])
 		if st.weights != nil {
@@ -102,7 +113,7 @@ func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error 
 }
 
 // locate finds the tiles of a block's edges, and the keys in the tiles.
-func (r *router) locate(block *edges.Block, st *tileStage) error {
+func (r *router) locate(block *edges.Block, st *routeWorker) error {
 	t, places := r.tiles, r.b.places
 	end, others, ways := places.end, uint32(t.others()), uint32(t.ways-1)
 	rowBits, otherBits := t.rowBits&63, t.otherBits&63
