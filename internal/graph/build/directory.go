@@ -99,7 +99,7 @@ func (d *Directory) owner(label uint64) int {
 func (d *Directory) Find(
 	ctx context.Context, group *collective.Group, call collective.Call, labels []uint64,
 ) ([]pregel.VertexID, error) {
-	return ask(ctx, group, call, labels, d.owner, func(label uint64) pregel.VertexID {
+	return askNumbers(ctx, group, call, labels, d.owner, func(label uint64) pregel.VertexID {
 		id, _ := d.Local(label)
 		return id
 	})
@@ -118,5 +118,5 @@ func (d *Directory) Labels(
 		}
 		return d.ranks[id%pregel.VertexID(len(d.ranks))]
 	}
-	return ask(ctx, group, call, ids, of, d.graph.Label)
+	return askNumbers(ctx, group, call, ids, of, d.graph.Label)
 }
