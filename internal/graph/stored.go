@@ -50,7 +50,7 @@ func (p *Partition) Shape() Shape {
 	}
 	var consecutive bool
 	s.First, consecutive = g.Labels.First()
-	if s.Wide = !consecutive || p.labels != nil; s.Wide {
+	if s.Wide = !consecutive || p.labels.wide != nil; s.Wide {
 		s.First = 0
 	}
 	if g.added != nil {
@@ -66,7 +66,8 @@ func (p *Partition) Arrays(to Arrays) {
 	p.visit(to, &stored)
 }
 
-// labelArrays has the input ids of the loaded vertices, in one of two forms.
+// labelArrays has the input ids of the owned vertices, in one of two forms: as input vertices, or if
+// these need more than 32 bits or are not consecutive, as they are.
 type labelArrays struct {
 	narrow []uint32
 	wide   []uint64
@@ -75,11 +76,8 @@ type labelArrays struct {
 // storedLabels returns the input ids of the loaded vertices.
 func (p *Partition) storedLabels() labelArrays {
 	g := p.graph
-	switch {
-	case p.labels != nil:
-		return labelArrays{wide: p.labels}
-	case p.Inputs != nil || g.Order == nil:
-		return labelArrays{narrow: p.Inputs}
+	if g.Order == nil || p.labels.narrow != nil || p.labels.wide != nil {
+		return p.labels
 	}
 	if _, consecutive := g.Labels.First(); consecutive {
 		if p.Of == 1 {
