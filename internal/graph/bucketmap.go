@@ -12,11 +12,14 @@ const BlockArcs = staged
 
 // BucketMap maps arcs to buckets of all ranks, and to the arcs' codes in their buckets.
 type BucketMap struct {
+	// Rank has the rank of each bucket. They are numbered in the order of ranks. First has the
+	// first bucket of each rank.
+	Rank  []int32
+	First []int
+
 	idBits uint
 	parts  divider
 	find   [][]uint64 // by partition and row place: bucket << 32 | the bucket's first row
-	rankOf []int32    // by bucket
-	begin  []int      // by rank: its first bucket; the last element is the number of buckets
 	wide   bool       // some codes have more than narrowBits bits
 }
 
@@ -43,8 +46,7 @@ func (s *Scatter) Plan() Plan {
 // NewBucketMap makes a BucketMap from the plans of all ranks, for a graph of n vertices in parts
 // partitions.
 func NewBucketMap(n, parts int, plans ...Plan) (*BucketMap, error) {
-	d := &BucketMap{idBits: idBits(n), find: make([][]uint64, parts), begin: make([]int, 1,
-		len(plans)+1)}
+	d := &BucketMap{idBits: idBits(n), find: make([][]uint64, parts)}
 	if parts > 1 {
 		d.parts = newDivider(parts)
 	}
@@ -63,10 +65,11 @@ func NewBucketMap(n, parts int, plans ...Plan) (*BucketMap, error) {
 
 func (d *BucketMap) add(n int, plan Plan) error {
 	d.wide = d.wide || plan.Wide
+	d.First = append(d.First, len(d.Rank))
 	for _, p := range slices.Sorted(maps.Keys(plan.First)) {
 		first := plan.First[p]
 		buckets := len(first)
-		if p < 0 || p >= len(d.find) || d.find[p] != nil || len(d.rankOf)+buckets > math.MaxInt32 {
+		if p < 0 || p >= len(d.find) || d.find[p] != nil || len(d.Rank)+buckets > math.MaxInt32 {
 			return fmt.Errorf("%w: %d buckets of partition %d", errMessage, buckets, p)
 		}
 		rows := owned(n, p, len(d.find))
@@ -80,23 +83,13 @@ func (d *BucketMap) add(n int, plan Plan) error {
 			for row := rowOf(uint32(i)); k+1 < buckets && first[k+1] <= row; k++ {
 			}
 			if buckets > 0 {
-				d.find[p][i] = uint64(len(d.rankOf)+k)<<32 | uint64(first[k])
+				d.find[p][i] = uint64(len(d.Rank)+k)<<32 | uint64(first[k])
 			}
 		}
-		d.rankOf = append(d.rankOf, slices.Repeat([]int32{int32(len(d.begin) - 1)}, buckets)...)
+		d.Rank = append(d.Rank, slices.Repeat([]int32{int32(len(d.First) - 1)}, buckets)...)
 	}
-	d.begin = append(d.begin, len(d.rankOf))
 	return nil
 }
-
-// Buckets returns the number of buckets of all ranks. They are numbered in the order of ranks.
-func (d *BucketMap) Buckets() int { return len(d.rankOf) }
-
-// Of returns the buckets [lo, hi) of a rank.
-func (d *BucketMap) Of(rank int) (lo, hi int) { return d.begin[rank], d.begin[rank+1] }
-
-// Rank returns the rank that has a bucket.
-func (d *BucketMap) Rank(bucket uint32) int { return int(d.rankOf[bucket]) }
 
 // High returns the number of bytes of a code in addition to its low 32 bits.
 func (d *BucketMap) High() int {

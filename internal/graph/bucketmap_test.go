@@ -77,7 +77,7 @@ func dealBlocks(
 	}
 	buckets, codes := make([]uint32, len(arcs)), make([]uint64, len(arcs))
 	d.Locate(rows, neighbors, buckets, codes)
-	of := make([][]int, d.Buckets())
+	of := make([][]int, len(d.Rank))
 	for i, k := range buckets {
 		of[k] = append(of[k], i)
 	}
@@ -144,7 +144,7 @@ func FuzzNewDeal(f *testing.F) {
 			return
 		}
 		for row := range uint32(n) {
-			if k := d.find[0][place(row)]; d.Buckets() > 0 && (int(k>>32) >= d.Buckets() ||
+			if k := d.find[0][place(row)]; len(d.Rank) > 0 && (int(k>>32) >= len(d.Rank) ||
 				uint32(k) > row && row >= singleRows && row&63 == 0) {
 				t.Errorf("row %d is in bucket %d", row, k>>32)
 			}

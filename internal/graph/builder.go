@@ -99,9 +99,9 @@ func (a *Builder) Own(own []int, wide bool) {
 			continue
 		}
 		if wide {
-			p.labels = mem.Make[uint64](g.arena, p.Owned)
+			p.labels.wide = mem.Make[uint64](g.arena, p.Owned)
 		} else {
-			p.Inputs = mem.Make[uint32](g.arena, p.Owned)
+			p.labels.narrow = mem.Make[uint32](g.arena, p.Owned)
 		}
 	}
 }
@@ -146,11 +146,11 @@ func (a *Builder) Vertex(id pregel.VertexID, f Facts) {
 		p.TupleDegrees[i] = f.Tuples
 	}
 	switch {
-	case p.labels != nil:
-		p.labels[i] = f.Label
-	case p.Inputs != nil:
+	case p.labels.wide != nil:
+		p.labels.wide[i] = f.Label
+	case p.labels.narrow != nil:
 		first, _ := a.g.Labels.First()
-		p.Inputs[i] = uint32(f.Label - first)
+		p.labels.narrow[i] = uint32(f.Label - first)
 	}
 }
 

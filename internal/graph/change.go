@@ -149,8 +149,8 @@ func (a *changer) header() *Partition {
 	g.arena = &own.Arena
 	p := &Partition{
 		Index: a.p.Index, Of: a.p.Of, Owned: owned(a.N, a.p.Index, a.p.Of), graph: g,
-		Inputs: a.p.Inputs, labels: a.p.labels,
-		lists: a.share(own),
+		labels: a.p.labels,
+		lists:  a.share(own),
 	}
 	if a.p.Absent != nil {
 		p.Absent = make([]uint64, p.Words())

@@ -129,10 +129,10 @@ func (g *Graph) Label(id pregel.VertexID) uint64 {
 	}
 	n := pregel.VertexID(len(g.Parts))
 	p := g.Parts[id%n]
-	if p.labels != nil {
-		return p.labels[id/n]
+	if p.labels.wide != nil {
+		return p.labels.wide[id/n]
 	}
-	return g.Labels.Of(uint64(p.Inputs[id/n]))
+	return g.Labels.Of(uint64(p.labels.narrow[id/n]))
 }
 
 // AppendName appends the name of the vertex with an input id. It appends the id if there is no
@@ -227,18 +227,14 @@ type Partition struct {
 	// Absent has the owned vertices that were removed: their ids are not reused. It is nil if all
 	// exist.
 	Absent []uint64
-	// Inputs has the input vertices of the owned ones. A build sets them only if the Graph has no
-	// maps, and if input ids need at most 32 bits.
-	Inputs []uint32
 	// TupleDegrees has the tuple degrees of the owned vertices, if requested in Options.
 	TupleDegrees []uint32
 	// Measured has the engine's measurements on the partition, by kind.
 	Measured sync.Map
 
-	graph *Graph
-	slots kernel.Slots
-	// input ids of the owned vertices, if there are neither Inputs nor the graph's maps
-	labels []uint64
+	graph  *Graph
+	slots  kernel.Slots
+	labels labelArrays // of the loaded vertices; a build sets them only if the Graph has no maps
 	// The blocks of the arcs, and of the reversed arcs. In a 2D grid reversed is set in
 	// reversedPart instead, which only directed graphs have. The slots of reversedPart continue
 	// these.

@@ -19,10 +19,10 @@ func (p *Partition) largestLabel() (some bool, largest uint64) {
 		}
 		return true, g.Labels.Of(uint64(g.N - 1))
 	}
-	for _, label := range p.labels {
+	for _, label := range p.labels.wide {
 		largest = max(largest, label)
 	}
-	for _, input := range p.Inputs {
+	for _, input := range p.labels.narrow {
 		largest = max(largest, g.Labels.Of(uint64(input)))
 	}
 	return p.Owned > 0, largest

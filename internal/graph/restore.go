@@ -47,17 +47,14 @@ func (r *Restorer) Partition(s Shape, from Arrays) error {
 		return err
 	}
 	p := r.g.restored(s)
-	var labels labelArrays
-	p.visit(from, &labels)
+	p.visit(from, &p.labels)
 	if !r.g.Directed {
 		p.InDegrees = p.OutDegrees
 	}
-	if len(labels.wide) > 0 {
-		p.labels = labels.wide
-	} else {
-		p.Inputs = labels.narrow
+	if len(p.labels.wide) == 0 {
+		p.labels.wide = nil
 	}
-	if err := p.checkStored(s, &labels, r.team); err != nil {
+	if err := p.checkStored(s, r.team); err != nil {
 		return fmt.Errorf("partition %d: %w", s.Index, err)
 	}
 	p.derive()

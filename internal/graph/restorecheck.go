@@ -14,8 +14,8 @@ import (
 
 // checkStored returns an error for arrays that are not valid. Afterwards every stored index is
 // within the bounds of its array.
-func (p *Partition) checkStored(s Shape, labels *labelArrays, team *parallel.Team) error {
-	if err := p.checkVertices(s, labels); err != nil {
+func (p *Partition) checkStored(s Shape, team *parallel.Team) error {
+	if err := p.checkVertices(s); err != nil {
 		return err
 	}
 	valid, err := p.checkArrays(nil, team)
@@ -28,7 +28,7 @@ func (p *Partition) checkStored(s Shape, labels *labelArrays, team *parallel.Tea
 }
 
 // checkVertices checks the arrays that have an element for each vertex.
-func (p *Partition) checkVertices(s Shape, labels *labelArrays) error {
+func (p *Partition) checkVertices(s Shape) error {
 	padded, loaded, removed := (p.Owned+63)&^63, p.Owned, 0
 	if s.Added > 0 {
 		loaded = owned(int(s.Added), p.Index, p.Of)
@@ -40,8 +40,8 @@ func (p *Partition) checkVertices(s Shape, labels *labelArrays) error {
 	if s.Removed {
 		removed = p.Words()
 	}
-	if len(p.OutDegrees) != padded || len(p.InDegrees) != padded || len(labels.narrow) != narrow ||
-		len(labels.wide) != wide || len(p.Absent) != removed || !within(p.Absent, p.Owned) {
+	if len(p.OutDegrees) != padded || len(p.InDegrees) != padded || len(p.labels.narrow) != narrow ||
+		len(p.labels.wide) != wide || len(p.Absent) != removed || !within(p.Absent, p.Owned) {
 		return fmt.Errorf("the degrees, input ids or removals of %d vertices are invalid", p.Owned)
 	}
 	if !s.Removed {

@@ -1,9 +1,8 @@
 package graph
 
 import (
-	"slices"
-
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -51,7 +50,7 @@ func (p *Partition) Shape() Shape {
 	}
 	var consecutive bool
 	s.First, consecutive = g.Labels.First()
-	if s.Wide = !consecutive || p.labels != nil; s.Wide {
+	if s.Wide = !consecutive || p.labels.wide != nil; s.Wide {
 		s.First = 0
 	}
 	if g.added != nil {
@@ -67,7 +66,8 @@ func (p *Partition) Arrays(to Arrays) {
 	p.visit(to, &stored)
 }
 
-// labelArrays has the input ids of the loaded vertices, in one of two forms.
+// labelArrays has the input ids of the owned vertices, in one of two forms: as input vertices, or if
+// these need more than 32 bits or are not consecutive, as they are.
 type labelArrays struct {
 	narrow []uint32
 	wide   []uint64
@@ -76,11 +76,8 @@ type labelArrays struct {
 // storedLabels returns the input ids of the loaded vertices.
 func (p *Partition) storedLabels() labelArrays {
 	g := p.graph
-	switch {
-	case p.labels != nil:
-		return labelArrays{wide: p.labels}
-	case p.Inputs != nil || g.Order == nil:
-		return labelArrays{narrow: p.Inputs}
+	if g.Order == nil || p.labels.narrow != nil || p.labels.wide != nil {
+		return p.labels
 	}
 	if _, consecutive := g.Labels.First(); consecutive {
 		if p.Of == 1 {
@@ -188,32 +185,23 @@ func (a *Adjacency) visit(v Arrays, name string, weights edges.Weights) {
 
 // visit calls v for all arrays of a side.
 func (s *Side) visit(v Arrays, name string) {
-	groups := make([]uint32, 0, 2*len(s.Groups))
-	for _, g := range s.Groups {
-		groups = append(groups, g.Start, g.Count)
-	}
-	v.Uint32s(name+".groups", &groups)
-	if s.Groups == nil { // the partition is being restored
-		for pair := range slices.Chunk(groups, 2) {
-			s.Groups = append(s.Groups, Group{pair[0], pair[len(pair)-1]})
-		}
-	}
+	visitPairs(v, name+".groups", &s.Groups)
 	s.Peers.visit(v, name+".peers")
 }
 
 // visit calls v for all arrays of the lists.
 func (s *Peers) visit(v Arrays, name string) {
-	first := make([]uint32, 0, 2*len(s.first))
-	for _, f := range s.first {
-		first = append(first, f.word, f.member)
-	}
-	v.Uint32s(name+".first", &first)
-	if s.first == nil {
-		for pair := range slices.Chunk(first, 2) {
-			s.first = append(s.first, struct{ word, member uint32 }{pair[0], pair[len(pair)-1]})
-		}
-	}
+	visitPairs(v, name+".first", &s.first)
 	v.Uint64s(name+".words", &s.words)
 	v.Uint32s(name+".ranks", &s.ranks)
 	v.Uint32s(name+".members", &s.members)
+}
+
+// visitPairs calls v for an array of pairs of 32-bit numbers.
+func visitPairs[T any](v Arrays, name string, pairs *[]T) {
+	numbers := wire.Slice[uint32](wire.Bytes(*pairs))
+	v.Uint32s(name, &numbers)
+	if *pairs == nil { // the partition is being restored
+		*pairs = wire.Slice[T](wire.Bytes(numbers))
+	}
 }

@@ -76,26 +76,21 @@ type File struct {
 	Listed bool   `json:"listed,omitempty"`
 }
 
-// image is a file to be written: views of arrays in memory, in order.
+// image is a file to be written: views of arrays in memory, with zeros between them.
 type image struct {
 	head   []byte
 	header header
-	data   []segment
-	end    int64 // end of the last segment
+	data   [][]byte // after the head
+	end    int64    // their length
 }
 
-// segment is an array at its position after the head.
-type segment struct {
-	at   int64
-	data []byte
-}
+var zeros [align]byte
 
 func put[T any](m *image, name, kind string, s []T) {
-	at := (m.end + align - 1) / align * align
-	data := wire.Bytes(s)
-	m.header.Arrays = append(m.header.Arrays, array{name, kind, at, int64(len(s))})
-	m.data = append(m.data, segment{at, data})
-	m.end = at + int64(len(data))
+	gap, data := -m.end&(align-1), wire.Bytes(s)
+	m.header.Arrays = append(m.header.Arrays, array{name, kind, m.end + gap, int64(len(s))})
+	m.data = append(m.data, zeros[:gap], data)
+	m.end += gap + int64(len(data))
 }
 
 // Uint32s and the other methods implement graph.Arrays.
@@ -108,7 +103,7 @@ func (m *image) Float64s(name string, s *[]float64) { put(m, name, "float64", *s
 func (m *image) finish() error {
 	for from := int64(0); from < m.end; from += blockSize {
 		sum := uint32(0)
-		m.each(from, min(from+blockSize, m.end),
+		each(m.data, from, from+blockSize,
 			func(some []byte) { sum = crc32.Update(sum, castagnoli, some) })
 		m.header.Blocks = append(m.header.Blocks, sum)
 	}
@@ -136,26 +131,14 @@ func start(header int) int64 {
 	return (preamble + int64(header) + dataAlign - 1) / dataAlign * dataAlign
 }
 
-var zeros [align]byte
-
-// each calls f for the bytes [from, to) after the head, piece by piece.
-func (m *image) each(from, to int64, f func(some []byte)) {
-	for _, s := range m.data {
-		if from >= to {
-			return
+// each calls f for the bytes [from, to) of pieces that follow one another.
+func each(pieces [][]byte, from, to int64, f func(some []byte)) {
+	for _, piece := range pieces {
+		n := int64(len(piece))
+		if from < n && to > 0 {
+			f(piece[max(from, 0):min(to, n)])
 		}
-		if end := s.at + int64(len(s.data)); from >= end {
-			continue
-		}
-		if from < s.at {
-			f(zeros[:min(s.at, to)-from])
-			from = min(s.at, to)
-		}
-		if from < to {
-			some := s.data[from-s.at : min(int64(len(s.data)), to-s.at)]
-			f(some)
-			from += int64(len(some))
-		}
+		from, to = from-n, to-n
 	}
 }
 
@@ -165,11 +148,8 @@ func (m *image) ReadAt(p []byte, off int64) (int, error) {
 		return 0, errors.New("reading before the beginning")
 	}
 	n := 0
-	if off < int64(len(m.head)) {
-		n = copy(p, m.head[off:])
-	}
-	from := off + int64(n) - int64(len(m.head))
-	m.each(from, min(from+int64(len(p)-n), m.end), func(some []byte) { n += copy(p[n:], some) })
+	take := func(some []byte) { n += copy(p[n:], some) }
+	each(append([][]byte{m.head}, m.data...), off, off+int64(len(p)), take)
 	if n < len(p) {
 		return n, io.EOF
 	}

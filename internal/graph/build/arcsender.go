@@ -126,7 +126,7 @@ func (d *arcSender) stageArcs(
 ) {
 	to, st := d.to[kind], w.stages[kind]
 	if st == nil {
-		st = newBlockStage(to.Buckets(), d.high, d.b.o.Weights, &d.arena)
+		st = newBlockStage(boxes{to.Rank, to.First}, d.high, d.b.o.Weights, &d.arena)
 		w.stages[kind] = st
 	}
 	buckets, codes := w.buckets[:len(rows)], w.codes[:len(rows)]
@@ -136,9 +136,7 @@ func (d *arcSender) stageArcs(
 			continue
 		}
 		if st.full(bucket) {
-			rank := to.Rank(bucket)
-			first, _ := to.Of(rank)
-			st.flush(bucket, uint32(first), &out[rank], kind)
+			st.flush(bucket, out, kind)
 		}
 		at := st.put(bucket, codes[i])
 		if st.weights != nil {
@@ -151,12 +149,8 @@ func (d *arcSender) stageArcs(
 func (d *arcSender) flush(out [][]sendBuffer) {
 	for worker := range d.workers {
 		for kind, st := range d.workers[worker].stages {
-			if st == nil {
-				continue
-			}
-			for rank := range d.b.ranks {
-				lo, hi := d.to[kind].Of(rank)
-				st.flushAll(lo, hi, &out[worker][rank], kind)
+			if st != nil {
+				st.flushAll(out[worker], kind)
 			}
 		}
 	}

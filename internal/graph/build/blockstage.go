@@ -16,6 +16,7 @@ const blockEdges = graph.BlockArcs
 //
 //	| box, among those of its rank << 5 | keys (8) | 32 bits of each key ... | other bits ... |
 type blockStage struct {
+	boxes
 	high    int     // bytes of a key in addition to its low 32 bits
 	count   []uint8 // by box
 	keys    []uint64
@@ -26,16 +27,25 @@ type blockStage struct {
 	kind    edges.Weights
 }
 
-func newBlockStage(boxes, high int, kind edges.Weights, arena *mem.Arena) *blockStage {
-	s := &blockStage{high: high, count: mem.Make[uint8](arena, boxes), keys: mem.Make[uint64](arena,
-		boxes*blockEdges/2), kind: kind}
+// boxes has the rank of each box, and the first box of each rank.
+type boxes struct {
+	rank  []int32
+	first []int
+}
+
+func newBlockStage(all boxes, high int, kind edges.Weights, arena *mem.Arena) *blockStage {
+	n := len(all.rank)
+	s := &blockStage{
+		boxes: all, high: high, kind: kind,
+		count: mem.Make[uint8](arena, n), keys: mem.Make[uint64](arena, n*blockEdges/2),
+	}
 	s.low = wire.Slice[uint32](wire.Bytes(s.keys))
 	if high > 0 {
-		s.more = mem.Make[uint64](arena, boxes*blockEdges*high/8)
+		s.more = mem.Make[uint64](arena, n*blockEdges*high/8)
 		s.other = wire.Bytes(s.more)
 	}
 	if kind != edges.Unweighted {
-		s.weights = mem.Make[float64](arena, boxes*blockEdges)
+		s.weights = mem.Make[float64](arena, n*blockEdges)
 	}
 	return s
 }
@@ -61,11 +71,12 @@ func (s *blockStage) put(box uint32, key uint64) (at int) {
 	return at
 }
 
-// flush sends the block of a box. first is the number of the first box of its rank.
-func (s *blockStage) flush(box, first uint32, to *sendBuffer, kind int) {
-	n := s.count[box]
+// flush sends the block of a box to its rank.
+func (s *blockStage) flush(box uint32, out []sendBuffer, kind int) {
+	n, rank := s.count[box], s.rank[box]
 	s.count[box] = 0
-	words := append(to.words[kind], uint64(box-first)*(2*blockEdges)|uint64(n))
+	to := &out[rank]
+	words := append(to.words[kind], (uint64(box)-uint64(s.first[rank]))*(2*blockEdges)|uint64(n))
 	words = append(words, s.keys[int(box)*(blockEdges/2):][:blockEdges/2]...)
 	if s.more != nil {
 		size := blockEdges * s.high / 8
@@ -79,11 +90,11 @@ func (s *blockStage) flush(box, first uint32, to *sendBuffer, kind int) {
 	}
 }
 
-// flushAll sends the blocks of the boxes [lo, hi) of a rank.
-func (s *blockStage) flushAll(lo, hi int, to *sendBuffer, kind int) {
-	for box := lo; box < hi; box++ {
-		if s.count[box] > 0 {
-			s.flush(uint32(box), uint32(lo), to, kind)
+// flushAll sends the blocks of all boxes.
+func (s *blockStage) flushAll(out []sendBuffer, kind int) {
+	for box, n := range s.count {
+		if n > 0 {
+			s.flush(uint32(box), out, kind)
 		}
 	}
 }

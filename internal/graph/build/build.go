@@ -66,6 +66,7 @@ type builder struct {
 	// current round and of the next.
 	out     [][]sendBuffer
 	buffers [2][][]byte
+	blocks  []edges.Block // that are being read, by worker
 }
 
 // Graph makes a graph of all ranks' tuples, with the partitions that this rank owns. owner has the
@@ -138,6 +139,7 @@ func newBuilder(
 	if b.ranks == 1 && owner == nil {
 		b.owner, b.tuples = make([]int, o.Partitions), &tuples{b: b}
 	}
+	b.blocks = make([]edges.Block, b.team.Size())
 	b.numbering.Budget, b.numbering.Kind = o.Budget, mem.Loading
 	b.out = make([][]sendBuffer, b.team.Size())
 	for w := range b.out {

@@ -51,16 +51,5 @@ func (b *builder) sendCounts(ctx context.Context, step int, there *counters) err
 	return nil
 }
 
-// appendWord and words encode and decode numbers in messages.
+// appendWord appends a number to a message.
 func appendWord(dst []byte, x uint64) []byte { return binary.LittleEndian.AppendUint64(dst, x) }
-
-func words(data []byte, n int) ([]uint64, error) {
-	if len(data) != 8*n {
-		return nil, fmt.Errorf("%w: %d bytes for %d numbers", collective.ErrMessage, len(data), n)
-	}
-	all := make([]uint64, n)
-	for i := range all {
-		all[i] = binary.LittleEndian.Uint64(data[8*i:])
-	}
-	return all, nil
-}

@@ -20,7 +20,7 @@ func (b *builder) registerVertices(ctx context.Context) error {
 	if b.dense {
 		b.declared = mem.Make[uint64](b.kept, bitmap.Words(b.sizes[b.rank]))
 	}
-	err := b.eachListed(ctx, func(id uint64) {
+	take := func(id uint64) {
 		if !b.dense {
 			b.declared = append(mem.Grow(b.kept, b.declared, 1), id)
 		} else if at := uint32(id - first); bitmap.Get(b.declared, at) {
@@ -28,6 +28,31 @@ func (b *builder) registerVertices(ctx context.Context) error {
 		} else {
 			bitmap.Set(b.declared, at)
 		}
+	}
+	next, count := 0, b.roundRecords(b.all.listed, 8)
+	err := b.shuffle(ctx, &shuffle{
+		stride: 1,
+		produce: func(out [][]sendBuffer) (bool, error) {
+			end := min(next+count, len(b.in.IDs))
+			for _, id := range b.in.IDs[next:end] {
+				p := &out[0][b.ranges.of(id)]
+				p.words[0] = append(p.words[0], id)
+			}
+			next = end
+			b.progress("sending the vertices", int64(end), int64(len(b.in.IDs)))
+			return end < len(b.in.IDs), nil
+		},
+		consume: func(from []sendBuffer) error {
+			for rank, p := range from {
+				for _, id := range p.words[0] {
+					if id >= b.end || b.ranges.of(id) != b.rank {
+						return invalid(rank, "id %d", id)
+					}
+					take(id)
+				}
+			}
+			return nil
+		},
 	})
 	if err != nil {
 		return err
@@ -49,35 +74,6 @@ func (b *builder) registerVertices(ctx context.Context) error {
 		return places, nil
 	}
 	return b.reject(ctx, repeated, 1, find, b.in.Repeated)
-}
-
-// eachListed sends all listed ids to the owners of their entries. The owners call f for each.
-func (b *builder) eachListed(ctx context.Context, f func(id uint64)) error {
-	next, count := 0, b.roundRecords(b.all.listed, 8)
-	return b.shuffle(ctx, &shuffle{
-		stride: 1,
-		produce: func(out [][]sendBuffer) (bool, error) {
-			end := min(next+count, len(b.in.IDs))
-			for _, id := range b.in.IDs[next:end] {
-				p := &out[0][b.ranges.of(id)]
-				p.words[0] = append(p.words[0], id)
-			}
-			next = end
-			b.progress("sending the vertices", int64(end), int64(len(b.in.IDs)))
-			return end < len(b.in.IDs), nil
-		},
-		consume: func(from []sendBuffer) error {
-			for rank, p := range from {
-				for _, id := range p.words[0] {
-					if id >= b.end || b.ranges.of(id) != b.rank {
-						return invalid(rank, "id %d", id)
-					}
-					f(id)
-				}
-			}
-			return nil
-		},
-	})
 }
 
 // allRight is greater than all ids: none is wrong.

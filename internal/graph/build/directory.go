@@ -17,7 +17,7 @@ import (
 type Directory struct {
 	rank   int
 	graph  *graph.Graph
-	owners owners
+	ranks  []int // by partition
 	ranges *ranges
 	first  uint64       // input id of place 0 of all places, if ids are dense
 	labels *edges.Index // of the range, if ids are not dense
@@ -29,7 +29,7 @@ type Directory struct {
 
 func (b *builder) directory() *Directory {
 	d := &Directory{
-		rank: b.rank, graph: b.g, owners: newOwners(b.owner), ranges: b.ranges, labels: b.labels,
+		rank: b.rank, graph: b.g, ranks: b.owner, ranges: b.ranges, labels: b.labels,
 		ids: b.ids, arena: b.kept, Names: b.names,
 	}
 	d.first, _ = b.in.Labels.First()
@@ -104,7 +104,7 @@ func (d *Directory) Labels(
 		if id >= n {
 			return -1
 		}
-		return d.owners.of(uint32(id))
+		return d.ranks[id%pregel.VertexID(len(d.ranks))]
 	}
-	return ask(ctx, group, call, ids, of, d.graph.Label)
+	return askNumbers(ctx, group, call, ids, of, d.graph.Label)
 }

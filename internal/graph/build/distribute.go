@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"sync/atomic"
 
@@ -17,27 +16,6 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
 )
-
-// owners finds the rank that has the partition of a vertex.
-type owners struct {
-	rank       []int
-	partitions uint64
-	// 2^64 / partitions, rounded up. Two products with it give a remainder (Lemire, Kaser, Kurz
-	// 2019).
-	inverse uint64
-}
-
-func newOwners(rank []int) owners {
-	return owners{rank, uint64(len(rank)), math.MaxUint64/uint64(len(rank)) + 1}
-}
-
-func (o *owners) of(id uint32) int {
-	if o.partitions == 1 {
-		return o.rank[0]
-	}
-	part, _ := bits.Mul64(o.inverse*uint64(id), o.partitions)
-	return o.rank[part]
-}
 
 // distribute sends vertices and arcs to the owners of partitions, and makes this rank's partitions.
 func (b *builder) distribute(ctx context.Context) error {
@@ -116,7 +94,7 @@ func (b *builder) lists(ctx context.Context) error {
 // vertices sends the facts of this range's vertices to their owners.
 func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 	const stride = 3
-	o := newOwners(b.owner)
+	parts := uint32(len(b.owner))
 	n, next, count := b.sizes[b.rank], 0, b.roundRecords(b.g.N, 8*stride)
 	var came atomic.Int64
 	err := b.shuffle(ctx, &shuffle{
@@ -131,7 +109,7 @@ func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 						continue
 					}
 					f := b.facts(v)
-					words := &out[worker][o.of(id)].words[0]
+					words := &out[worker][b.owner[id%parts]].words[0]
 					*words = append(*words, uint64(id)|uint64(f.Out)<<32,
 						uint64(f.In)|uint64(f.Tuples)<<32, f.Label)
 				}

@@ -34,19 +34,3 @@ func FuzzMessages(f *testing.F) {
 		}
 	})
 }
-
-// TestOwners: the two products give the remainder of a division.
-func TestOwners(t *testing.T) {
-	for n := 1; n < 300; n++ {
-		rank := make([]int, n)
-		for i := range rank {
-			rank[i] = i
-		}
-		o := newOwners(rank)
-		for _, id := range []uint32{0, 1, uint32(n) - 1, uint32(n), 1<<31 - 1, 1 << 31, 1<<32 - 1, 4_000_000_007 & (1<<32 - 1), 123_456_789} {
-			if got := o.of(id); got != int(id)%n {
-				t.Fatalf("%d mod %d is %d, not %d", id, n, int(id)%n, got)
-			}
-		}
-	}
-}

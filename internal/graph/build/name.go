@@ -41,7 +41,7 @@ func (b *builder) numberIDs(ctx context.Context) error {
 	b.places = newRanges(starts, max(total, 1))
 	b.numbers = make([]numbered, b.ranks)
 	for step := range b.ranks {
-		if err := b.askNumbers(ctx, step, ids); err != nil {
+		if err := b.numbersOf(ctx, step, ids); err != nil {
 			return err
 		}
 	}
@@ -170,10 +170,10 @@ func (b *builder) number(id uint64) uint64 {
 	return b.places.starts[rank] + at
 }
 
-// askNumbers gets the numbers of ids from the rank step ranks after this one, and answers the rank
+// numbersOf gets the numbers of ids from the rank step ranks after this one, and answers the rank
 // step ranks before this one. The ids are sent again, because storing the ids of all ranks here
 // would take too much memory.
-func (b *builder) askNumbers(ctx context.Context, step int, ids [][]uint64) error {
+func (b *builder) numbersOf(ctx context.Context, step int, ids [][]uint64) error {
 	if step == 0 {
 		b.numbers[b.rank].ids = b.labels
 		return nil

@@ -2,7 +2,6 @@ package build
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"sort"
 
@@ -96,13 +95,6 @@ func (x *Names) Owner(label uint64) int {
 	return sort.Search(len(x.starts), func(rank int) bool { return x.starts[rank] > label }) - 1
 }
 
-// The number of names that a rank requests from each other rank in a round, and the approximate
-// number of bytes that it receives in the round.
-const (
-	fetchLabels = 1 << 14
-	fetchBytes  = 4 << 20
-)
-
 // Fetch calls use with the names of input ids, in any order. The ids must be below Len and
 // distinct. It is a collective of the ranks: each calls it with its own ids, and it runs until all
 // ranks have their names. use must not retain name.
@@ -110,87 +102,17 @@ func (x *Names) Fetch(
 	ctx context.Context, group *collective.Group, call collective.Call, labels []uint64,
 	use func(label uint64, name []byte),
 ) error {
-	ranks := group.Link().Size()
-	pending := make([][]uint64, ranks)
 	for _, label := range labels {
 		if label >= x.Len() {
 			return fmt.Errorf("the name of input id %d of %d", label, x.Len())
 		}
-		to := x.Owner(label)
-		pending[to] = append(pending[to], label)
 	}
-	for left := len(labels); ; {
-		out := make([][]byte, ranks)
-		for rank := range out {
-			more := uint64(0)
-			if left > 0 {
-				more = 1
-			}
-			out[rank] = appendWord(out[rank], more)
-			for _, label := range pending[rank][:min(len(pending[rank]), fetchLabels)] {
-				out[rank] = appendWord(out[rank], label)
-			}
-		}
-		in, err := group.Alltoall(ctx, call, out)
-		if err != nil {
-			return err
-		}
-		back, more, err := x.answer(in)
-		if err != nil || !more {
-			return err
-		}
-		if in, err = group.Alltoall(ctx, call, back); err != nil {
-			return err
-		}
-		for rank, data := range in {
-			n, err := eachName(data, pending[rank], use)
-			if err != nil {
-				return fmt.Errorf("from rank %d: %w", rank, err)
-			}
-			pending[rank] = pending[rank][n:]
-			left -= n
-		}
+	name := func(dst []byte, label uint64) []byte {
+		dst, _ = x.Append(dst, label)
+		return dst
 	}
-}
-
-// answer makes the answers to the ranks' requests: at least one name each, and then as many as fit.
-// more tells whether any rank still needs names.
-func (x *Names) answer(in [][]byte) (back [][]byte, more bool, err error) {
-	back = make([][]byte, len(in))
-	for rank, data := range in {
-		asked, err := words(data, len(data)/8)
-		if err != nil || len(asked) == 0 || asked[0] > 1 || len(asked) > fetchLabels+1 {
-			return nil, false, invalid(rank, "a request of %d bytes", len(data))
-		}
-		more = more || asked[0] == 1
-		var name []byte
-		for _, label := range asked[1:] {
-			var ok bool
-			if name, ok = x.Append(name[:0], label); !ok {
-				return nil, false, invalid(rank, "asked for the name of %d", label)
-			}
-			if back[rank] = append(binary.AppendUvarint(back[rank], uint64(len(name))),
-				name...); len(back[rank]) >= fetchBytes/len(in) {
-				break
-			}
-		}
-	}
-	return back, more, nil
-}
-
-// eachName calls use with the names that another rank has sent. They answer the first n requests in
-// asked.
-func eachName(data []byte, asked []uint64, use func(label uint64, name []byte)) (n int, err error) {
-	for ; len(data) > 0; n++ {
-		size, i := binary.Uvarint(data)
-		if i <= 0 || size > uint64(len(data)-i) || n == len(asked) {
-			return n, fmt.Errorf("%w: no name", collective.ErrMessage)
-		}
-		use(asked[n], data[i:i+int(size)])
-		data = data[i+int(size):]
-	}
-	if n == 0 && len(asked) > 0 {
-		return n, fmt.Errorf("%w: none of %d requested names", collective.ErrMessage, len(asked))
-	}
-	return n, nil
+	return ask(ctx, group, call, labels, x.Owner, name, func(i int, data []byte) error {
+		use(labels[i], data)
+		return nil
+	})
 }

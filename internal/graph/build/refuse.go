@@ -55,7 +55,13 @@ func (b *builder) refuse(ctx context.Context) error {
 	if b.o.Duplicates != graph.RefuseDuplicates {
 		return nil
 	}
-	ids, err := ask(ctx, b.group, b.call(), b.duplicate, b.places.of, func(place uint64) uint64 {
+	of := func(place uint64) int {
+		if place >= b.places.end {
+			return -1
+		}
+		return b.places.of(place)
+	}
+	ids, err := askNumbers(ctx, b.group, b.call(), b.duplicate, of, func(place uint64) uint64 {
 		return b.label(uint32(place - b.places.starts[b.rank]))
 	})
 	if err != nil {

@@ -108,7 +108,7 @@ func restored(
 		end = uint64(count)
 	}
 	d := &Directory{
-		rank: rank, graph: g, owners: newOwners(owner), ranges: newRanges(starts, max(end, 1)),
+		rank: rank, graph: g, ranks: owner, ranges: newRanges(starts, max(end, 1)),
 		arena: &mem.Arena{Kind: mem.Graph},
 	}
 	d.ids = mem.Make[uint32](d.arena, len(x.IDs))

@@ -17,18 +17,24 @@ const (
 	toRow
 )
 
+// routeWorker has a worker's edges for the tiles of all ranks.
+type routeWorker struct {
+	*blockStage // nil before the worker reads tuples
+	// Tiles of a block's tuples, and keys in the tiles.
+	tiles [edges.BlockSize]uint32
+	found [edges.BlockSize]uint64
+}
+
 // router reads this rank's tuples, and sends them to the ranks that own the directory entries of
 // their rows, as blocks of edges of a tile.
 type router struct {
-	b      *builder
-	tiles  *tiling
-	next   int // next block to read
-	blocks []edges.Block
-	stages []*tileStage // by worker
-	errs   []error      // by worker
-	loops  atomic.Int64
-	count  int // number of blocks in a round
-	arena  mem.Arena
+	b       *builder
+	tiles   *tiling
+	next    int // next block to read
+	workers []routeWorker
+	loops   atomic.Int64
+	count   int // number of blocks in a round
+	arena   mem.Arena
 }
 
 func (b *builder) newRouter() *router {
@@ -37,62 +43,39 @@ func (b *builder) newRouter() *router {
 		ways = 2
 	}
 	r := &router{
-		b: b, blocks: make([]edges.Block, b.team.Size()), errs: make([]error, b.team.Size()),
-		stages: make([]*tileStage, b.team.Size()),
-		tiles:  newTiling(b.sizes, b.places.starts, b.all.tuples, ways),
-		count:  max(b.roundRecords(b.all.tuples, edgeBytes)/edges.BlockSize, 1),
+		b: b, workers: make([]routeWorker, b.team.Size()),
+		tiles: newTiling(b.sizes, b.places.starts, b.all.tuples, ways),
+		count: max(b.roundRecords(b.all.tuples, edgeBytes)/edges.BlockSize, 1),
 	}
 	r.arena.Budget, r.arena.Kind = b.o.Budget, mem.Loading
 	return r
 }
 
-// produce sends the tuples of the next blocks. If the order of tuples matters, only one worker does
-// it.
-func (r *router) produce(out [][]sendBuffer) (bool, error) {
+// produce sends the tuples of the next blocks.
+func (r *router) produce(ctx context.Context, out [][]sendBuffer) (more bool, err error) {
 	b := r.b
-	list := b.in.Edges
-	lo, hi := r.next, min(r.next+r.count, edges.Blocks(list))
+	lo, hi := r.next, min(r.next+r.count, edges.Blocks(b.in.Edges))
 	r.next = hi
-	read := func(worker, i int) {
-		if r.errs[worker] != nil {
-			return
-		}
-		if r.stages[worker] == nil {
-			r.stages[worker] = newTileStage(r.tiles, b.o.Weights, &r.arena)
-		}
-		block := &r.blocks[worker]
-		if r.errs[worker] = list.Read(i, block); r.errs[worker] == nil {
-			r.errs[worker] = r.put(block, r.stages[worker], out[worker])
-		}
-	}
-	if b.o.Ordered() {
-		for i := lo; i < hi; i++ {
-			read(0, i)
-		}
-	} else {
-		b.team.For(hi-lo, 4, func(worker, from, to int) {
-			for i := lo + from; i < lo+to; i++ {
-				read(worker, i)
+	err = b.scanBlocks(ctx, "routing the edges", lo, hi, b.o.Ordered(),
+		func(worker int, block *edges.Block) error {
+			w := &r.workers[worker]
+			if w.blockStage == nil {
+				w.blockStage = newBlockStage(r.tiles.boxes, r.tiles.high, b.o.Weights, &r.arena)
 			}
+			return r.put(block, w, out[worker])
 		})
-	}
-	for _, err := range r.errs {
-		if err != nil {
-			return false, err
+	if more = hi < edges.Blocks(b.in.Edges); !more && err == nil {
+		for worker := range r.workers {
+			if st := r.workers[worker].blockStage; st != nil {
+				st.flushAll(out[worker], 0)
+			}
 		}
 	}
-	more := hi < edges.Blocks(list)
-	if !more {
-		for worker, st := range r.stages {
-			st.flushTiles(out[worker])
-		}
-	}
-	b.progress("routing the edges", int64(min(hi*edges.BlockSize, list.Len())), int64(list.Len()))
-	return more, nil
+	return more, err
 }
 
 // put converts a block's tuples to numbers, and puts them into their tiles.
-func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error {
+func (r *router) put(block *edges.Block, st *routeWorker, out []sendBuffer) error {
 	b := r.b
 	if !b.dense {
 		for i, u := range block.U[:block.N] {
@@ -118,7 +101,7 @@ func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error 
 			}
 		}
 		if st.full(tile) {
-			st.flushTile(tile, out)
+			st.flush(tile, out, 0)
 		}
 		at := st.put(tile, st.found[i])
 		if st.weights != nil {
@@ -130,7 +113,7 @@ func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error 
 }
 
 // locate finds the tiles of a block's edges, and the keys in the tiles.
-func (r *router) locate(block *edges.Block, st *tileStage) error {
+func (r *router) locate(block *edges.Block, st *routeWorker) error {
 	t, places := r.tiles, r.b.places
 	end, others, ways := places.end, uint32(t.others()), uint32(t.ways-1)
 	rowBits, otherBits := t.rowBits&63, t.otherBits&63
@@ -226,7 +209,8 @@ func (b *builder) route(ctx context.Context) error {
 	}
 	stride := blockWords(r.tiles.high)
 	err := b.shuffle(ctx, &shuffle{
-		stride: stride, weights: b.o.Weights, produce: r.produce,
+		stride: stride, weights: b.o.Weights,
+		produce: func(out [][]sendBuffer) (bool, error) { return r.produce(ctx, out) },
 		consume: func(from []sendBuffer) error {
 			return b.eachRun(from, stride, blockEdges, func(lane int, run run) error {
 				if b.o.Ordered() {

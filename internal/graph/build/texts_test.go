@@ -263,7 +263,14 @@ func FuzzTextMessages(f *testing.F) {
 		if decodePlaces(make([]uint32, 3), data) == nil && len(data) < 3 {
 			t.Fatal("three places in", len(data), "bytes")
 		}
-		_, _ = eachName(data, []uint64{3, 1}, func(uint64, []byte) {})
-		_, _, _ = x.answer([][]byte{data})
+		_, _ = eachAnswer(data, []int{3, 1}, func(int, []byte) error { return nil })
+		_, _, _ = answers([][]byte{data}, func(label uint64) bool { return x.Owner(label) == 0 },
+			func(dst []byte, label uint64) []byte {
+				dst, ok := x.Append(dst, label)
+				if !ok {
+					t.Fatal("no name of", label)
+				}
+				return dst
+			})
 	})
 }

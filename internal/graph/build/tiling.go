@@ -2,6 +2,7 @@ package build
 
 import (
 	"math/bits"
+	"slices"
 )
 
 const (
@@ -39,8 +40,9 @@ type tiling struct {
 	firstRow   []int
 	firstOther []int // the same for other ends
 	// The same data in the form that lookups use.
-	ranks                  []rankWindows
-	rankOfRow, rankOfOther []int32 // by window
+	ranks       []rankWindows
+	rankOfOther []int32 // by window
+	boxes       boxes   // the tiles of all ranks
 }
 
 // rankWindows has the first place of a rank, and its first windows.
@@ -69,9 +71,9 @@ func newTiling(places []int, starts []uint64, edges, ways int) *tiling {
 	for rank := range places {
 		t.ranks = append(t.ranks,
 			rankWindows{starts[rank], uint32(t.firstRow[rank]), uint32(t.firstOther[rank])})
-		for range t.firstRow[rank+1] - t.firstRow[rank] {
-			t.rankOfRow = append(t.rankOfRow, int32(rank))
-		}
+		n := (t.firstRow[rank+1] - t.firstRow[rank]) * t.others() * ways
+		t.boxes.first = append(t.boxes.first, len(t.boxes.rank))
+		t.boxes.rank = append(t.boxes.rank, slices.Repeat([]int32{int32(rank)}, n)...)
 		for range t.firstOther[rank+1] - t.firstOther[rank] {
 			t.rankOfOther = append(t.rankOfOther, int32(rank))
 		}

@@ -31,7 +31,7 @@ func TestTiles(t *testing.T) {
 		tiles := newTiling(places, starts, n, ways)
 		high[tiles.high] = true
 		tmp := new(mem.Arena)
-		stage := newTileStage(tiles, kind, tmp)
+		stage := &routeWorker{blockStage: newBlockStage(tiles.boxes, tiles.high, kind, tmp)}
 		out := make([]sendBuffer, ranks)
 		b := &builder{
 			places: newRanges(starts, end), ranks: ranks, sizes: places, all: totals{tuples: n},
@@ -65,7 +65,7 @@ func TestTiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		stage.flushTiles(out)
+		stage.flushAll(out, 0)
 		for rank := range ranks {
 			b.rank = rank
 			b.store = b.newStore(tiles)

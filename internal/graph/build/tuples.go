@@ -181,14 +181,21 @@ func (t *tuples) arcs(ctx context.Context, in bool) error {
 func (b *builder) scan(ctx context.Context, stage string, inOrder bool, f func(worker int,
 	block *edges.Block) error,
 ) error {
-	const grain = 16
+	return b.scanBlocks(ctx, stage, 0, edges.Blocks(b.in.Edges), inOrder, f)
+}
+
+// scanBlocks is scan for the blocks [first, end).
+func (b *builder) scanBlocks(
+	ctx context.Context, stage string, first, end int, inOrder bool,
+	f func(worker int, block *edges.Block) error,
+) error {
+	const grain = 8
 	list := b.in.Edges
-	blocks := make([]edges.Block, b.team.Size())
-	var done, failed atomic.Int64
+	done, failed := atomic.Int64{}, atomic.Bool{}
 	var once sync.Once
 	var err error
 	some := func(worker, lo, hi int) {
-		if failed.Load() != 0 {
+		if failed.Load() {
 			return
 		}
 		e := ctx.Err()
@@ -196,18 +203,18 @@ func (b *builder) scan(ctx context.Context, stage string, inOrder bool, f func(w
 			e = fmt.Errorf("%s: %w", stage, context.Cause(ctx))
 		}
 		for i := lo; i < hi && e == nil; i++ {
-			if e = list.Read(i, &blocks[worker]); e == nil {
-				e = f(worker, &blocks[worker])
+			if e = list.Read(first+i, &b.blocks[worker]); e == nil {
+				e = f(worker, &b.blocks[worker])
 			}
 		}
 		if e != nil {
 			once.Do(func() { err = e })
-			failed.Store(1)
+			failed.Store(true)
 			return
 		}
-		b.progress(stage, done.Add(int64((hi-lo)*edges.BlockSize)), int64(list.Len()))
+		b.progress(stage, (int64(first)+done.Add(int64(hi-lo)))*edges.BlockSize, int64(list.Len()))
 	}
-	if n := edges.Blocks(list); inOrder {
+	if n := end - first; inOrder {
 		for lo := 0; lo < n; lo += grain {
 			some(0, lo, min(lo+grain, n))
 		}
