@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,8 +54,11 @@ type Job struct {
 
 	// These fields are set from Begin to End.
 	running   context.Context
-	group     *runnerGroup
 	broken    func()
+	runs      []func()      // run the command on a partition
+	reports   []*bsp.Report // of the partitions
+	busy      sync.WaitGroup
+	command   *bsp.Command // of the current step
 	unwatched func() // removes the function of Budget.OnOver
 	stopped   func() // releases the AfterFunc on the run's context
 }
