@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
@@ -50,7 +51,8 @@ func Options(o job.Options) (engine.Options, error) {
 	}
 	return engine.Options{
 		Delivery: choice, Deterministic: o.Deterministic, MaxSupersteps: int(o.MaxSupersteps),
-		Seed: o.Seed, Fork: o.Fork, SuperstepTimeout: time.Duration(o.SuperstepTimeout),
+		Seed: o.Seed, SuperstepTimeout: time.Duration(o.SuperstepTimeout),
+		Host:       bsp.Host{Fork: o.Fork},
 		Experiment: delivery.Experiment{Encoding: form, Uncombined: o.Uncombined, Serial: o.Serial},
 	}, nil
 }
