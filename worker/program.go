@@ -375,7 +375,7 @@ func (a *attempt) announce(ctx context.Context, before bsp.Outcome, s *control.S
 }
 
 // prepare prepares a program, or a phase of its plan, in place of the previous job.
-func (a *attempt) prepare(ctx context.Context, of engine.Program, s *control.Step_Phase) error {
+func (a *attempt) prepare(ctx context.Context, of *engine.Program, s *control.Step_Phase) error {
 	a.enter("prepare")
 	a.nextPhase()
 	return a.ready(ctx, &job{graph: a.graph, of: of, phase: s.Phase > 0}, s.GoOn)

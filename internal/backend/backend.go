@@ -38,7 +38,7 @@ var New func(g *graph.Graph, elsewhere Graph, free func(), account, skipped []st
 type Job struct {
 	Given   any      // as the user gave it
 	Zero    []string // the parameters whose zero is intended
-	Program engine.Program
+	Program *engine.Program
 	job.Options
 	KeepWhen *checkpoint.Policy // or nil
 	Inputs   []Input

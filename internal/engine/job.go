@@ -27,7 +27,7 @@ import (
 type Job struct {
 	graph     *graph.Graph
 	options   Options
-	methods   *methods
+	methods   *Program
 	name      string
 	direction pregel.Direction
 
@@ -59,8 +59,8 @@ type Job struct {
 	reports   []*bsp.Report // of the partitions
 	busy      sync.WaitGroup
 	command   *bsp.Command // of the current step
-	unwatched func() // removes the function of Budget.OnOver
-	stopped   func() // releases the AfterFunc on the run's context
+	unwatched func()       // removes the function of Budget.OnOver
+	stopped   func()       // releases the AfterFunc on the run's context
 }
 
 // NewJob binds a program to a graph, which must stay open until the job is closed. ctx can cancel
@@ -144,9 +144,6 @@ func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, e
 
 func (j *Job) makeRunners(ctx context.Context) error {
 	team := j.options.Team
-	if team == nil {
-		team = parallel.NewTeam(1, false)
-	}
 	j.owners = make([]*runner, len(j.graph.Parts))
 	here := slices.DeleteFunc(slices.Clone(j.graph.Parts), // without those of other processes
 		func(p *graph.Partition) bool { return p == nil })
@@ -172,7 +169,7 @@ func portion(total, n, i int) int { return (total*(i+1))/n - total*i/n }
 
 // Restart replaces the job's program by one of the same type, with other parameters.
 func (j *Job) Restart(p Erased) error {
-	m, err := inspect(p)
+	m, err := NewProgram(p)
 	if err != nil {
 		return err
 	}

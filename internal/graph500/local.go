@@ -99,7 +99,7 @@ func (l *local) Search(
 	return l.job.Seconds(), err
 }
 
-func (l *local) bind(ctx context.Context, kernel string, program engine.Program) error {
+func (l *local) bind(ctx context.Context, kernel string, program *engine.Program) error {
 	if l.job != nil {
 		l.job.Close()
 	}
