@@ -56,6 +56,8 @@ type Options struct {
 	// Host is for the driver. If Decides is nil, it is computed from the program and these options.
 	// A driver in a process with the graph does not need Label and Name.
 	bsp.Host
+	// Fork allows the run to continue from a checkpoint with another Decides.
+	Fork bool
 	// From is the checkpoint from which the next run continues, or nil. All partitions must be in
 	// this process.
 	From *checkpoint.Reader
@@ -74,7 +76,7 @@ func (o *Options) driver(g *graph.Graph) bsp.Options {
 		Delivery: o.Delivery, Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
 		SuperstepTimeout: o.SuperstepTimeout, Trace: o.Trace, Job: o.Job,
 		Threads: o.Team.Size(), Progress: o.Progress, Log: o.Log, Experiment: o.Experiment,
-		Host: o.Host,
+		Fork: o.Fork, Host: o.Host,
 	}
 	if g != nil {
 		s.Graph, s.Name = g.Name, g.NameOf

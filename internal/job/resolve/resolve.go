@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
@@ -51,8 +50,7 @@ func Options(o job.Options) (engine.Options, error) {
 	}
 	return engine.Options{
 		Delivery: choice, Deterministic: o.Deterministic, MaxSupersteps: int(o.MaxSupersteps),
-		Seed: o.Seed, SuperstepTimeout: time.Duration(o.SuperstepTimeout),
-		Host:       bsp.Host{Fork: o.Fork},
+		Seed: o.Seed, Fork: o.Fork, SuperstepTimeout: time.Duration(o.SuperstepTimeout),
 		Experiment: delivery.Experiment{Encoding: form, Uncombined: o.Uncombined, Serial: o.Serial},
 	}, nil
 }
