@@ -55,12 +55,14 @@ type Job struct {
 	// These fields are set from Begin to End.
 	running   context.Context
 	broken    func()
-	runs      []func()      // run the command on a partition
-	reports   []*bsp.Report // of the partitions
-	busy      sync.WaitGroup
-	command   *bsp.Command // of the current step
-	unwatched func()       // removes the function of Budget.OnOver
-	stopped   func()       // releases the AfterFunc on the run's context
+	command   *bsp.Command   // of the current step
+	first     func()         // runs the command on the first partition
+	wake      []chan bool    // starts the command on the other partitions
+	reports   []*bsp.Report  // of the partitions
+	busy      sync.WaitGroup // partitions that are running the command
+	others    sync.WaitGroup // goroutines of the other partitions
+	unwatched func()         // removes the function of Budget.OnOver
+	stopped   func()         // releases the AfterFunc on the run's context
 }
 
 // NewJob binds a program to a graph, which must stay open until the job is closed. ctx can cancel

@@ -37,13 +37,13 @@ func (j *Job) Begin(
 		j.process.begin()
 	}
 	gate := make(chan struct{}, j.options.Team.Size())
-	j.runs, j.reports = nil, nil
-	for _, r := range j.runners {
+	j.wake, j.reports = nil, nil
+	for i, r := range j.runners {
 		if endpoint != nil {
 			r.exchange.Connect(endpoint(r.part.Index), gate)
 		}
 		j.reports = append(j.reports, &r.report)
-		j.runs = append(j.runs, func() {
+		run := func() {
 			gate <- struct{}{}
 			defer func() { // also if the program ends the goroutine
 				<-gate
@@ -53,6 +53,17 @@ func (j *Job) Begin(
 				j.busy.Done()
 			}()
 			r.superstep(ctx, j.command)
+		}
+		if i == 0 {
+			j.first = run
+			continue
+		}
+		wake := make(chan bool, 1)
+		j.wake = append(j.wake, wake)
+		j.others.Go(func() {
+			for range wake {
+				run()
+			}
 		})
 	}
 	return nil
@@ -122,16 +133,17 @@ func (j *Job) superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Rep
 }
 
 // step runs a command on every partition: the first on the caller's goroutine, the others each on
-// its own. The reports are in the order of partitions, and valid until the next step.
+// its own, which waits for commands: a new one would copy its stack as it grows. The reports are in
+// the order of partitions, and valid until the next step.
 func (j *Job) step(c *bsp.Command) []*bsp.Report {
 	j.command = c
-	j.busy.Add(len(j.runs))
-	for _, run := range j.runs[1:] {
-		go run()
+	j.busy.Add(1 + len(j.wake))
+	for _, wake := range j.wake {
+		wake <- true
 	}
 	func() {
 		defer j.busy.Wait() // also if the program ends the goroutine
-		j.runs[0]()
+		j.first()
 	}()
 	if j.options.Trace != nil {
 		j.process.addTo(j.reports)
@@ -144,6 +156,10 @@ func (j *Job) End() {
 	if j.running == nil {
 		return
 	}
+	for _, wake := range j.wake {
+		close(wake)
+	}
+	j.others.Wait()
 	j.stopped()
 	j.unwatched()
 	j.running = nil
