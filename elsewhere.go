@@ -30,7 +30,7 @@ func init() {
 // jobOf returns the program as a job for the backend, without what depends on the type of its
 // values.
 func (o *Options) jobOf(
-	g *Graph, given any, program engine.Program, sink *recorder,
+	g *Graph, given any, program *engine.Program, sink *recorder,
 ) (*backend.Job, error) {
 	switch {
 	case o.Threads != 0:
@@ -70,7 +70,7 @@ func (o *Options) jobOf(
 
 // elsewhere returns an input for the backend. It sends nothing yet.
 func (in *Input) elsewhere(
-	g *Graph, program engine.Program, given map[string]bool,
+	g *Graph, program *engine.Program, given map[string]bool,
 ) (to backend.Input, err error) {
 	if err := in.valid(given); err != nil {
 		return to, err

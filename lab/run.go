@@ -107,13 +107,13 @@ does not write it.`,
 type program struct {
 	parameters []engine.Parameter
 	fresh      func(values map[string]string,
-		find func(uint64) (pregel.VertexID, bool)) (engine.Program, error)
+		find func(uint64) (pregel.VertexID, bool)) (*engine.Program, error)
 }
 
 func newProgram[V, M any](p pregel.Program[V, M]) program {
 	return program{engine.Parameters(p), func(values map[string]string,
 		find func(uint64) (pregel.VertexID, bool),
-	) (engine.Program, error) {
+	) (*engine.Program, error) {
 		made, err := engine.Fresh(pregel.Erase(p), values, find)
 		if err != nil {
 			return nil, err
@@ -207,7 +207,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 
 // load loads and builds the graph.
 func (r *runCommand) load(
-	ctx context.Context, p engine.Program, grid graph.Grid, o engine.Options,
+	ctx context.Context, p *engine.Program, grid graph.Grid, o engine.Options,
 ) (*graph.Graph, error) {
 	request := load.Request{Name: r.graph, Team: o.Team, Progress: showStage(), Weights: p.Weights()}
 	if r.directed || r.undirected {
@@ -227,7 +227,7 @@ func (r *runCommand) load(
 
 // measure runs the program once to warm up, and then for the given number of rounds.
 func (r *runCommand) measure(
-	ctx context.Context, name string, p engine.Program, g *graph.Graph, o engine.Options,
+	ctx context.Context, name string, p *engine.Program, g *graph.Graph, o engine.Options,
 ) error {
 	job, err := p.Bind(ctx, g, o)
 	if err != nil {

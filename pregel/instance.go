@@ -143,15 +143,12 @@ func (i *instance[V, M]) Combine(
 	return positions
 }
 
-func (i *instance[V, M]) MakeInbox() {
+func (i *instance[V, M]) Inbox() (kernel.Column, *bitmap.Frontier) {
 	if i.inbox.Has == nil {
 		i.inbox.Msg = mem.MakeAny[M](i.arena, i.slots) // uninitialized: read only where Has is set
 		i.view.Data = i.inbox.Msg
 		i.inbox.Has = bitmap.NewFrontier(mem.Make[uint64](i.arena, bitmap.Words(i.slots)))
 	}
-}
-
-func (i *instance[V, M]) Inbox() (kernel.Column, *bitmap.Frontier) {
 	return &i.view, i.inbox.Has
 }
 
@@ -161,7 +158,7 @@ func (i *instance[V, M]) Take(to []uint32, messages kernel.Column) {
 		i.lists.add(to, msg)
 		return
 	}
-	i.MakeInbox()
+	i.Inbox()
 	i.ways[0].kernel.Fold(to, msg, &i.inbox)
 }
 

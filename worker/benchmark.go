@@ -125,7 +125,7 @@ func kernelResult(k graph500.Kernel) *control.KernelResult {
 
 // Search runs a search on all workers. For another root it reuses the job.
 func (a *attempt) Search(
-	ctx context.Context, program engine.Program, again bool, name string,
+	ctx context.Context, program *engine.Program, again bool, name string,
 ) (_ *engine.Job, seconds float64, err error) {
 	if again {
 		if err = program.Restart(a.job.program); err == nil {

@@ -32,7 +32,7 @@ import (
 type job struct {
 	attempt  *attempt
 	graph    *localGraph
-	of       engine.Program
+	of       *engine.Program
 	phase    bool // it is a phase of a plan
 	layout   mesh.Layout
 	session  *mesh.Session
@@ -206,8 +206,8 @@ type attempt struct {
 
 	// The following fields are set only if the job runs a program.
 	graph    *localGraph
-	of       engine.Program
-	phases   []engine.Program   // of its plan
+	of       *engine.Program
+	phases   []*engine.Program  // of its plan
 	sequence int                // number of the next job to prepare
 	from     *checkpoint.Reader // checkpoint to resume from, or nil
 	shared   *engine.Shared     // shared by the phases of a plan, or nil

@@ -41,7 +41,7 @@ var Source func(options any, name string) *job.Source
 type Job struct {
 	Given   any      // as the user gave it
 	Zero    []string // the parameters whose zero is intended
-	Program engine.Program
+	Program *engine.Program
 	job.Options
 	KeepWhen *checkpoint.Policy // or nil
 	Inputs   []Input

@@ -10,7 +10,6 @@ package bsp
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -63,10 +62,8 @@ type Options struct {
 	// MaxSupersteps is the limit of supersteps; 0 means no limit.
 	MaxSupersteps int
 	// SuperstepTimeout ends the run with a TimeoutError if a superstep takes longer; 0 means no
-	// limit. Late, if not nil, is called at that time, because a Compute that does not return
-	// delays the end of the run.
+	// limit.
 	SuperstepTimeout time.Duration
-	Late             func(err error)
 	// Trace gets a record of every superstep, some time after the superstep, or is nil. The records
 	// name Job, Graph and Threads.
 	Trace      trace.Journal
@@ -76,33 +73,15 @@ type Options struct {
 	Progress func(Progress)
 	// Log gets the lines of Coordinator.Logf, or is nil.
 	Log func(line string)
-	// Label returns the input id of a vertex, and whether it has one; nil if unknown.
-	Label func(id pregel.VertexID) (uint64, bool)
-	// Name returns the name of the vertex with an input id, if it has one; nil if unknown.
-	Name func(label uint64) (string, bool)
-	// Trusted means that the program never calls runtime.Goexit.
-	Trusted bool
 	// Before, if not nil, runs the earlier phases of the same run, and returns their outcome and
 	// the seconds of their supersteps. The program runs only if they completed.
 	Before func(ctx context.Context) (Outcome, []float64, error)
-	// Checkpoints, if not nil, decides when to save the state, and makes checkpoints from the
-	// stored parts.
-	Checkpoints *checkpoint.Keeper
 	// Room, if not nil, reports whether memory is enough for a number of messages of a list program
 	// that are pushed separately.
 	Room func(messages int) bool
-	// Plan is the progress of the run's plan, for checkpoints; nil if there is none. The code that
-	// walks the plan adds to it.
-	Plan *checkpoint.Plan
-	// Spec is the specification of the run, for processes that continue from a checkpoint.
-	Spec []byte
-	// Decides has all that the values depend on besides the graph, for checkpoints
-	// (checkpoint.Manifest). Fork allows the run to continue from one with another Decides.
-	Decides map[string]string
-	Fork    bool
-	// Account returns the totals of all recorded supersteps, for checkpoints; nil if there are
-	// none.
-	Account func() json.RawMessage
+	// Fork allows the run to continue from a checkpoint with another Decides.
+	Fork bool
+	Host
 }
 
 // Progress is the state of a run after a superstep.

@@ -35,7 +35,7 @@ func TestFinalLeavesOut(t *testing.T) {
 	var lines []string
 	d := &Driver{
 		c:       coordinator{aggregates: a, totals: a.Cells()},
-		options: Options{Log: func(line string) { lines = append(lines, line) }, Label: func(id pregel.VertexID) (uint64, bool) { return 77, id == 0 }},
+		options: Options{Log: func(line string) { lines = append(lines, line) }, Host: Host{Label: func(id pregel.VertexID) (uint64, bool) { return 77, id == 0 }}},
 	}
 	for range 2 {
 		texts := d.Final()

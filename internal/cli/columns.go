@@ -49,7 +49,7 @@ func splitColumns(flags []string) ([]columnFile, error) {
 }
 
 // checkColumns rejects unknown columns and missing files before the graph is loaded.
-func checkColumns(program engine.Program, files []columnFile) error {
+func checkColumns(program *engine.Program, files []columnFile) error {
 	for _, c := range files {
 		if _, err := program.Column(c.name); err != nil {
 			return usageError{fmt.Errorf("--column: %w", err)}
@@ -68,7 +68,7 @@ func (c *remote) sendColumns(ctx context.Context, spec *job.Spec) error {
 	if len(files) == 0 {
 		return nil
 	}
-	var program engine.Program
+	var program *engine.Program
 	if entry, err := c.app.programs.Find(spec.Program); err == nil {
 		if program, err = entry.New(resolve.BeforeLoading(entry.Parameters, spec.Parameters,
 			spec.Source), nil); err != nil {

@@ -1,26 +1,22 @@
 package cli
 
 import (
-	"context"
 	"io"
 	"os"
 	"reflect"
 
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // RunSpoiled is Run with programs whose result is wrong at one vertex.
 func RunSpoiled(args []string) int {
 	entries := builtin.Programs()
-	for i := range entries {
-		sound := entries[i].New
-		entries[i].New = func(values map[string]string, find engine.Find) (engine.Program, error) {
-			p, err := sound(values, find)
-			return spoiled{p}, err
+	for _, entry := range entries {
+		for i, v := range entry.Variants {
+			entry.Variants[i].Program = spoil(v.Program)
 		}
 	}
 	return (&app{name: "spoiled", programs: entries, out: os.Stdout, err: os.Stderr}).main(args)
@@ -38,41 +34,75 @@ func RunReplaced(args []string, other engine.Registered) int {
 	return (&app{name: "replaced", programs: entries, out: os.Stdout, err: os.Stderr, in: os.Stdin}).main(args)
 }
 
-// spoiled is a program whose result is wrong at the last vertex.
-type spoiled struct{ engine.Program }
-
-func (s spoiled) Bind(ctx context.Context, g *graph.Graph, o engine.Options) (*engine.Job, error) {
-	end := &spoiler{graph: g}
-	if o.Trace == nil {
-		o.Trace = end
-	} else {
-		o.Trace = trace.Tee{o.Trace, end}
+// spoil returns a program whose result is wrong at the last vertex.
+func spoil(sound engine.Erased) engine.Erased {
+	p := sound
+	p.Wrap = func(program any) engine.Erased { return spoil(sound.Wrap(program)) }
+	p.Inspect = func() *engine.Methods {
+		m := sound.Inspect()
+		instance := m.Instance
+		m.Instance = func() engine.Instance { return &spoiled{Instance: instance()} }
+		return m
 	}
-	job, err := s.Program.Bind(ctx, g, o)
-	end.job = job
-	return job, err
+	return p
 }
 
-// spoiler changes the value of the last vertex when the run ends.
-type spoiler struct {
-	graph *graph.Graph
-	job   *engine.Job
+// spoiled changes the value of the last vertex in the output.
+type spoiled struct {
+	engine.Instance
+	state *kernel.State // nil before there is a lane
 }
 
-func (s *spoiler) Record(e trace.Event) error {
-	if _, ok := e.(*trace.End); ok {
-		last, of := s.graph.N-1, len(s.graph.Parts)
-		values := reflect.ValueOf(s.job.Values(last % of).Slice())
-		s.spoil(values.Index(last / of))
+func (s *spoiled) NewLane(
+	label func(pregel.VertexID) uint64, state kernel.State, changes *kernel.Requests,
+) engine.Lane {
+	l := s.Instance.NewLane(label, state, changes)
+	s.state = l.State()
+	return l
+}
+
+func (s *spoiled) Rebind(m *engine.Methods) {
+	sound := *m
+	sound.Instance = func() engine.Instance { return m.Instance().(*spoiled).Instance }
+	s.Instance.Rebind(&sound)
+}
+
+func (s *spoiled) Values() kernel.Column { return spoiledColumn{s.Instance.Values(), s} }
+
+func (s *spoiled) Output(
+	dst []byte, local uint32, label func(dst []byte, id pregel.VertexID) []byte,
+) []byte {
+	if dst = s.Instance.Output(dst, local, label); s.last(int(local)) {
+		dst = append(dst, '1')
 	}
-	return nil
+	return dst
+}
+
+func (s *spoiled) last(local int) bool {
+	return s.state != nil && uint64(local*s.state.Partitions+s.state.Partition) == s.state.IDs-1
+}
+
+type spoiledColumn struct {
+	kernel.Column
+	of *spoiled
+}
+
+func (c spoiledColumn) Any(i int) any {
+	value := c.Column.Any(i)
+	if c.of.last(i) {
+		v := reflect.New(reflect.TypeOf(value)).Elem()
+		v.Set(reflect.ValueOf(value))
+		c.of.spoil(v)
+		return v.Interface()
+	}
+	return value
 }
 
 // spoil changes the last number of a value, and reports whether there is one.
-func (s *spoiler) spoil(v reflect.Value) bool {
+func (s *spoiled) spoil(v reflect.Value) bool {
 	switch {
 	case v.Type() == reflect.TypeFor[pregel.VertexID]():
-		v.SetUint((v.Uint() + 1) % uint64(s.graph.N))
+		v.SetUint((v.Uint() + 1) % s.state.IDs)
 	case v.CanFloat():
 		v.SetFloat(v.Float()/2 + 1e-3)
 	case v.CanInt():
@@ -88,7 +118,10 @@ func (s *spoiler) spoil(v reflect.Value) bool {
 		return false
 	case v.Kind() == reflect.Slice && v.Len() == 0:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-	case v.Kind() == reflect.Slice || v.Kind() == reflect.Array:
+	case v.Kind() == reflect.Slice:
+		v.Set(reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), v)) // a copy
+		return s.spoil(v.Index(v.Len() - 1))
+	case v.Kind() == reflect.Array:
 		return v.Len() > 0 && s.spoil(v.Index(v.Len()-1))
 	default:
 		return false

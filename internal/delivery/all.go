@@ -33,42 +33,30 @@ func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 			return nil, err
 		}
 	}
-	missing := len(others)
-	keep := func(in *transport.Frame) error {
-		if received[in.From] != nil {
-			return fmt.Errorf("partition %d sent its changes twice", in.From)
+	// arrived returns the index in early of a partition's frame of this round, or -1.
+	arrived := func(q int) int {
+		return slices.IndexFunc(x.early, func(f *transport.Frame) bool {
+			return f.From == q && f.Encoding == x.round
+		})
+	}
+	for _, q := range others {
+		i := arrived(q)
+		for ; i < 0; i = arrived(q) {
+			in, err := x.receive(ctx, transport.Changes, others)
+			if err != nil {
+				return nil, err
+			}
+			again := received[in.From] != nil || arrived(in.From) >= 0
+			if in.Encoding < x.round || in.Encoding == x.round && again {
+				return nil, fmt.Errorf("from partition %d: unexpected changes of round %d in round %d",
+					in.From, in.Encoding, x.round)
+			}
+			x.early = append(x.early, in)
 		}
 		// the receiver owns the frame's memory only until the superstep ends
-		received[in.From] = append(make([]byte, 0, len(in.Presence)), in.Presence...)
-		missing--
-		return nil
-	}
-	early := x.early
-	x.early = nil
-	for _, in := range early {
-		if in.Encoding == x.round {
-			if err := keep(in); err != nil {
-				return nil, err
-			}
-		} else {
-			x.early = append(x.early, in)
-		}
-	}
-	for missing > 0 {
-		in, err := x.receive(ctx, transport.Changes, others)
-		switch {
-		case err != nil:
-			return nil, err
-		case in.Encoding < x.round:
-			return nil, fmt.Errorf("from partition %d: changes of round %d in round %d", in.From,
-				in.Encoding, x.round)
-		case in.Encoding > x.round:
-			x.early = append(x.early, in)
-		default:
-			if err := keep(in); err != nil {
-				return nil, err
-			}
-		}
+		data := x.early[i].Presence
+		received[q] = append(make([]byte, 0, len(data)), data...)
+		x.early = slices.Delete(x.early, i, i+1)
 	}
 	return received, nil
 }

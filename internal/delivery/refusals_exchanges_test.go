@@ -195,8 +195,10 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				box, folding := k.box(p, nil), k.kernel(p)
-				none := Inbox{&kernel.Vec[M]{Data: make([]M, len(box.Msg))},
-					bitmap.NewFrontier(make([]uint64, len(box.Has.Words)))}
+				none := Inbox{
+					&kernel.Vec[M]{Data: make([]M, len(box.Msg))},
+					bitmap.NewFrontier(make([]uint64, len(box.Has.Words))),
+				}
 				err := x.Fold(ctx, pushed(p).Receivers, none,
 					func(to []uint32, messages kernel.Column) {
 						folding.Fold(to, kernel.Elements[M](messages), box)

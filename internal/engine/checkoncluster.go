@@ -14,7 +14,7 @@ import (
 // options. It binds the program to a graph of one vertex. If grid has partitions, it also checks
 // that the options fit the grid, but builds no graph on it: with 4,096 partitions that would take
 // seconds.
-func CheckOnCluster(ctx context.Context, program Program, o Options, grid graph.Grid) error {
+func CheckOnCluster(ctx context.Context, program *Program, o Options, grid graph.Grid) error {
 	phases, err := program.Plan().Phases()
 	if err != nil {
 		return fmt.Errorf("%s: %w", program.Name(), err)

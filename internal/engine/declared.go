@@ -16,7 +16,7 @@ func CheckProgram(p Erased) []error {
 	}
 	problems := checkDeclared(indirect(p.Program))
 	p.Complete = p.Complete || len(problems) > 0 // skip defaults that have been reported as wrong
-	if _, err := inspect(p); err != nil {
+	if _, err := NewProgram(p); err != nil {
 		problems = append(problems, err)
 	}
 	return problems

@@ -76,7 +76,6 @@ func (r *partition) sink(to []uint32, messages kernel.Column) {
 // makeInbox makes the inbox over destination slots, at its first use.
 func (r *partition) makeInbox() {
 	if r.inbox.Has == nil {
-		r.instance.MakeInbox()
 		r.inbox.Messages, r.inbox.Has = r.instance.Inbox()
 	}
 }

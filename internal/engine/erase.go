@@ -11,86 +11,31 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Program is a type-erased vertex program, for the command line and clusters.
-type Program interface {
-	// Name is the program's type.
-	Name() string
-	// Type is the program's type; Restart must be called with a program of the same type. Plan is
-	// the program's plan, or nil.
-	Type() reflect.Type
-	Plan() *Plan
-	// MaxSupersteps is the largest number of supersteps of a run, by the program's and the user's
-	// limits, or 0 if unknown. A limit of 0 means none.
-	MaxSupersteps(limit int) (int, error)
-	// Mutates reports whether the program, or a phase of its plan, changes the graph.
-	Mutates() bool
-	// Weights is the type of weights that its combiner, or the combiner of a phase of its plan,
-	// needs; or Unweighted.
-	Weights() edges.Weights
-	// Bind makes a job of the program on the partitions of a graph in this process.
-	Bind(ctx context.Context, g *graph.Graph, o Options) (*Job, error)
-	// Restart replaces the program of a job whose run is over. The job's program must have the same
-	// type.
-	Restart(job *Job) error
-	// Driver makes a driver of the program over the partitions of several processes, described by
-	// facts.
-	Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error)
-	// Printable returns an error if the program's values have no text form for a result file.
-	Printable() error
-	// Fields describes the columns of a value in a result file.
-	Fields() []resultlines.Field
-	ValueType() (string, error)
-	Column(name string) (kernel.Property, error)
-	Properties() []kernel.Property
-	// ValidateGraph returns an error if the program rejects a graph. name is the graph's name in
-	// the error.
-	ValidateGraph(name string, about pregel.GraphInfo) error
-	// Checkpointable returns the reason why runs of the program cannot have checkpoints, or nil.
-	Checkpointable() error
-	// HasState reports whether the program has its own state besides that of its vertices.
-	HasState() bool
-	// Fits is ValidateGraph that also rejects a graph with weights that the program cannot use.
-	// Bind calls it. Before the phases of a plan are bound, it must be called for the program that
-	// has the plan.
-	Fits(g *graph.Graph) error
-	// Decides lists everything besides the graph that the values of a run depend on. weights is the
-	// type of the graph's weights.
-	Decides(o Options, weights edges.Weights) map[string]string
-	// Aggregates returns the program's aggregators, for a deterministic or another run.
-	Aggregates(deterministic bool) bsp.Aggregates
-	// Codec encodes messages between processes. It is nil if messages are sent as they are in
-	// memory. The error is not nil if messages or aggregators cannot be encoded.
-	Codec() (transport.Codec, error)
-}
-
-// NewProgram makes a Program of a vertex program.
-func NewProgram(p Erased) (Program, error) {
-	m, err := inspect(p)
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
-}
-
-func (m *methods) ValidateGraph(name string, about pregel.GraphInfo) error {
+// ValidateGraph returns an error if the program rejects a graph. name is the graph's name in the
+// error.
+func (m *Program) ValidateGraph(name string, about pregel.GraphInfo) error {
 	if err := m.validateGraph(name, about); err != nil {
 		return fmt.Errorf("%s: %w", m.Name(), err)
 	}
 	return nil
 }
 
-func (m *methods) Name() string { return Name(m.program.Program) }
+// Name is the program's type.
+func (m *Program) Name() string { return Name(m.program.Program) }
 
-func (m *methods) Type() reflect.Type { return reflect.TypeOf(m.program.Program) }
-func (m *methods) Plan() *Plan        { return m.plan }
+// Type is the program's type; Restart must be called with a program of the same type. Plan is the
+// program's plan, or nil.
+func (m *Program) Type() reflect.Type { return reflect.TypeOf(m.program.Program) }
+func (m *Program) Plan() *Plan        { return m.plan }
 
-func (m *methods) MaxSupersteps(limit int) (int, error) {
+// MaxSupersteps is the largest number of supersteps of a run, by the program's and the user's
+// limits, or 0 if unknown. A limit of 0 means none.
+func (m *Program) MaxSupersteps(limit int) (int, error) {
 	own, err := m.bound()
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", m.Name(), err)
@@ -98,14 +43,17 @@ func (m *methods) MaxSupersteps(limit int) (int, error) {
 	return bsp.LeastLimit(own, limit), nil
 }
 
-func (m *methods) Properties() []kernel.Property { return m.properties }
+func (m *Program) Properties() []kernel.Property { return m.properties }
 
-func (m *methods) Mutates() bool {
+// Mutates reports whether the program, or a phase of its plan, changes the graph.
+func (m *Program) Mutates() bool {
 	phases, _ := m.plan.Phases()
-	return m.traits.Mutates || slices.ContainsFunc(phases, Program.Mutates)
+	return m.traits.Mutates || slices.ContainsFunc(phases, (*Program).Mutates)
 }
 
-func (m *methods) Weights() edges.Weights {
+// Weights is the type of weights that its combiner, or the combiner of a phase of its plan, needs;
+// or Unweighted.
+func (m *Program) Weights() edges.Weights {
 	switch m.Methods.Weights {
 	case reflect.Float32:
 		return edges.Float32
@@ -121,13 +69,18 @@ func (m *methods) Weights() edges.Weights {
 	return edges.Unweighted
 }
 
-func (m *methods) Bind(ctx context.Context, g *graph.Graph, o Options) (*Job, error) {
+// Bind makes a job of the program on the partitions of a graph in this process.
+func (m *Program) Bind(ctx context.Context, g *graph.Graph, o Options) (*Job, error) {
 	return NewJob(ctx, g, m.program, o)
 }
 
-func (m *methods) Restart(job *Job) error { return job.Restart(m.program) }
+// Restart replaces the program of a job whose run is over. The job's program must have the same
+// type.
+func (m *Program) Restart(job *Job) error { return job.Restart(m.program) }
 
-func (m *methods) Codec() (transport.Codec, error) {
+// Codec encodes messages between processes. It is nil if messages are sent as they are in memory.
+// The error is not nil if messages or aggregators cannot be encoded.
+func (m *Program) Codec() (transport.Codec, error) {
 	for _, a := range m.aggregates {
 		if err := pack.Carried(a.Type); err != nil {
 			return nil, fmt.Errorf("%s: aggregator %s: values of type %v cannot be encoded: %w",
@@ -144,11 +97,14 @@ func (m *methods) Codec() (transport.Codec, error) {
 	return c, nil
 }
 
-func (m *methods) Aggregates(deterministic bool) bsp.Aggregates {
+// Aggregates returns the program's aggregators, for a deterministic or another run.
+func (m *Program) Aggregates(deterministic bool) bsp.Aggregates {
 	return bsp.Aggregates{All: m.aggregates, Exact: deterministic}
 }
 
-func (m *methods) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error) {
+// Driver makes a driver of the program over the partitions of several processes, described by
+// facts.
+func (m *Program) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -156,7 +112,7 @@ func (m *methods) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error) {
 }
 
 // describe returns the facts about the program that a driver needs.
-func (m *methods) describe(deterministic bool) *bsp.Program {
+func (m *Program) describe(deterministic bool) *bsp.Program {
 	p := &bsp.Program{
 		Name: m.Name(), List: m.List, Sized: !mem.PointerFreeType(m.program.Message),
 		Combiner: m.Combiner, Aggregates: m.aggregates,

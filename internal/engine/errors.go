@@ -7,6 +7,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -42,4 +43,17 @@ func (r *partition) recover(t *thread) {
 	}
 	r.failure.CompareAndSwap(nil, e)
 	r.stop.Store(true)
+}
+
+// firstError returns the error of the first partition that failed by itself. If there is none, it
+// returns the error of one that stopped because another had failed.
+func firstError(reports []*bsp.Report) error {
+	var first error
+	for _, p := range reports {
+		if p.Err != nil && (first == nil || errors.Is(first, errStopped) ||
+			errors.Is(first, transport.ErrClosed)) {
+			first = p.Err
+		}
+	}
+	return first
 }

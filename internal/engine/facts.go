@@ -53,16 +53,12 @@ type kind struct {
 // facts returns Facts without the rates, whose measurement takes some milliseconds.
 func (j *Job) facts() *bsp.Facts {
 	r := j.runners[0]
-	threads := 1
-	if j.options.Team != nil {
-		threads = j.options.Team.Size()
-	}
 	f := &bsp.Facts{
 		Partitions: r.part.Of, Edges: r.changing.arcs, Ordered: r.traits.Ordered,
 		LoadedVertices: uint64(j.graph.N), LoadedArcs: j.graph.Arcs,
 		Load: delivery.Load{
 			Vertices: int(r.changing.ids), Partitions: r.part.Of, Grid: r.part.Grid,
-			SubSteps: j.options.subSteps(), Threads: threads, Processes: 1,
+			SubSteps: j.options.subSteps(), Threads: j.options.Team.Size(), Processes: 1,
 			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes,
 			FoldBytes: int(j.methods.program.Message.Size()),
 		},

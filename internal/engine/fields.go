@@ -10,7 +10,7 @@ import (
 
 // Fields returns a column for each exported field, if the value is a struct of numbers, booleans,
 // vertices, and lists of these. Any other value has a single column with its whole text.
-func (m *methods) Fields() []resultlines.Field {
+func (m *Program) Fields() []resultlines.Field {
 	t := m.program.Value
 	switch {
 	case m.Has("Output") || m.Has("OutputLabels"):

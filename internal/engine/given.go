@@ -77,8 +77,10 @@ func same(a, b reflect.Value) bool {
 // and aggregators. The program's code cannot be compared.
 func (r Registered) Form() string {
 	var forms []string
-	for _, s := range r.samples {
-		forms = append(forms, formOf(s.program)+" message "+s.message+aggregatorsForm(s.program))
+	for _, v := range r.Variants {
+		p := v.Program
+		forms = append(forms, formOf(p.Program)+" message "+p.Message.String()+
+			aggregatorsForm(p.Program))
 	}
 	return strings.Join(forms, " or ")
 }
@@ -125,7 +127,7 @@ const mostDecides = 256
 // Decides lists everything besides the graph that the values depend on: the program's fields, and
 // the options that change values. The texts are the same in all processes. weights is the type of
 // the graph's weights.
-func (m *methods) Decides(o Options, weights edges.Weights) map[string]string {
+func (m *Program) Decides(o Options, weights edges.Weights) map[string]string {
 	all := map[string]string{
 		"seed": strconv.FormatUint(o.Seed,
 			10), "deterministic": strconv.FormatBool(o.Deterministic),

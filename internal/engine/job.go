@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +27,7 @@ import (
 type Job struct {
 	graph     *graph.Graph
 	options   Options
-	methods   *methods
+	methods   *Program
 	name      string
 	direction pregel.Direction
 
@@ -53,10 +54,15 @@ type Job struct {
 
 	// These fields are set from Begin to End.
 	running   context.Context
-	group     *runnerGroup
 	broken    func()
-	unwatched func() // removes the function of Budget.OnOver
-	stopped   func() // releases the AfterFunc on the run's context
+	command   *bsp.Command   // of the current step
+	first     func()         // runs the command on the first partition
+	wake      []chan bool    // starts the command on the other partitions
+	reports   []*bsp.Report  // of the partitions
+	busy      sync.WaitGroup // partitions that are running the command
+	others    sync.WaitGroup // goroutines of the other partitions
+	unwatched func()         // removes the function of Budget.OnOver
+	stopped   func()         // releases the AfterFunc on the run's context
 }
 
 // NewJob binds a program to a graph, which must stay open until the job is closed. ctx can cancel
@@ -140,9 +146,6 @@ func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, e
 
 func (j *Job) makeRunners(ctx context.Context) error {
 	team := j.options.Team
-	if team == nil {
-		team = parallel.NewTeam(1, false)
-	}
 	j.owners = make([]*runner, len(j.graph.Parts))
 	here := slices.DeleteFunc(slices.Clone(j.graph.Parts), // without those of other processes
 		func(p *graph.Partition) bool { return p == nil })
@@ -168,7 +171,7 @@ func portion(total, n, i int) int { return (total*(i+1))/n - total*i/n }
 
 // Restart replaces the job's program by one of the same type, with other parameters.
 func (j *Job) Restart(p Erased) error {
-	m, err := inspect(p)
+	m, err := NewProgram(p)
 	if err != nil {
 		return err
 	}

@@ -24,22 +24,55 @@ func (j *Job) Begin(
 			return err
 		}
 	}
+	if broken == nil {
+		broken = func() {}
+	}
 	j.fresh, j.standing = false, nil
 	j.stop.Store(false)
 	j.over.Store(nil)
 	j.running, j.broken = ctx, broken
 	j.stopped = afterFunc(ctx, j.halt) // may call halt at once
 	j.unwatched = j.budget().OnOver(j.exhausted)
-	j.group = j.start(ctx, endpoint, broken)
+	if j.options.Trace != nil {
+		j.process.begin()
+	}
+	gate := make(chan struct{}, j.options.Team.Size())
+	j.wake, j.reports = nil, nil
+	for i, r := range j.runners {
+		if endpoint != nil {
+			r.exchange.Connect(endpoint(r.part.Index), gate)
+		}
+		j.reports = append(j.reports, &r.report)
+		run := func() {
+			gate <- struct{}{}
+			defer func() { // also if the program ends the goroutine
+				<-gate
+				if r.report.Err != nil {
+					broken()
+				}
+				j.busy.Done()
+			}()
+			r.superstep(ctx, j.command)
+		}
+		if i == 0 {
+			j.first = run
+			continue
+		}
+		wake := make(chan bool, 1)
+		j.wake = append(j.wake, wake)
+		j.others.Go(func() {
+			for range wake {
+				run()
+			}
+		})
+	}
 	return nil
 }
 
 // halt makes the current superstep end soon.
 func (j *Job) halt() {
 	j.stop.Store(true)
-	if j.broken != nil {
-		j.broken()
-	}
+	j.broken()
 }
 
 // Superstep runs a command on the partitions of this process. The reports are valid until the next
@@ -73,7 +106,7 @@ func (j *Job) contained(ctx context.Context, c *bsp.Command) (reports []*bsp.Rep
 // Failed returns the error of the superstep, or nil. It also works after runtime.Goexit in the
 // program.
 func (j *Job) Failed() error {
-	return firstError(j.group.reports)
+	return firstError(j.reports)
 }
 
 func (j *Job) superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
@@ -86,11 +119,11 @@ func (j *Job) superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Rep
 			r.watchMessages(ctx)
 		}
 	}
-	reports = j.group.step(c)
+	reports = j.step(c)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if w := j.options.Parts; w != nil && len(reports) > 0 {
+	if w := j.options.Parts; w != nil {
 		if c.Flush {
 			w.Wait(ctx)
 		}
@@ -99,17 +132,37 @@ func (j *Job) superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Rep
 	return reports, firstError(reports)
 }
 
+// step runs a command on every partition: the first on the caller's goroutine, the others each on
+// its own, which waits for commands: a new one would copy its stack as it grows. The reports are in
+// the order of partitions, and valid until the next step.
+func (j *Job) step(c *bsp.Command) []*bsp.Report {
+	j.command = c
+	j.busy.Add(1 + len(j.wake))
+	for _, wake := range j.wake {
+		wake <- true
+	}
+	func() {
+		defer j.busy.Wait() // also if the program ends the goroutine
+		j.first()
+	}()
+	if j.options.Trace != nil {
+		j.process.addTo(j.reports)
+	}
+	return j.reports
+}
+
 // End ends the current run, if any.
 func (j *Job) End() {
 	if j.running == nil {
 		return
 	}
-	if j.group != nil {
-		j.group.stop()
+	for _, wake := range j.wake {
+		close(wake)
 	}
+	j.others.Wait()
 	j.stopped()
 	j.unwatched()
-	j.running, j.group = nil, nil
+	j.running = nil
 }
 
 // afterFunc is context.AfterFunc, but if f was started, stop waits until it returns. Otherwise f of

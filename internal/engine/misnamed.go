@@ -13,7 +13,7 @@ import (
 var checkedPrograms sync.Map
 
 // checkNames returns an error if the program has methods that would be ignored.
-func (m *methods) checkNames(value any) error {
+func (m *Program) checkNames(value any) error {
 	program := reflect.TypeOf(value)
 	if _, known := checkedPrograms.Load(program); known {
 		return nil

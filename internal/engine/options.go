@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -34,11 +33,8 @@ type Options struct {
 	Alpha, Beta, Gap float64
 	// MaxSupersteps is the limit of supersteps; 0 means no limit.
 	MaxSupersteps int
-	// SuperstepTimeout ends the run if a superstep takes longer; 0 means no limit. Late, if not
-	// nil, is called at that time, because a Compute that does not return delays the end of the
-	// run.
+	// SuperstepTimeout ends the run if a superstep takes longer; 0 means no limit.
 	SuperstepTimeout time.Duration
-	Late             func(err error)
 	// Trace, if not nil, gets a record of every superstep of every partition. This includes an
 	// empty last superstep, if its messages reached only finished vertices.
 	Trace trace.Journal
@@ -55,22 +51,13 @@ type Options struct {
 	// AnyGraph disables the check that the program can run on the graph, because the graph only
 	// represents another one.
 	AnyGraph bool
-	// Trusted means that the program never calls runtime.Goexit. Then a run needs no separate
-	// goroutine. This saves 10 µs, a fifth of a Graph500 search in a tiny component.
-	Trusted bool
-	// Parts, if not nil, stores the parts of checkpoints of this process's partitions. Checkpoints,
-	// in the process with the driver, decides when to save, and makes checkpoints from the parts.
-	// Spec is the specification of the run in these checkpoints.
-	Parts       *checkpoint.Writer
-	Checkpoints *checkpoint.Keeper
-	Spec        []byte
-	// Decides, Fork and Account are those of bsp.Options. If Decides is nil, it is computed from
-	// the program and these options.
-	Decides map[string]string
-	Fork    bool
-	Account func() json.RawMessage
-	// Plan is the progress of the plan that the run is a part of, for its checkpoints, or nil.
-	Plan *checkpoint.Plan
+	// Parts, if not nil, stores the parts of checkpoints of this process's partitions.
+	Parts *checkpoint.Writer
+	// Host is for the driver. If Decides is nil, it is computed from the program and these options.
+	// A driver in a process with the graph does not need Label and Name.
+	bsp.Host
+	// Fork allows the run to continue from a checkpoint with another Decides.
+	Fork bool
 	// From is the checkpoint from which the next run continues, or nil. All partitions must be in
 	// this process.
 	From *checkpoint.Reader
@@ -81,30 +68,18 @@ type Options struct {
 	Summary bool
 	// Log gets the lines of Vertex.Logf, from several goroutines at once, or is nil.
 	Log func(line string)
-	// Label returns the input id of a vertex, and whether the vertex exists, for a driver in a
-	// process without the graph.
-	Label LabelOf
-	// Name returns the name of the vertex with an input id, if it has one, for a driver in a
-	// process without the graph.
-	Name func(label uint64) (string, bool)
 }
 
 // driver returns the options of a driver on a graph, or on a nil graph if other processes have it.
 func (o *Options) driver(g *graph.Graph) bsp.Options {
 	s := bsp.Options{
 		Delivery: o.Delivery, Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
-		SuperstepTimeout: o.SuperstepTimeout, Late: o.Late, Trace: o.Trace, Job: o.Job, Threads: 1,
-		Progress: o.Progress,
-		Trusted:  o.Trusted, Log: o.Log, Label: o.Label, Name: o.Name, Checkpoints: o.Checkpoints,
-		Spec: o.Spec, Plan: o.Plan,
-		Decides: o.Decides, Fork: o.Fork, Account: o.Account,
-		Experiment: o.Experiment,
+		SuperstepTimeout: o.SuperstepTimeout, Trace: o.Trace, Job: o.Job,
+		Threads: o.Team.Size(), Progress: o.Progress, Log: o.Log, Experiment: o.Experiment,
+		Fork: o.Fork, Host: o.Host,
 	}
 	if g != nil {
 		s.Graph, s.Name = g.Name, g.NameOf
-	}
-	if o.Team != nil {
-		s.Threads = o.Team.Size()
 	}
 	return s
 }

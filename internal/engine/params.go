@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/bsp"
@@ -109,8 +108,8 @@ func wrong(parameter, format string, args ...any) error {
 	return &ParameterError{parameter, fmt.Errorf(format, args...)}
 }
 
-// Check checks that values has only known parameters with well-formed text, and that none is
-// missing. It needs no graph.
+// Check checks that values has only known parameters, with allowed words, and that none is missing.
+// Fill checks the other values.
 func Check(params []Parameter, values map[string]string) error {
 	known := map[string]Parameter{}
 	var names []string
@@ -129,12 +128,6 @@ func Check(params []Parameter, values map[string]string) error {
 		if p.Words != nil && !slices.Contains(p.Words, text) {
 			return wrong(name, "parameter %s: found %q, expected one of %s", name, text,
 				strings.Join(p.Words, ", "))
-		}
-		if p.Type == "vertex" {
-			if _, err := strconv.ParseUint(text, 10, 64); err != nil {
-				return wrong(name, "parameter %s: found %q, expected the id of a vertex", name,
-					text)
-			}
 		}
 	}
 	for _, p := range params {

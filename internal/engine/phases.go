@@ -15,7 +15,7 @@ import (
 // phases runs the phases of a job's plan, if all partitions are in this process. It has a job for
 // each type of program.
 type phases struct {
-	programs []Program
+	programs []*Program
 	jobs     map[reflect.Type]*Job
 }
 

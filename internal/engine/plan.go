@@ -16,8 +16,8 @@ import (
 // Plan is a plan, with its phases as type-erased programs.
 type Plan struct {
 	plans.Step
-	phases []Program // in the plan's order
-	err    error     // the defects of all steps
+	phases []*Program // in the plan's order
+	err    error      // the defects of all steps
 }
 
 func newPlan(p pregel.Plan) *Plan {
@@ -48,7 +48,7 @@ func (p *Plan) add(s *plans.Step) {
 }
 
 // Phases returns the phases in the plan's order, and the defects of all phases. p may be nil.
-func (p *Plan) Phases() ([]Program, error) {
+func (p *Plan) Phases() ([]*Program, error) {
 	if p == nil {
 		return nil, nil
 	}
@@ -65,7 +65,7 @@ type Ran struct {
 // Walk is a run of a plan's phases, one after the other.
 type Walk struct {
 	Program       string // name of the program that has the plan
-	Phases        []Program
+	Phases        []*Program
 	Deterministic bool
 	From          *checkpoint.Manifest // of the checkpoint from which the run continues, or nil
 	Ended         *checkpoint.Plan     // gets the ended phases; or nil

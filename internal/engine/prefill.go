@@ -19,7 +19,7 @@ type Prefilled struct {
 
 // Column returns the program's property with a name, if its initial values can be set. If the
 // program has a vertex and an edge property with the name, it returns the vertex property.
-func (m *methods) Column(name string) (kernel.Property, error) {
+func (m *Program) Column(name string) (kernel.Property, error) {
 	var names []string
 	var found *kernel.Property
 	private := false

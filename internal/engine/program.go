@@ -65,8 +65,8 @@ type (
 	Lane     = kernel.Lane[pregel.VertexID]
 )
 
-// methods is a Program. It has the program's optional methods, which are found once per job.
-type methods struct {
+// Program is a type-erased vertex program, with its optional methods.
+type Program struct {
 	*Methods
 	program     Erased
 	traits      pregel.Traits
@@ -85,8 +85,8 @@ func traitsOf(program any) (t pregel.Traits) {
 	return t
 }
 
-// inspect finds a program's optional methods. It returns an error if one has a wrong signature.
-func inspect(p Erased) (m *methods, err error) {
+// NewProgram finds a program's optional methods. It returns an error if one has a wrong signature.
+func NewProgram(p Erased) (m *Program, err error) {
 	err = bsp.Contain(Name(p.Program), &bsp.NoSuperstep, func() (err error) {
 		m, err = methodsOf(p)
 		return err
@@ -94,7 +94,7 @@ func inspect(p Erased) (m *methods, err error) {
 	return m, err
 }
 
-func methodsOf(p Erased) (*methods, error) {
+func methodsOf(p Erased) (*Program, error) {
 	if p.Program == nil {
 		return nil, errors.New("the program is nil")
 	}
@@ -103,7 +103,7 @@ func methodsOf(p Erased) (*methods, error) {
 		return nil, err
 	}
 	value := p.Program
-	m := &methods{program: p, Methods: p.Inspect()}
+	m := &Program{program: p, Methods: p.Inspect()}
 	if err := m.checkNames(value); err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func methodsOf(p Erased) (*methods, error) {
 }
 
 // byBlock returns the name of a method for 64 vertices at once, or "" if the program has none.
-func (m *methods) byBlock() string {
+func (m *Program) byBlock() string {
 	switch {
 	case m.Has("ComputeBlock"):
 		return "ComputeBlock"
@@ -204,8 +204,8 @@ func (m *methods) byBlock() string {
 
 // compatible reports whether a job's columns and kernels work for both of two programs of the same
 // type.
-func (m *methods) compatible(other *methods) bool {
-	facts := func(m *methods) [12]bool {
+func (m *Program) compatible(other *Program) bool {
+	facts := func(m *Program) [12]bool {
 		t := m.traits
 		return [...]bool{
 			m.List, m.Score, m.Reached, m.Group, m.Number, t.Converges, t.InputIDs,
@@ -222,7 +222,7 @@ func (m *methods) compatible(other *methods) bool {
 }
 
 // validate checks the program's parameters.
-func (m *methods) validate() error {
+func (m *Program) validate() error {
 	if err := validated(m.program.Program); err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (m *methods) validate() error {
 }
 
 // bound returns the largest number of supersteps that the program declares, or 0 if unknown.
-func (m *methods) bound() (int, error) {
+func (m *Program) bound() (int, error) {
 	n := m.traits.MaxSupersteps
 	if n < 0 {
 		return 0, fmt.Errorf(
@@ -240,8 +240,10 @@ func (m *methods) bound() (int, error) {
 	return n, nil
 }
 
-// Fits returns an error if the program cannot run on the graph.
-func (m *methods) Fits(g *graph.Graph) error {
+// Fits is ValidateGraph that also rejects a graph with weights that the program cannot use. Bind
+// calls it. Before the phases of a plan are bound, it must be called for the program that has the
+// plan.
+func (m *Program) Fits(g *graph.Graph) error {
 	err := m.validateGraph(g.Name, pregel.GraphInfo{
 		NumVertices: uint64(g.Vertices()), NumEdges: g.Arcs, Directed: g.Directed,
 		Weighted: g.Weights != edges.Unweighted, Partitions: len(g.Parts),
@@ -258,7 +260,7 @@ func (m *methods) Fits(g *graph.Graph) error {
 }
 
 // validateGraph calls Validate of the program, and of the phases of its plan.
-func (m *methods) validateGraph(name string, about pregel.GraphInfo) error {
+func (m *Program) validateGraph(name string, about pregel.GraphInfo) error {
 	phases, err := m.plan.Phases()
 	for _, p := range phases {
 		err = errors.Join(err, p.ValidateGraph(name, about))

@@ -19,28 +19,26 @@ type Find = func(label uint64) (pregel.VertexID, bool)
 type LabelOf = func(id pregel.VertexID) (uint64, bool)
 
 // New makes a program with the values of its parameters. find is nil if there is no graph yet.
-type New = func(values map[string]string, find Find) (Program, error)
+type New = func(values map[string]string, find Find) (*Program, error)
 
 // Registered is a program with its name. pregel.Registered is its opaque form.
 type Registered struct {
 	Name, Help string
 	Parameters []Parameter
-	New        New
-	Check      func() []error // returns the program's defects, one line each
 	// KeepWeights means that the program may read the weights of edges even if its combiner needs
 	// none.
 	KeepWeights bool
 	Own         bool // a program of this binary, not a built-in one
 
-	samples []sample // the types of programs that New may return
+	// Variants are the programs that New may return. All have the same parameters.
+	Variants []Variant
 }
 
-// sample is a program as it was registered, the type of its messages, and the values of the
-// parameters that select its type.
-type sample struct {
-	program any
-	message string
-	choose  map[string]string
+// Variant is a program as it was registered, and the values of the parameters that select it. The
+// first variant is the default.
+type Variant struct {
+	Program Erased
+	Choose  map[string]string
 }
 
 var _ pregel.Registered = Registered{}
@@ -50,40 +48,44 @@ func (r Registered) ProgramName() string { return r.Name }
 // Register makes the entry of a program with a name. The fields with a param tag are its
 // parameters.
 func Register(name string, p Erased) Registered {
-	make := func(values map[string]string, find Find) (Program, error) {
-		fresh, err := Fresh(p, values, find)
-		if err != nil {
-			return nil, err
-		}
-		return NewProgram(fresh)
-	}
 	help := "a program of this binary"
 	_ = bsp.Contain(name, &bsp.NoSuperstep, func() error { // Check returns the defects
 		help = cmp.Or(traitsOf(p.Program).Help, help)
 		return nil
 	})
 	return Registered{
-		Name: name, Help: help, Parameters: Parameters(p.Program), KeepWeights: true, New: make,
-		Check:   func() []error { return CheckProgram(p) },
-		samples: []sample{{p.Program, p.Message.String(), nil}},
+		Name: name, Help: help, Parameters: Parameters(p.Program), KeepWeights: true,
+		Variants: []Variant{{Program: p}},
 	}
 }
+
+// New makes a program with the values of its parameters. find is nil if there is no graph yet.
+func (r Registered) New(values map[string]string, find Find) (*Program, error) {
+	chosen := r.Variants[0]
+	for _, v := range r.Variants[1:] {
+		for parameter, word := range v.Choose {
+			if values[parameter] == word {
+				chosen = v
+			}
+		}
+	}
+	fresh, err := Fresh(chosen.Program, values, find)
+	if err != nil {
+		return nil, err
+	}
+	return NewProgram(fresh)
+}
+
+// Check returns the defects of the program, one line each.
+func (r Registered) Check() []error { return CheckProgram(r.Variants[0].Program) }
 
 // Or adds a second program with the same parameters, and a parameter with two allowed words that
 // selects one of the two. The first word selects r.
 func (r *Registered) Or(other Registered, parameter, help string, words ...string) {
-	first := r.New
 	r.Parameters = append(r.Parameters,
 		Parameter{Name: parameter, Default: words[0], Help: help, Type: "string", Words: words})
-	r.New = func(values map[string]string, find Find) (Program, error) {
-		if values[parameter] == words[1] {
-			return other.New(values, find)
-		}
-		return first(values, find)
-	}
-	second := other.samples[0]
-	second.choose = map[string]string{parameter: words[1]}
-	r.samples = append(r.samples, second)
+	r.Variants = append(r.Variants,
+		Variant{other.Variants[0].Program, map[string]string{parameter: words[1]}})
 }
 
 // Given returns the parameters from which New makes a program, and whether the program has a
@@ -91,12 +93,12 @@ func (r *Registered) Or(other Registered, parameter, help string, words ...strin
 func (r Registered) Given(
 	program any, zero []string, label LabelOf,
 ) (values map[string]string, ok bool, err error) {
-	for _, s := range r.samples {
-		if indirect(s.program) != indirect(program) {
+	for _, v := range r.Variants {
+		if indirect(v.Program.Program) != indirect(program) {
 			continue
 		}
-		if values, err = given(s.program, program, zero, label); err == nil {
-			maps.Copy(values, s.choose)
+		if values, err = given(v.Program.Program, program, zero, label); err == nil {
+			maps.Copy(values, v.Choose)
 		}
 		return values, true, err
 	}
@@ -131,6 +133,9 @@ func (r Registry) Find(name string) (Registered, error) {
 
 // New returns the function that makes the program with a name, or nil.
 func (r Registry) New(name string) New {
-	p, _ := r.Find(name)
+	p, err := r.Find(name)
+	if err != nil {
+		return nil
+	}
 	return p.New
 }

@@ -81,7 +81,7 @@ func (j *Job) together(ctx context.Context, superstep int) error {
 	if ctx != j.running {
 		defer afterFunc(ctx, j.halt)()
 	}
-	reports := j.group.step(&bsp.Command{Superstep: superstep})
+	reports := j.step(&bsp.Command{Superstep: superstep})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -57,7 +57,7 @@ type Keeping interface {
 }
 
 // Checkpointable returns the reason why runs of the program cannot have checkpoints, or nil.
-func (m *methods) Checkpointable() error {
+func (m *Program) Checkpointable() error {
 	var errs []error
 	for _, t := range []reflect.Type{m.program.Value, m.program.Message} {
 		if !mem.PointerFreeType(t) {
@@ -92,14 +92,15 @@ func (m *methods) Checkpointable() error {
 	return nil
 }
 
-func (m *methods) HasState() bool {
+// HasState reports whether the program has its own state besides that of its vertices.
+func (m *Program) HasState() bool {
 	_, ok := m.program.Program.(Keeping)
 	return ok
 }
 
 // savedTypes describes the program's types. A run that continues from a checkpoint must have the
 // same.
-func (m *methods) savedTypes(deterministic bool) []string {
+func (m *Program) savedTypes(deterministic bool) []string {
 	received, kind := "combiner "+m.Combiner, "a run that is not deterministic"
 	if m.List {
 		received = "all messages"

@@ -253,7 +253,7 @@ func TestLastCheckpointOfARunAtItsLimit(t *testing.T) {
 		w := checkpoint.NewWriter(place, "run")
 		k := checkpoint.NewKeeper(place, checkpoint.Policy{Every: 4, Keep: 10}, 0,
 			func(text string) { t.Error(text) }, func(checkpoint.Event) {})
-		o := engine.Options{Parts: w, Checkpoints: k, MaxSupersteps: 5, Summary: summary, Progress: func(bsp.Progress) { w.Flush() }}
+		o := engine.Options{Parts: w, Host: bsp.Host{Checkpoints: k}, MaxSupersteps: 5, Summary: summary, Progress: func(bsp.Progress) { w.Flush() }}
 		j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.PageRank{Iterations: 100}),
 			o)
 		check(t, err)

@@ -154,12 +154,12 @@ func TestASuperstepThatTakesLongerThanItsLimitEndsTheRun(t *testing.T) {
 		g := on(t, "0-1 1-2 2-3 3-4").load(t, parts, edges.Unweighted)
 		const want = "waits: superstep 2: it took longer than 1s"
 		j, err := engine.NewJob(t.Context(), g, pregel.Erase(waits{until}),
-			engine.Options{SuperstepTimeout: time.Second, Late: func(err error) {
+			engine.Options{SuperstepTimeout: time.Second, Host: bsp.Host{Late: func(err error) {
 				if err.Error() != want {
 					t.Errorf("%d partitions: late is told %v", parts, err)
 				}
 				close(until)
-			}})
+			}}})
 		check(t, err)
 		if _, err := j.Run(t.Context()); err == nil || err.Error() != want {
 			t.Errorf("%d partitions: the error is %v", parts, err)

@@ -15,7 +15,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-func (m *methods) Printable() error {
+// Printable returns an error if the program's values have no text form for a result file.
+func (m *Program) Printable() error {
 	if m.Has("Output") || m.Has("OutputLabels") {
 		return nil
 	}

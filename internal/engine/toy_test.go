@@ -229,7 +229,7 @@ func (t *toy[V, M]) place() {
 	if err := t.instance.Place(&p); err != nil {
 		panic(err)
 	}
-	t.instance.MakeInbox()
+	t.instance.Inbox()
 	t.instance.SetPulls(nil, true, nil)
 }
 

@@ -9,7 +9,7 @@ import (
 
 // ValueType describes the type of the program's values. Two processes must have the same
 // description. The error is not nil if values cannot be sent between processes.
-func (m *methods) ValueType() (string, error) {
+func (m *Program) ValueType() (string, error) {
 	c, err := pack.NewValues(m.program.Value, mem.PointerFreeType(m.program.Value))
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", m.Name(), err)

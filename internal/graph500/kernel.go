@@ -13,7 +13,7 @@ import (
 // Program makes the vertex program of a kernel, bfs or sssp, for a root. Kernel 2 is the result of
 // bfs, or algorithms.BFS if bfs is nil. Kernel 3 computes trees, in single precision as the
 // reference code checks.
-func Program(kernel string, bfs engine.New, root pregel.VertexID) (engine.Program, error) {
+func Program(kernel string, bfs engine.New, root pregel.VertexID) (*engine.Program, error) {
 	switch {
 	case kernel == "bfs" && bfs != nil:
 		return bfs(map[string]string{"source": "0"},
@@ -27,7 +27,7 @@ func Program(kernel string, bfs engine.New, root pregel.VertexID) (engine.Progra
 }
 
 // EachKernel calls f with the program of each kernel to run, until it returns an error.
-func EachKernel(sssp bool, bfs engine.New, f func(program engine.Program) error) error {
+func EachKernel(sssp bool, bfs engine.New, f func(program *engine.Program) error) error {
 	for _, kernel := range []string{"bfs", "sssp"} {
 		if kernel == "sssp" && !sssp {
 			continue

@@ -104,7 +104,7 @@ func (l *local) close() {
 
 // Search runs a search. It reuses the job for another root.
 func (l *local) Search(
-	ctx context.Context, program engine.Program, again bool, name string,
+	ctx context.Context, program *engine.Program, again bool, name string,
 ) (_ *engine.Job, seconds float64, err error) {
 	if again {
 		err = program.Restart(l.job)
@@ -120,7 +120,7 @@ func (l *local) Search(
 	return l.job, l.job.Seconds(), err
 }
 
-func (l *local) bind(ctx context.Context, program engine.Program) (err error) {
+func (l *local) bind(ctx context.Context, program *engine.Program) (err error) {
 	if l.job != nil {
 		l.job.Close()
 	}

@@ -18,7 +18,7 @@ type Searcher interface {
 	// Search runs a program, and returns the seconds and the job with its result, which is valid
 	// until the next call. again means that the program is that of the last search with another
 	// root. name is the search's name in records.
-	Search(ctx context.Context, program engine.Program, again bool, name string) (*engine.Job,
+	Search(ctx context.Context, program *engine.Program, again bool, name string) (*engine.Job,
 		float64, error)
 }
 

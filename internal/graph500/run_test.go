@@ -48,7 +48,7 @@ func TestRunIsValid(t *testing.T) {
 // and one whose values are levels.
 func TestRunFindsWrongSearches(t *testing.T) {
 	c := config(t)
-	c.BFS = func(map[string]string, func(uint64) (pregel.VertexID, bool)) (engine.Program, error) {
+	c.BFS = func(map[string]string, func(uint64) (pregel.VertexID, bool)) (*engine.Program, error) {
 		return engine.NewProgram(pregel.Erase(algorithms.BFS{}))
 	}
 	r, err := Run(t.Context(), c)
@@ -61,7 +61,7 @@ func TestRunFindsWrongSearches(t *testing.T) {
 	if r, err = Run(t.Context(), c); err != nil || r.Valid != nil {
 		t.Errorf("not judged: error %v", err)
 	}
-	c.BFS = func(map[string]string, func(uint64) (pregel.VertexID, bool)) (engine.Program, error) {
+	c.BFS = func(map[string]string, func(uint64) (pregel.VertexID, bool)) (*engine.Program, error) {
 		return engine.NewProgram(pregel.Erase(algorithms.BFSLevels{}))
 	}
 	if _, err = Run(t.Context(), c); err == nil ||

@@ -98,8 +98,7 @@ type Instance[ID ~uint64] interface {
 	// the receivers to positions and returns positions.
 	Combine(keys []uint64, from, to Column, positions []uint32) []uint32
 
-	// MakeInbox makes the inbox, at its first use. Inbox returns it; before that, Has is nil.
-	MakeInbox()
+	// Inbox returns the inbox. It makes it at its first use.
 	Inbox() (messages Column, has *bitmap.Frontier)
 	// Take receives messages for owned vertices. It puts them into the inbox, or keeps them one by
 	// one.

@@ -25,13 +25,10 @@ func home(u, v uint64) (uint64, uint64) {
 // first endpoint, relative to the receiving rank's range, its other endpoint, and its weight if
 // there are weights.
 func (v *Validator) deal(ctx context.Context, list edges.List, first int) error {
-	counts, err := v.count(ctx, list, first)
-	if err := v.ranks.firstError(ctx, err); err != nil {
-		return err
-	}
-	writers, err := v.open(ctx, counts)
-	if err := v.ranks.firstError(ctx, err); err != nil {
-		return err
+	tiles := make([]*tile, v.ranks.size())
+	for q := range tiles {
+		tiles[q] = &tile{per: uint64(v.per), weighted: v.weighted}
+		v.tiles, v.free = append(v.tiles, tiles[q]), append(v.free, tiles[q].free)
 	}
 	blocks := edges.Blocks(list)
 	rounds, err := v.ranks.most(ctx, uint64((blocks+dealt-1)/dealt))
@@ -45,8 +42,10 @@ func (v *Validator) deal(ctx context.Context, list edges.List, first int) error 
 			out[q] = out[q][:0]
 		}
 		for i := round * dealt; i < min((round+1)*dealt, blocks) && err == nil; i++ {
-			if err = list.Read(i, &b); err == nil {
-				v.post(&b, out)
+			if err = list.Read(i, &b); err != nil {
+				err = fmt.Errorf("read block %d of the edge list: %w", i, err)
+			} else {
+				err = v.post(&b, first+i*edges.BlockSize, out)
 			}
 		}
 		in, broken := collective.AlltoallOf(ctx, v.ranks.group, v.ranks.bulk(), out)
@@ -54,43 +53,15 @@ func (v *Validator) deal(ctx context.Context, list edges.List, first int) error 
 			return broken
 		}
 		for q, records := range in {
-			if e := v.take(records, writers); e != nil && err == nil {
+			if e := v.take(records, tiles); e != nil && err == nil {
 				err = fmt.Errorf("from rank %d: %w", q, e)
 			}
 		}
 	}
-	for q := range writers {
-		if e := writers[q].close(); e != nil && err == nil {
-			err = fmt.Errorf("tile %d: %w", q, e)
-		}
+	for _, t := range tiles {
+		t.write()
 	}
 	return v.ranks.firstError(ctx, err)
-}
-
-// count returns the number of local tuples for each tile, first those of rank 0.
-func (v *Validator) count(ctx context.Context, list edges.List, first int) ([]uint64, error) {
-	ranks := uint64(v.ranks.size())
-	counts := make([]uint64, ranks*ranks)
-	var b edges.Block
-	for i := range edges.Blocks(list) {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if err := list.Read(i, &b); err != nil {
-			return nil, fmt.Errorf("read block %d of the edge list: %w", i, err)
-		}
-		for j, x := range b.U[:b.N] {
-			y := b.V[j]
-			if n := uint64(v.n); x >= n || y >= n {
-				return nil, v.outOfRange(first+i*edges.BlockSize+j, x, y)
-			}
-			if x != y {
-				x, y = home(x, y)
-				counts[x/uint64(v.per)*ranks+y/uint64(v.per)]++
-			}
-		}
-	}
-	return counts, nil
 }
 
 func (v *Validator) outOfRange(tuple int, x, y uint64) error {
@@ -98,60 +69,30 @@ func (v *Validator) outOfRange(tuple int, x, y uint64) error {
 		tuple, x, y, v.n)
 }
 
-// open makes the tiles of this rank, large enough for the tuples of all ranks.
-func (v *Validator) open(ctx context.Context, counts []uint64) ([]tileWriter, error) {
-	ranks := v.ranks.size()
-	out := make([][]uint64, ranks)
-	for q := range out {
-		out[q] = counts[q*ranks : (q+1)*ranks]
-	}
-	in, err := collective.AlltoallOf(ctx, v.ranks.group, v.ranks.bulk(), out)
-	if err != nil {
-		return nil, err
-	}
-	weights := edges.Unweighted
-	if v.weighted {
-		weights = edges.Float32
-	}
-	v.tiles = make([]edges.List, ranks)
-	writers := make([]tileWriter, ranks)
-	for q := range v.tiles {
-		total := uint64(0)
-		for from, counts := range in {
-			if len(counts) != ranks {
-				return nil, fmt.Errorf("rank %d counts tuples of %d tiles, expected %d", from,
-					len(counts), ranks)
-			}
-			total += counts[q]
-		}
-		if total > math.MaxInt64/64 {
-			return nil, fmt.Errorf("tile %d of %d tuples", q, total)
-		}
-		tile := edges.NewPacked(uint64(v.per), int(total), weights)
-		v.tiles[q], writers[q].list, v.free = tile, tile, append(v.free, tile.Close)
-	}
-	return writers, nil
-}
-
-// post adds a block's tuples to the data for each rank.
-func (v *Validator) post(b *edges.Block, out [][]uint32) {
-	per := uint32(v.per)
+// post adds a block's tuples to the data for each rank. first is the number of the block's first
+// tuple.
+func (v *Validator) post(b *edges.Block, first int, out [][]uint32) error {
+	n, per := uint64(v.n), uint32(v.per)
 	for j, x := range b.U[:b.N] {
-		x, y := home(x, b.V[j])
+		y := b.V[j]
+		if x >= n || y >= n {
+			return v.outOfRange(first+j, x, y)
+		}
 		if x == y {
 			continue
 		}
+		x, y := home(x, y)
 		q := uint32(x) / per
+		out[q] = append(out[q], uint32(x)-q*per, uint32(y))
 		if v.weighted {
-			out[q] = append(out[q], uint32(x)-q*per, uint32(y), math.Float32bits(float32(b.W[j])))
-		} else {
-			out[q] = append(out[q], uint32(x)-q*per, uint32(y))
+			out[q] = append(out[q], math.Float32bits(float32(b.W[j])))
 		}
 	}
+	return nil
 }
 
 // take writes received tuples into their tiles.
-func (v *Validator) take(records []uint32, writers []tileWriter) error {
+func (v *Validator) take(records []uint32, tiles []*tile) error {
 	width := 2
 	if v.weighted {
 		width = 3
@@ -172,40 +113,60 @@ func (v *Validator) take(records []uint32, writers []tileWriter) error {
 		if v.weighted {
 			w = math.Float32frombits(records[2])
 		}
-		if err := writers[q].add(x, y-q*per, w); err != nil {
-			return err
+		tiles[q].add(x, y-q*per, w)
+	}
+	return nil
+}
+
+// chunkBlocks is the number of blocks in a chunk of a tile.
+const chunkBlocks = 1 << 18 / edges.BlockSize
+
+// tile is a list that grows by chunks. The last block of the last chunk may be padded.
+type tile struct {
+	per      uint64 // greater than any endpoint
+	weighted bool
+	chunks   []*edges.Packed
+	n        int         // number of tuples
+	last     edges.Block // the last n % BlockSize tuples, until write
+}
+
+func (t *tile) Len() int       { return t.n }
+func (t *tile) Weighted() bool { return t.weighted }
+
+func (t *tile) Read(i int, b *edges.Block) error {
+	err := t.chunks[i/chunkBlocks].Read(i%chunkBlocks, b)
+	b.N = min(edges.BlockSize, t.n-i*edges.BlockSize)
+	return err
+}
+
+func (t *tile) add(u, v uint32, weight float32) {
+	b := &t.last
+	i := t.n % edges.BlockSize
+	b.U[i], b.V[i], b.W[i] = uint64(u), uint64(v), float64(weight)
+	if t.n++; t.n%edges.BlockSize == 0 {
+		t.write()
+	}
+}
+
+// write stores the last block.
+func (t *tile) write() {
+	i := edges.Blocks(t) - 1
+	if i < 0 {
+		return
+	}
+	if i == len(t.chunks)*chunkBlocks {
+		weights := edges.Unweighted
+		if t.weighted {
+			weights = edges.Float32
 		}
+		t.chunks = append(t.chunks, edges.NewPacked(t.per, chunkBlocks*edges.BlockSize, weights))
 	}
-	return nil
+	t.last.N = edges.BlockSize
+	t.chunks[i/chunkBlocks].Write(i%chunkBlocks, &t.last)
 }
 
-// tileWriter writes a tile.
-type tileWriter struct {
-	list *edges.Packed
-	full int // number of full blocks
-	b    edges.Block
-}
-
-func (w *tileWriter) add(u, v uint32, weight float32) error {
-	b := &w.b
-	if w.full*edges.BlockSize+b.N == w.list.Len() {
-		return fmt.Errorf("received more than the %d announced tuples", w.list.Len())
+func (t *tile) free() {
+	for _, c := range t.chunks {
+		c.Close()
 	}
-	b.U[b.N], b.V[b.N], b.W[b.N] = uint64(u), uint64(v), float64(weight)
-	if b.N++; b.N == edges.BlockSize {
-		w.list.Write(w.full, b)
-		w.full++
-		b.N = 0
-	}
-	return nil
-}
-
-func (w *tileWriter) close() error {
-	if n := w.full*edges.BlockSize + w.b.N; n != w.list.Len() {
-		return fmt.Errorf("received %d of the %d announced tuples", n, w.list.Len())
-	}
-	if w.b.N > 0 {
-		w.list.Write(w.full, &w.b)
-	}
-	return nil
 }

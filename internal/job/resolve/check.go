@@ -138,7 +138,7 @@ func Weighted(s *job.Source, p engine.Registered, values map[string]string) (*jo
 }
 
 // reads rejects a column of weights that the program would not read.
-func reads(p engine.Registered, program engine.Program, source *job.Source) error {
+func reads(p engine.Registered, program *engine.Program, source *job.Source) error {
 	switch {
 	case source.WeightColumn == "":
 		return nil
@@ -152,7 +152,7 @@ func reads(p engine.Registered, program engine.Program, source *job.Source) erro
 }
 
 // Inputs returns the columns of a program that --column can fill.
-func Inputs(p engine.Program) []kernel.Property {
+func Inputs(p *engine.Program) []kernel.Property {
 	return slices.DeleteFunc(slices.Clone(p.Properties()),
 		func(c kernel.Property) bool { return c.Private })
 }

@@ -40,7 +40,7 @@ func Check(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
 		return err
 	}
 	return graph500.EachKernel(spec.Graph500.SSSP, programs.New("bfs"),
-		func(program engine.Program) error {
+		func(program *engine.Program) error {
 			return engine.CheckOnCluster(context.Background(), program, o, grid)
 		})
 }
