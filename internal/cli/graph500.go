@@ -36,9 +36,9 @@ Kernels 2 and 3 are vertex programs on the general engine. The output has the of
 their order. An invalid search ends the run with status 1, and the error names the rule.
 
 With --master the benchmark is a job of a cluster. Each worker generates, builds, searches and
-validates its share; num_mpi_processes is the number of workers. Ctrl-C cancels the job, Ctrl-\
-(SIGQUIT) detaches from it. --detach submits the job and prints its name. superstep watch prints the
-report.
+validates its share; num_mpi_processes is the number of workers. Ctrl-C cancels the job. Once
+it is submitted, Ctrl-\ (SIGQUIT) detaches from it. --detach submits the job and prints its name.
+superstep watch prints the report.
 
 Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 GB, SCALE 25 9 GB.`,
 		Example: `  superstep graph500 --scale 20

@@ -45,8 +45,9 @@ workers are parts of this process, connected as workers on one machine are.
 
 With --master it is a job of a cluster and measures between all its workers. The algorithm "sites"
 first combines the workers of one site (superstep worker --site), then the sites. The last worker
-must let the first connect to a free port for raw TCP. Ctrl-C cancels the job, Ctrl-\ (SIGQUIT)
-detaches from it. superstep watch prints the report of a job that was submitted with --detach.
+must let the first connect to a free port for raw TCP. Ctrl-C cancels the job. Once it is
+submitted, Ctrl-\ (SIGQUIT) detaches from it. superstep watch prints the report of a job that was
+submitted with --detach.
 
 First each pair of workers fits T = alpha n + beta, the time of a message of n bytes. Then each
 collective is measured and compared with the prediction from the pairs. Messages from the first

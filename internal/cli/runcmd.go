@@ -69,8 +69,8 @@ them 1.
 On a cluster the workers read the file, so it must have the same name on all of them. --graph
 catalog:NAME is a graph that "superstep graphs load" loaded there. The report, --output, --json,
 --trace and --verify are the same as without a cluster. This process reads the files of --column,
-and for --verify the graph. Ctrl-C cancels the job, Ctrl-\ (SIGQUIT) detaches from it. --detach
-submits the job and prints its name.`,
+and for --verify the graph. Ctrl-C cancels the job. Once it is submitted, Ctrl-\
+(SIGQUIT) detaches from it. --detach submits the job and prints its name.`,
 		Example: `  superstep run bfs --graph roads.mtx -p source=1 --output parents.txt
   superstep run bfs --graph web.txt.gz -p source=7 -p output=level --verify
   superstep run pagerank --graph kronecker:scale=18 -p iterations=20

@@ -24,7 +24,8 @@ import (
 //	    | it is taken       | others: cancel            | stays with the master
 //	    v                   v                           v
 //
-// The command waits for the end of a cancelled job, unless it is interrupted once more.
+// The command waits for the end of a cancelled job, unless it is interrupted once more. After it
+// detached, no interrupt cancels the job.
 type waiting struct {
 	app      *app
 	display  *progress
@@ -40,6 +41,7 @@ type waiting struct {
 	hasResult bool   // the master stores the result
 	over      bool   // the job has ended
 	stopping  bool   // the job is being cancelled
+	detached  bool   // the job goes on without this command
 }
 
 // Reasons to stop waiting before the job ends.
@@ -80,7 +82,7 @@ func (w *waiting) execute(ctx context.Context) error {
 	switch {
 	case err == nil, errors.Is(err, errLeft):
 		return nil
-	case errors.Is(cause, errDetached):
+	case errors.Is(err, errDetached):
 		text := fmt.Sprintf("job %s goes on: superstep watch %s shows it", w.id, w.id)
 		if w.hasResult {
 			text += fmt.Sprintf(", superstep result %s has what it computes", w.id)
@@ -124,9 +126,9 @@ func (w *waiting) job(
 	if detach {
 		each = nil
 	}
-	job, err := w.client.Start(ctx, w.patience, spec, func(id string) {
+	job, err := w.client.Start(ctx, w.patience, spec, func(id string) bool {
 		f.id = id
-		w.submitted(id, spec.KeepResult || spec.Netbench != nil)
+		return w.submitted(id, spec.KeepResult || spec.Netbench != nil)
 	}, at, each)
 	switch stopping := w.ended(err == nil && !detach); {
 	case err == nil && !stopping && detach:
@@ -156,11 +158,12 @@ func (w *waiting) job(
 	return job, nil
 }
 
-// submitted notes that the master has accepted the job.
-func (w *waiting) submitted(id string, hasResult bool) {
+// submitted notes that the master has accepted the job. It reports whether the job may begin.
+func (w *waiting) submitted(id string, hasResult bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.id, w.hasResult = id, hasResult
+	return !w.stopping
 }
 
 // ended notes that the command no longer follows the job; over means that the job has ended. It
@@ -188,10 +191,11 @@ func (w *waiting) interrupt(s os.Signal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case w.over, w.stopping:
+	case w.over, w.stopping, w.detached:
 		w.leave(errGaveUp)
 		return
 	case s == syscall.SIGQUIT && w.id != "":
+		w.detached = true
 		w.stop(errDetached)
 		return
 	case w.submits && w.id == "":

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -37,14 +39,44 @@ func TestWhatInterruptsSay(t *testing.T) {
 			return context.Cause(ctx)
 		},
 	} {
-		var said strings.Builder
-		a := &app{out: io.Discard, err: &said, in: strings.NewReader("")}
-		a.interrupts.heard = make(chan os.Signal, 1)
-		w := &waiting{app: a, display: a.progress(), run: run}
-		err := w.execute(t.Context())
-		signal.Stop(a.interrupts.heard)
-		if err == nil || err.Error() != want || said.Len() > 0 {
-			t.Errorf("found %v, said %q, expected %q", err, said.String(), want)
+		if err, said := waitFor(t, run); err == nil || err.Error() != want || said != "" {
+			t.Errorf("found %v, said %q, expected %q", err, said, want)
+		}
+	}
+}
+
+// waitFor executes a command that waits for a job. It returns its error and its messages.
+func waitFor(t *testing.T, run func(context.Context, *waiting) error) (error, string) {
+	t.Helper()
+	var said strings.Builder
+	a := &app{out: io.Discard, err: &said, in: strings.NewReader("")}
+	a.interrupts.heard = make(chan os.Signal, 1)
+	defer signal.Stop(a.interrupts.heard)
+	err := (&waiting{app: a, display: a.progress(), run: run}).execute(t.Context())
+	return err, said.String()
+}
+
+// TestInterruptAfterDetaching: after Ctrl-\ no interrupt cancels the job. If the confirmation of the
+// job did not arrive, the command does not report that the job goes on.
+func TestInterruptAfterDetaching(t *testing.T) {
+	for _, confirmed := range []bool{true, false} {
+		err, said := waitFor(t, func(ctx context.Context, w *waiting) error {
+			w.submits = true
+			w.submitted("j", false)
+			w.interrupt(syscall.SIGQUIT)
+			w.interrupt(os.Interrupt)
+			if w.ended(false) {
+				t.Error("the job is being cancelled")
+			}
+			if confirmed {
+				return context.Cause(ctx)
+			}
+			return context.Cause(w.patience)
+		})
+		const goesOn = "superstep: job j goes on: superstep watch j shows it\n"
+		if confirmed && (err != nil || said != goesOn) ||
+			!confirmed && (!errors.Is(err, errGaveUp) || said != "") {
+			t.Errorf("confirmed %t: found %v, said %q", confirmed, err, said)
 		}
 	}
 }
