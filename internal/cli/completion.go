@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -77,12 +79,19 @@ func starting(list []string, start string) []string {
 		func(s string) bool { return !strings.HasPrefix(s, start) })
 }
 
-// completeGraph completes the name of a graph: a generator with its parameters, else a file.
+// completeGraph completes the name of a graph: a generator with its parameters, or a file.
 func completeGraph(cmd *cobra.Command, args []string, start string,
 ) ([]string, cobra.ShellCompDirective) {
 	all, directive := completeGenerator(cmd, args, start)
 	if start == "" || len(all) == 0 {
-		return nil, cobra.ShellCompDirectiveDefault // files
+		return nil, cobra.ShellCompDirectiveDefault // the shell lists files
+	}
+	files, _ := filepath.Glob(start + "*") // start begins as a generator, so it is no pattern
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			file += "/"
+		}
+		all = append(all, file)
 	}
 	return all, directive
 }

@@ -122,7 +122,7 @@ func (f *sourceFlags) toLoad(name string, onCluster bool) (*job.Source, error) {
 			mostSkippedThere)
 	}
 	if err := resolve.Absolute(s); err != nil {
-		return nil, fmt.Errorf("--graph %s: %w", name, err)
+		return nil, fmt.Errorf("--%w", err)
 	}
 	return s, nil
 }

@@ -33,14 +33,23 @@ func Later(spec *job.Spec, here bool) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// Absolute makes the names of a source's files independent of this process's directory.
-func Absolute(s *job.Source) (err error) {
-	if !generate.IsGenerator(s.Input) {
-		if s.Input, err = graphio.Absolute(s.Input); err == nil {
-			s.Vertices, err = graphio.Absolute(s.Vertices)
-		}
+// Absolute makes the names of a source's files independent of this process's directory. An error
+// begins with the field: graph or vertices.
+func Absolute(s *job.Source) error {
+	if generate.IsGenerator(s.Input) {
+		return nil
 	}
-	return err
+	for _, file := range []struct {
+		field string
+		name  *string
+	}{{"graph", &s.Input}, {"vertices", &s.Vertices}} {
+		name, err := graphio.Absolute(*file.name)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", file.field, *file.name, err)
+		}
+		*file.name = name
+	}
+	return nil
 }
 
 // Earlier decodes the result of Later.
