@@ -3,7 +3,8 @@ package control
 import (
 	"regexp"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/mattn/go-runewidth"
 )
 
 // The blanks between columns of a table, and the least width to which cells are shortened.
@@ -16,42 +17,45 @@ var blanks = regexp.MustCompile(`(?m) +$`)
 // shortens cells so that a table fits into that many columns of a terminal, if possible.
 func Columns(text string, width int) string {
 	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, gap, ' ', 0)
 	var table [][]string
 	for line := range strings.SplitAfterSeq(text, "\n") {
 		row := strings.Split(line, "\t")
 		if table = append(table, row); len(row) > 1 {
 			continue
 		}
-		for most := width; most >= least && shorten(table, most) > width; most-- {
+		widths, all := shorten(table, 0)
+		for most := width; most >= least && all > width; most-- {
+			widths, all = shorten(table, most)
 		}
 		for _, row := range table {
-			_, _ = t.Write([]byte(strings.Join(row, "\t")))
+			for i, cell := range row[:len(row)-1] {
+				b.WriteString(runewidth.FillRight(cell, widths[i]+gap))
+			}
+			b.WriteString(row[len(row)-1])
 		}
 		table = nil
 	}
-	_ = t.Flush()
 	return blanks.ReplaceAllString(b.String(), "")
 }
 
-// shorten shortens the cells of a table to at most most characters, and returns the width of the
-// table. It keeps the first column, because users copy names from it, and cells that begin with a
-// digit. Text after the last tab of a row is not a cell.
-func shorten(table [][]string, most int) (width int) {
-	var widths []int
+// shorten shortens the cells of a table to the width most, unless that is 0. It returns the widths
+// of the columns, and of the table. It keeps the first column, because users copy names from it,
+// and cells that begin with a digit. Text after the last tab of a row is not a cell.
+func shorten(table [][]string, most int) (widths []int, all int) {
 	for _, row := range table {
 		for i, cell := range row[:len(row)-1] {
-			text := []rune(cell)
-			if i > 0 && len(text) > most && (text[0] < '0' || text[0] > '9') {
-				text = append(text[:most-1], '…')
-				row[i] = string(text)
+			if i > 0 && most > 0 && cell != "" && (cell[0] < '0' || cell[0] > '9') {
+				cell = runewidth.Truncate(cell, most, "…")
+				row[i] = cell
 			}
 			if i == len(widths) {
 				widths = append(widths, 0)
+				all += gap
 			}
-			width += max(len(text)-widths[i], 0)
-			widths[i] = max(widths[i], len(text))
+			n := runewidth.StringWidth(cell)
+			all += max(n-widths[i], 0)
+			widths[i] = max(widths[i], n)
 		}
 	}
-	return width + gap*(len(widths)-1)
+	return widths, all - gap
 }

@@ -30,6 +30,15 @@ func TestColumnsFit(t *testing.T) {
 			t.Errorf("%d columns: found\n%s\nexpected\n%s", width, got, want)
 		}
 	}
+	const wide = "NAME\tSTATE\t\n漢字\tready\t\ncafé\t漢字漢字\t\n"
+	for width, want := range map[int]string{
+		0:  "NAME  STATE\n漢字  ready\ncafé  漢字漢字\n",
+		11: "NAME  STATE\n漢字  ready\ncafé  漢字…\n",
+	} {
+		if got := Columns(wide, width); got != want {
+			t.Errorf("%d columns: found\n%s\nexpected\n%s", width, got, want)
+		}
+	}
 	for line := range strings.Lines(Columns("A\tB\tC\t\na\t"+strings.Repeat("b", 500)+"\t"+
 		strings.Repeat("c", 90)+"\t\n", 20)) {
 		if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > 20 {
