@@ -20,8 +20,9 @@ import (
 )
 
 // monitor is a child process of a worker. If the worker dies, the monitor reports that to the
-// master at once, and whether memory was full. It reads a pipe, which ends with the worker. A
-// worker that ends normally announces it first. The cause of a crash is in the worker's log.
+// master at once, and whether the kernel killed a process because memory was full. It reads a pipe,
+// which ends with the worker. A worker that ends normally, or at its memory limit, announces it
+// first. The cause of a crash is in the worker's log.
 //
 //	worker                                monitor
 //	{"Master":...,"Incarnation":...}  ->
