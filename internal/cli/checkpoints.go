@@ -3,11 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,9 +17,7 @@ import (
 
 // checkpoints is `superstep checkpoints`.
 func (a *app) checkpoints() *cobra.Command {
-	about := func(use, short, example string, run func(ctx context.Context, place string, asJSON,
-		verify bool) error,
-	) *cobra.Command {
+	about := func(use, short, example string) *cobra.Command {
 		var f struct {
 			JSON bool `flag:"json" help:"print JSON"`
 		}
@@ -31,26 +26,22 @@ func (a *app) checkpoints() *cobra.Command {
 			Example: fmt.Sprintf("  superstep checkpoints %s\n  superstep checkpoints %[1]s --json",
 				example),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return run(cmd.Context(), args[0], f.JSON, use == "verify")
+				return a.listCheckpoints(cmd.Context(), args[0], f.JSON, use == "verify")
 			},
 		}, &f)
 	}
 	return family(&cobra.Command{
-		Use:   "checkpoints list|show|verify|remove",
-		Short: "List, show, verify and remove the checkpoints of a place",
-		Long: `List, show, verify and remove the checkpoints that superstep run
---checkpoint stored at a place, a directory or s3://BUCKET/PREFIX. superstep resume continues from
-one.`,
+		Use:   "checkpoints list|verify|remove",
+		Short: "List, verify and remove the checkpoints of a place",
+		Long: `List, verify and remove the checkpoints that superstep run --checkpoint
+stored at a place, a directory or s3://BUCKET/PREFIX. superstep resume continues from one.`,
 		Example: `  superstep checkpoints list ckpt
-  superstep checkpoints show ckpt
   superstep checkpoints verify s3://runs/pagerank
   superstep checkpoints remove ckpt --keep 1`,
 	},
-		about("list", "List the checkpoints of a place, the newest first", "list ckpt",
-			a.listCheckpoints),
-		about("show", "Show a checkpoint, or the newest of a place", "show ckpt", a.showCheckpoint),
+		about("list", "List the checkpoints of a place, the newest first", "list ckpt"),
 		about("verify", "Read the checkpoints of a place, or one, and compare all checksums",
-			"verify ckpt", a.listCheckpoints),
+			"verify ckpt"),
 		a.removeCheckpoints(),
 	)
 }
@@ -101,12 +92,9 @@ func (a *app) listCheckpoints(ctx context.Context, place string, asJSON, verify 
 		return err
 	}
 	defer store.Close(s)
-	report, broken, text := checkpointsListed{Place: s.String()}, 0, a.out
-	if asJSON {
-		text = io.Discard
-	}
-	t := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN")
+	var list listing
+	list.table.WriteString("CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN\n")
+	report := checkpointsListed{Place: s.String()}
 	for _, l := range all {
 		if l.Err == nil && verify {
 			l.Err = (&checkpoint.Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
@@ -119,59 +107,11 @@ func (a *app) listCheckpoints(ctx context.Context, place string, asJSON, verify 
 			r.Program, r.Superstep, r.Parts, r.Bytes, r.Taken = m.Name(), m.Superstep, len(m.Parts),
 				m.Bytes(), m.Created
 		}
-		if l.Err != nil {
-			broken++
-			r.Error = l.Err.Error()
-			escape.Printf(t, "%s\tbroken: %s\n", r.Checkpoint, r.Error)
-		} else {
-			escape.Printf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", r.Checkpoint, r.Program, r.Superstep,
-				r.Parts, mem.Text(r.Bytes), r.Taken.Format(time.DateTime))
-		}
+		r.Error = list.add(l.Name, l.Err, "%s\t%d\t%d\t%s\t%s", r.Program, r.Superstep, r.Parts,
+			mem.Text(r.Bytes), r.Taken.Format(time.DateTime))
 		report.Checkpoints = append(report.Checkpoints, r)
 	}
-	err = t.Flush()
-	if asJSON {
-		err = printValue(a.out, report)
-	}
-	if err == nil && broken > 0 {
-		err = fmt.Errorf("%s: %s broken", s, things(broken, "checkpoint is", "checkpoints are"))
-	}
-	return err
-}
-
-func (a *app) showCheckpoint(ctx context.Context, place string, asJSON, _ bool) error {
-	s, name, err := openPlace(place)
-	if err != nil {
-		return err
-	}
-	defer store.Close(s)
-	p := a.progress()
-	m, err := checkpoint.Find(ctx, s, name, p.warn)
-	p.done()
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return printValue(a.out, m)
-	}
-	showManifest(a.out, s, m)
-	return nil
-}
-
-func showManifest(w io.Writer, s store.Store, m *checkpoint.Manifest) {
-	fmt.Fprintf(w, "%s/%s\n", strings.TrimSuffix(s.String(), "/"),
-		checkpoint.ManifestName(m.Superstep))
-	escape.Printf(w, "program %s, before %s, taken %s\n", m.Name(), m.Where(),
-		m.Created.Format(time.DateTime))
-	escape.Printf(w, "graph %s: %s, %s, grid %s\n", m.Graph.Name, things(m.Graph.Vertices, "vertex",
-		"vertices"), things(m.Graph.Arcs, "arc", "arcs"), m.Graph.Grid)
-	for _, t := range m.Program.Types {
-		escape.Printf(w, "  %s\n", t)
-	}
-	for _, p := range m.Parts {
-		fmt.Fprintf(w, "  %s: %s, of %s, crc32c %08x\n", p.Name, mem.Text(p.Bytes), mem.Text(p.Raw),
-			p.CRC32C)
-	}
+	return list.print(a, asJSON, report, s, "checkpoint")
 }
 
 func (a *app) removeCheckpoints() *cobra.Command {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -211,41 +210,23 @@ func (a *app) listSnapshots(ctx context.Context, place string, asJSON bool) erro
 	if err != nil {
 		return err
 	}
-	broken := 0
-	list := struct {
+	if len(all) == 0 && !asJSON {
+		_, err = fmt.Fprintln(a.out, "no snapshots")
+		return err
+	}
+	report := struct {
 		Place     string           `json:"place"`
 		Snapshots []snapshotReport `json:"snapshots"`
 	}{s.String(), []snapshotReport{}}
+	var list listing
+	list.table.WriteString("SNAPSHOT\tVERTICES\tEDGES\tGRID\tSIZE\tSAVED\tGRAPH\n")
 	for _, e := range all {
-		if e.Err != nil {
-			broken++
-		}
-		list.Snapshots = append(list.Snapshots, reportSnapshot(e.Name, e.PlaceOf(s), e.Manifest,
-			e.Saved, e.Err))
+		r := reportSnapshot(e.Name, e.PlaceOf(s), e.Manifest, e.Saved, e.Err)
+		list.add(r.Name, e.Err, "%d\t%d\t%s\t%s\t%s\t%s", r.Vertices, r.Edges, r.Grid,
+			mem.Text(r.Bytes), r.Saved, r.Graph)
+		report.Snapshots = append(report.Snapshots, r)
 	}
-	switch {
-	case asJSON:
-		err = printValue(a.out, list)
-	case len(all) == 0:
-		_, err = fmt.Fprintln(a.out, "no snapshots")
-	default:
-		t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "SNAPSHOT\tVERTICES\tEDGES\tGRID\tSIZE\tSAVED\tGRAPH")
-		for _, r := range list.Snapshots {
-			if r.Error != "" {
-				escape.Printf(t, "%s\tbroken: %s\n", r.Name, r.Error)
-				continue
-			}
-			escape.Printf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\n", r.Name, r.Vertices, r.Edges, r.Grid,
-				mem.Text(r.Bytes), r.Saved, r.Graph)
-		}
-		err = t.Flush()
-	}
-	if err == nil && broken > 0 {
-		err = fmt.Errorf("%s: %s broken", s.String(),
-			things(broken, "snapshot is", "snapshots are"))
-	}
-	return err
+	return list.print(a, asJSON, report, s, "snapshot")
 }
 
 func (a *app) verifyGraph() *cobra.Command {
