@@ -144,15 +144,6 @@ func isGraph(name string) error {
 	return nil
 }
 
-// parseBytes parses a number of bytes: 1000, 5MB, 3GiB.
-func parseBytes(s string) (int64, error) {
-	var n job.Size
-	if s != "" && n.UnmarshalText([]byte(s)) != nil {
-		return 0, fmt.Errorf("found %q, expected a number of bytes, such as 500MB", s)
-	}
-	return int64(n), nil
-}
-
 // gridFlags are the flags for the partitions of a graph.
 type gridFlags struct {
 	Partitions int    `flag:"partitions" group:"run" default:"1" range:"1.." help:"use {N} partitions"`

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -108,15 +109,10 @@ func parseSizes(list string) ([]uint64, error) {
 		if !ok {
 			to = from
 		}
-		low, err := parseBytes(strings.TrimSpace(from))
-		if err != nil {
-			return nil, err
-		}
-		high, err := parseBytes(strings.TrimSpace(to))
-		if err != nil {
-			return nil, err
-		}
-		if low < 1 || high < low || high > netbench.MaxSize {
+		var low, high job.Size
+		err := cmp.Or(low.UnmarshalText([]byte(strings.TrimSpace(from))),
+			high.UnmarshalText([]byte(strings.TrimSpace(to))))
+		if err != nil || low < 1 || high < low || high > netbench.MaxSize {
 			return nil, fmt.Errorf("found %q, expected sizes from 1B to 1GiB, the lower one first",
 				item)
 		}

@@ -51,11 +51,11 @@ func (r *Report) panel(c collective.Collective, bandwidth bool) figure.Panel {
 	p := figure.Panel{
 		Title: string(c),
 		X:     figure.Axis{Label: sizeMeans[c], Base: 2},
-		Y:     figure.Axis{Base: 10, Text: func(v float64) string { return short(duration(v)) }},
+		Y:     figure.Axis{Base: 10, Text: duration},
 	}
 	p.X.Text = func(v float64) string { return size(int(v)) }
 	if bandwidth {
-		p.Y.Text = func(v float64) string { return short(rate(v)) }
+		p.Y.Text = rate
 	}
 	for _, a := range r.algorithms(c) {
 		s := figure.Series{Name: string(a), Style: styles[a]}

@@ -3,10 +3,9 @@ package netbench
 import (
 	"fmt"
 	"math"
-	"strings"
 )
 
-// duration formats seconds with three digits.
+// duration formats seconds with at most three digits.
 func duration(s float64) string {
 	if s == 0 {
 		return "0"
@@ -14,12 +13,12 @@ func duration(s float64) string {
 	return scaled(s*1e9, "ns", "µs", "ms", "s")
 }
 
-// rate formats bytes per second with three digits, in powers of ten as is usual for links.
+// rate formats bytes per second with at most three digits, in powers of ten as is usual for links.
 func rate(r float64) string {
 	if math.IsInf(r, 0) || math.IsNaN(r) || r == 0 {
 		return "-"
 	}
-	return scaled(r, "B/s", "kB/s", "MB/s", "GB/s")
+	return scaled(r, "B/s", "kB/s", "MB/s", "GB/s", "TB/s")
 }
 
 // scaled formats a number of the first unit. Each unit is 1000 times the one before.
@@ -27,23 +26,7 @@ func scaled(x float64, units ...string) string {
 	for ; x >= 999.5 && len(units) > 1; units = units[1:] {
 		x /= 1000
 	}
-	return three(x) + " " + units[0]
-}
-
-func three(x float64) string {
-	switch {
-	case x < 9.995:
-		return fmt.Sprintf("%.2f", x)
-	case x < 99.95:
-		return fmt.Sprintf("%.1f", x)
-	}
-	return fmt.Sprintf("%.0f", x)
-}
-
-// short removes decimals that are zero.
-func short(s string) string {
-	s = strings.Replace(s, ".00 ", " ", 1)
-	return strings.Replace(s, ".0 ", " ", 1)
+	return fmt.Sprintf("%.3g %s", x, units[0])
 }
 
 // size formats bytes, in powers of 1024 if they are multiples.
