@@ -50,7 +50,7 @@ func TestMatch(t *testing.T) {
 	}{
 		{Exact, "1 9223372036854775807\n", "1 9223372036854775807\n", ""},
 		{Exact, "1 9223372036854775807\n", "1 9223372036854775806\n", "vertex 1 has 9223372036854775806, expected 9223372036854775807"},
-		{Epsilon, "1 0\n2 infinity\n3 -2\n", "2 +Inf\n3 -2.0002\n1 0", ""},
+		{Epsilon, "1 0\n2 infinity\n3 -2\n", "2 +Inf\n3 -2.0002\n1 0\n", ""},
 		{Epsilon, "1 0\n", "1 1e-300\n", "vertex 1 has 1e-300"},
 		{Epsilon, "1 infinity\n", "1 1e308\n", "vertex 1 has 1e308"},
 		{Epsilon, "1 5\n", "1 infinity\n", "vertex 1 has infinity"},

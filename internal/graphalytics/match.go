@@ -2,12 +2,13 @@ package graphalytics
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"math"
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
 // Rule selects how a value is compared with the expected one.
@@ -28,7 +29,7 @@ type Match struct {
 	file        string
 	want        map[uint64]string
 	there, back map[string]string // labels by the expected ones, and the inverse
-	rest        []byte            // of an incomplete line
+	lines       resultlines.Cutter
 	seen        map[uint64]bool
 	wrong       error // the first difference
 }
@@ -81,19 +82,12 @@ func split(line string) (id uint64, value string, err error) {
 
 // Write takes a part of the result.
 func (m *Match) Write(p []byte) (int, error) {
-	n := len(p)
-	for {
-		end := bytes.IndexByte(p, '\n')
-		if end < 0 {
-			m.rest = append(m.rest, p...)
-			return n, nil
-		}
-		line := string(append(m.rest, p[:end]...))
-		m.rest, p = m.rest[:0], p[end+1:]
+	return m.lines.Each(p, func(line []byte) error {
 		if m.wrong == nil {
-			m.wrong = m.line(line)
+			m.wrong = m.line(strings.TrimSuffix(string(line), "\n"))
 		}
-	}
+		return nil
+	})
 }
 
 // line compares a line of the result.
@@ -140,9 +134,6 @@ func (m *Match) same(want, got string) bool {
 
 // Finish returns the first difference from the expected result, or nil.
 func (m *Match) Finish() error {
-	if len(m.rest) > 0 && m.wrong == nil {
-		m.wrong = m.line(string(m.rest))
-	}
 	if m.wrong == nil && len(m.seen) != len(m.want) {
 		m.wrong = mismatch("%d vertices, expected the %d of %s", len(m.seen), len(m.want), m.file)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"sort"
 	"unicode/utf8"
 )
 
@@ -195,16 +196,9 @@ func (f *FieldSurvey) count(value string) {
 
 // binOf counts a number in the last bin that begins at or before it.
 func binOf(all []Bin, x float64) {
-	lo, hi := 0, len(all)
-	for lo < hi {
-		if mid := (lo + hi) / 2; all[mid].From <= x {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo > 0 {
-		all[lo-1].Count++
+	after := sort.Search(len(all), func(i int) bool { return all[i].From > x })
+	if after > 0 {
+		all[after-1].Count++
 	}
 }
 
