@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"bytes"
+	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -77,8 +77,9 @@ func (c *children) start(name string, first chan<- string, args ...string) error
 	for _, variable := range variables {
 		cmd.Env = append(cmd.Env, variable+"=") // would refer to another cluster
 	}
-	said, logged := &lines{name: name, to: c, first: first}, &lines{name: name, to: c}
-	cmd.Stdout, cmd.Stderr = said, logged
+	said, stdout := io.Pipe()
+	logged, stderr := io.Pipe()
+	cmd.Stdout, cmd.Stderr = stdout, stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -92,10 +93,14 @@ func (c *children) start(name string, first chan<- string, args ...string) error
 		return fmt.Errorf("start %s: %w", name, err)
 	}
 	c.running[name] = &child{cmd, stdin}
+	var relays sync.WaitGroup
+	relays.Go(func() { c.relay(name, said, first) })
+	relays.Go(func() { c.relay(name, logged, nil) })
 	c.all.Go(func() {
 		err := cmd.Wait()
-		said.flush()
-		logged.flush()
+		stdout.Close()
+		stderr.Close()
+		relays.Wait()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.running, name)
@@ -138,50 +143,28 @@ func (c *children) end(patience time.Duration) error {
 // maxLine is the length in bytes at which a longer line of a child's output is split.
 const maxLine = 64 << 10
 
-// lines copies a child's output to standard error, each line prefixed by the child's name, or as
-// JSON with the name.
-type lines struct {
-	name  string
-	to    *children
-	first chan<- string
-	rest  []byte
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.rest = append(l.rest, p...)
+// relay copies a child's output to standard error, each line prefixed by the child's name, or as
+// JSON with the name. first is as in start.
+func (c *children) relay(name string, from io.Reader, first chan<- string) {
+	in := bufio.NewReaderSize(from, maxLine)
 	for {
-		i := bytes.IndexByte(l.rest, '\n')
-		if i < 0 && len(l.rest) < maxLine {
-			return len(p), nil
+		text, _, err := in.ReadLine()
+		if err != nil {
+			return
 		}
-		if i < 0 || i > maxLine {
-			i = maxLine - 1
+		line := string(text)
+		if first != nil { // it may contain a secret, so do not log it
+			first <- line
+			first = nil
+			continue
 		}
-		l.emit(strings.TrimSuffix(string(l.rest[:i+1]), "\n"))
-		l.rest = l.rest[i+1:]
+		c.write.Lock()
+		rest, object := strings.CutPrefix(line, "{")
+		if object && c.app.all.LogFormat == "json" {
+			fmt.Fprintf(c.app.err, "{\"process\":%q,%s\n", name, rest)
+		} else {
+			fmt.Fprintf(c.app.err, "%s: %s\n", name, line)
+		}
+		c.write.Unlock()
 	}
-}
-
-// flush writes an unterminated last line.
-func (l *lines) flush() {
-	if len(l.rest) > 0 {
-		l.emit(string(l.rest))
-		l.rest = nil
-	}
-}
-
-func (l *lines) emit(line string) {
-	if l.first != nil { // it may contain a secret, so do not log it
-		l.first <- line
-		l.first = nil
-		return
-	}
-	l.to.write.Lock()
-	defer l.to.write.Unlock()
-	rest, object := strings.CutPrefix(line, "{")
-	if object && l.to.app.all.LogFormat == "json" {
-		fmt.Fprintf(l.to.app.err, "{\"process\":%q,%s\n", l.name, rest)
-		return
-	}
-	fmt.Fprintf(l.to.app.err, "%s: %s\n", l.name, line)
 }
