@@ -98,35 +98,29 @@ func said(w io.Writer, done string, h *backup.Header) {
 }
 
 // fetch writes the backup of a running master and verifies it meanwhile.
-func (c *backupCommand) fetch(ctx context.Context, w io.Writer) (*backup.Header, error) {
-	progress := c.app.progress()
-	defer progress.done()
-	from, err := c.connect(ctx, progress.warn)
-	if err != nil {
-		return nil, err
-	}
-	defer from.Close()
+func (c *backupCommand) fetch(ctx context.Context, w io.Writer) (h *backup.Header, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := from.Cluster().Backup(ctx, &control.BackupRequest{})
-	if err != nil {
-		return nil, from.Explain(ctx, err)
-	}
-	defer stream.Close()
-	in := io.TeeReader(&received{stream: stream, tell: progress.stage}, w)
-	h, err := backup.Verify(in)
-	if err == nil {
-		_, err = io.Copy(io.Discard, in) // padding behind the archive's end
-	}
-	switch {
-	case stream.Err() != nil:
-		return nil, from.Explain(ctx, stream.Err())
-	case errors.As(err, new(*os.PathError)): // of writing
-		return nil, err
-	case err != nil:
-		return nil, fmt.Errorf("the backup that the master sent: %w", err)
-	}
-	return h, nil
+	err = c.with(ctx, c.app, func(from *client.Client, d *progress) error {
+		stream, err := from.Cluster().Backup(ctx, &control.BackupRequest{})
+		if err != nil {
+			return from.Explain(ctx, err)
+		}
+		defer stream.Close()
+		in := io.TeeReader(&received{stream: stream, tell: d.stage}, w)
+		h, err = backup.Verify(in)
+		if err == nil {
+			_, err = io.Copy(io.Discard, in) // padding behind the archive's end
+		}
+		switch {
+		case stream.Err() != nil:
+			return from.Explain(ctx, stream.Err())
+		case err != nil && !errors.As(err, new(*os.PathError)): // which is of writing
+			return fmt.Errorf("the backup that the master sent: %w", err)
+		}
+		return err
+	})
+	return h, err
 }
 
 // received reads a backup that a master sends.

@@ -207,13 +207,18 @@ func tell[Q, A any, M interface {
 		defer cancel()
 		answer, err := call(c.Cluster(), bounded, question)
 		d.done()
-		switch {
-		case err != nil:
+		if err != nil {
 			return c.Explain(ctx, err)
-		case f.JSON:
-			return printJSON(a.out, M(answer))
 		}
-		_, err = io.WriteString(a.out, control.Columns(text(answer), a.width))
-		return err
+		return f.answer(a, M(answer), text(answer))
 	})
+}
+
+// answer prints an answer of the master as JSON, or as text in columns.
+func (f *clientFlags) answer(a *app, answer proto.Message, text string) error {
+	if f.JSON {
+		return printJSON(a.out, answer)
+	}
+	_, err := io.WriteString(a.out, control.Columns(text, a.width))
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -108,36 +109,27 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	request := &control.LoadGraphRequest{
 		Name: name, SourceJson: job.Text(source), Rows: rows, Columns: columns,
 	}
-	d := l.app.progress()
-	defer d.done()
-	c, err := l.grid.cluster.connect(ctx, d.warn)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	d.stage("loading "+string(l.Graph), 0, 0)
-	g, err := c.LoadGraph(ctx, request, d.stage)
-	d.done()
-	switch {
-	case err != nil && ctx.Err() == nil:
-		if connect.CodeOf(err) == connect.CodeInvalidArgument {
-			return usageError{err}
+	return l.grid.cluster.with(ctx, l.app, func(c *client.Client, d *progress) error {
+		d.stage("loading "+string(l.Graph), 0, 0)
+		g, err := c.LoadGraph(ctx, request, d.stage)
+		d.done()
+		switch {
+		case err != nil && ctx.Err() == nil:
+			if connect.CodeOf(err) == connect.CodeInvalidArgument {
+				return usageError{err}
+			}
+			return err
+		case err != nil && !errors.Is(err, context.Cause(ctx)):
+			return fmt.Errorf("interrupted: %w", err)
+		case err != nil:
+			return fmt.Errorf("interrupted: graph %s is dropped", name)
 		}
-		return err
-	case err != nil && !errors.Is(err, context.Cause(ctx)):
-		return fmt.Errorf("interrupted: %w", err)
-	case err != nil:
-		return fmt.Errorf("interrupted: graph %s is dropped", name)
-	}
-	d.found(g.Notes)
-	if err := l.app.leftOut(ctx, l.input.BadFile, g.Skipped); err != nil {
-		return err
-	}
-	if l.grid.cluster.JSON {
-		return printJSON(l.app.out, g)
-	}
-	_, err = fmt.Fprint(l.app.out, control.Columns(control.GraphText(g), l.app.width))
-	return err
+		d.found(g.Notes)
+		if err := l.app.leftOut(ctx, l.input.BadFile, g.Skipped); err != nil {
+			return err
+		}
+		return l.grid.cluster.answer(l.app, g, control.GraphText(g))
+	})
 }
 
 func (a *app) listGraphs() *cobra.Command {
