@@ -30,9 +30,6 @@ import (
 // configName is the flag that names the file.
 const configName = "config"
 
-// maxConfig bounds the size of a configuration file.
-const maxConfig = 64 << 10
-
 // configFlag adds the flag for a configuration file to a command.
 func configFlag(cmd *cobra.Command) {
 	var f struct {
@@ -119,10 +116,6 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 			err = fmt.Errorf("%s: cannot be read: %v", file, r)
 		}
 	}()
-	if len(data) > maxConfig {
-		return nil, fmt.Errorf("%s: found %d bytes, expected %d at most", file, len(data),
-			maxConfig)
-	}
 	control := func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' }
 	if i := bytes.IndexFunc(data, control); i >= 0 {
 		return nil, fmt.Errorf("%s:%d: found byte %#02x, expected text", file,

@@ -91,7 +91,7 @@ func TestConfigFile(t *testing.T) {
 		"7: a\n":                                `f.yaml:1: found the key "7"`,
 		"listen: \"\"\n":                        `--listen: found nothing, expected a value`,
 		"listen: a\x00b\n":                      `f.yaml:1: found byte 0x00`,
-		strings.Repeat("#", maxConfig+1):        `expected 65536 at most`,
+		strings.Repeat("#", 1<<20+1):            `found more than 1048576 bytes`,
 	} {
 		if _, err := run(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: found %v, expected %s", text, err, want)
