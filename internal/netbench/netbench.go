@@ -30,6 +30,9 @@ const (
 // MaxSize is the greatest size. Larger messages would not fit into a rank's memory anyway.
 const MaxSize = 1 << 30
 
+// maxMemory is the number of bytes that a rank may use for one measurement. Larger ones are skipped.
+const maxMemory = 256 << 20
+
 // Options selects the measurements. All ranks must have the same options.
 type Options struct {
 	// Collectives to measure, which may include PointToPoint and Stream. Default: all except
@@ -41,9 +44,6 @@ type Options struct {
 	// Sizes in bytes, ascending. See collective.Model.Predict for their meaning. Default: powers of
 	// 4 from 1 B to 4 MiB.
 	Sizes []int
-	// Memory is the greatest number of bytes that a rank may use for one measurement; larger
-	// measurements are skipped. Default: 256 MiB.
-	Memory int
 	// Repetitions is the number of times that each point is measured. Default: 5 to 50, about as
 	// many as fit into 50 ms.
 	Repetitions int
@@ -74,9 +74,6 @@ func (o Options) withDefaults() Options {
 		for n := 1; n <= 4<<20; n *= 4 {
 			o.Sizes = append(o.Sizes, n)
 		}
-	}
-	if o.Memory <= 0 {
-		o.Memory = 256 << 20
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
@@ -189,7 +186,7 @@ func (b *bench) tasks() [][]task {
 				case a == collective.Sites && b.g.Model().Sites == nil:
 				// no receiver, or no data
 				case (a == Direct || a == Raw) && p == 1, a == Raw && (b.none || n == 0):
-				case n > b.Memory/footprint(c, a, p):
+				case n > maxMemory/footprint(c, a, p):
 				default:
 					list = append(list, task{c, a, n})
 				}

@@ -208,7 +208,7 @@ func TestOptionsAreChecked(t *testing.T) {
 // TestMemoryLimitsSizes: sizes that do not fit into memory are skipped.
 func TestMemoryLimitsSizes(t *testing.T) {
 	r := run(t, memlink.New(2, nil), 2, nil,
-		Options{Sizes: []int{16, 1 << 20}, Memory: 1 << 20, Repetitions: 1})
+		Options{Sizes: []int{16, maxMemory}, Repetitions: 1})
 	for _, p := range r.Points {
 		if p.Bytes != 16 {
 			t.Errorf("%s of %d bytes was measured", p.Collective, p.Bytes)
