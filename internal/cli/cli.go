@@ -78,9 +78,13 @@ func Run(name string, args []string, own []pregel.Registered, stdout, stderr io.
 	return a.main(args)
 }
 
-// Commands returns the tree of superstep's commands and flags, for the reference.
-func Commands() *cobra.Command {
-	a := &app{name: "superstep", programs: builtin.Programs(), out: io.Discard, err: io.Discard}
+// Commands returns the tree of superstep's commands and flags, for the reference. Flags are described
+// in lines of at most width characters.
+func Commands(width int) *cobra.Command {
+	a := &app{
+		name: "superstep", programs: builtin.Programs(), out: io.Discard, err: io.Discard,
+		width: width,
+	}
 	return a.root()
 }
 
@@ -142,7 +146,7 @@ func (a *app) main(args []string) int {
 // goroutine, because a program could end its goroutine.
 func (a *app) execute(ctx context.Context, args []string) (err error) {
 	root := a.root(args...)
-	if i := slices.Index(args, "--"+helpAll); i >= 0 {
+	if i := slices.Index(args, "--"+HelpAll); i >= 0 {
 		args = slices.Insert(slices.Clone(args), i, "--help")
 	}
 	root.SetArgs(args)
@@ -201,8 +205,8 @@ measurements.`,
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(help())
-	root.SetUsageTemplate(usageTemplate(root))
-	root.PersistentFlags().Bool(helpAll, false, "show the help of a command with all its flags")
+	root.SetUsageTemplate(usageTemplate(root, a.width))
+	root.PersistentFlags().Bool(HelpAll, false, "show the help of a command with all its flags")
 	defineFlags(root, root.PersistentFlags(), &a.all)
 	family(root)
 	commands := a.commands()

@@ -182,7 +182,7 @@ var bare = regexp.MustCompile(`^(u?int|bool|duration)`)
 
 // configurable reports whether a configuration file may contain a flag.
 func configurable(f *pflag.Flag) bool {
-	return !f.Hidden && !slices.Contains([]string{configName, "help", "version", helpAll}, f.Name)
+	return !f.Hidden && !slices.Contains([]string{configName, "help", "version", HelpAll}, f.Name)
 }
 
 // syntax shortens an error of the parser, which contains an excerpt of several lines.

@@ -159,14 +159,15 @@ func rare(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// helpAll is the flag that shows all flags of a command.
-const helpAll = "help-all"
+// HelpAll is the flag that shows all flags of a command.
+const HelpAll = "help-all"
 
-// usageTemplate returns cobra's template with grouped flags.
-func usageTemplate(cmd *cobra.Command) string {
+// usageTemplate returns cobra's template with grouped flags, in lines of at most width characters
+// unless that is 0.
+func usageTemplate(cmd *cobra.Command, width int) string {
 	const flags, inherited = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}",
 		"{{if .HasAvailableInheritedFlags}}"
-	return strings.NewReplacer(flags, "{{flagGroups .}}", inherited,
+	return strings.NewReplacer(flags, fmt.Sprintf("{{flagGroups . %d}}", max(width, 0)), inherited,
 		"{{if false}}").Replace(cmd.UsageTemplate())
 }
 
@@ -174,8 +175,8 @@ func init() { cobra.AddTemplateFunc("flagGroups", flagGroups) }
 
 // flagGroups lists the flags of a command in groups. With --help-all it includes rare flags and
 // those of all commands.
-func flagGroups(cmd *cobra.Command) string {
-	all, left := cmd.Root().PersistentFlags().Changed(helpAll), 0
+func flagGroups(cmd *cobra.Command, width int) string {
+	all, left := cmd.Root().PersistentFlags().Changed(HelpAll), 0
 	sets := map[string]*pflag.FlagSet{}
 	list := func(group string, f *pflag.Flag) {
 		switch {
@@ -199,11 +200,12 @@ func flagGroups(cmd *cobra.Command) string {
 	for _, group := range append(slices.Clone(groups), "", "all commands") {
 		if set := sets[group]; set != nil {
 			title := cmp.Or(group, "flags")
-			fmt.Fprintf(&b, "%s:\n%s\n", strings.ToUpper(title[:1])+title[1:], set.FlagUsages())
+			fmt.Fprintf(&b, "%s:\n%s\n", strings.ToUpper(title[:1])+title[1:],
+				set.FlagUsagesWrapped(width))
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "%s --%s shows %s more.", cmd.CommandPath(), helpAll,
+		fmt.Fprintf(&b, "%s --%s shows %s more.", cmd.CommandPath(), HelpAll,
 			things(left, "flag", "flags"))
 	}
 	return strings.TrimRight(b.String(), "\n")

@@ -170,24 +170,25 @@ func (a *app) algorithms() *cobra.Command {
 		Args:              optional("the name of an algorithm, or nothing for all"),
 		ValidArgsFunction: firstOf(a.completeAlgorithm),
 		RunE: func(_ *cobra.Command, args []string) error {
+			programs := a.programs
 			if len(args) > 0 {
 				e, err := a.program(args[0])
-				if err == nil {
-					a.describe(e)
+				if err != nil {
+					return err
 				}
-				return err
+				programs = engine.Registry{e}
 			}
-			for _, e := range a.programs {
-				a.describe(e)
+			for _, e := range programs {
+				fmt.Fprintf(a.out, "%s: %s\n", e.Name, e.Help)
+				Describe(a.out, e)
 			}
 			return nil
 		},
 	}
 }
 
-// describe prints the help of a program, its parameters, columns and result fields.
-func (a *app) describe(e engine.Registered) {
-	fmt.Fprintf(a.out, "%s: %s\n", e.Name, e.Help)
+// Describe prints the parameters, columns and result fields of a program.
+func Describe(w io.Writer, e engine.Registered) {
 	for _, p := range e.Parameters {
 		text := p.Help
 		switch {
@@ -196,7 +197,7 @@ func (a *app) describe(e engine.Registered) {
 		case p.Default != "":
 			text += " (default " + p.Default + ")"
 		}
-		fmt.Fprintf(a.out, "    -p %-20s  %s\n", p.Name+"="+p.ValueName(), text)
+		fmt.Fprintf(w, "    -p %-20s  %s\n", p.Name+"="+p.ValueName(), text)
 	}
 	p, err := e.New(nil, func(uint64) (pregel.VertexID, bool) { return 0, true })
 	if err != nil {
@@ -207,13 +208,13 @@ func (a *app) describe(e engine.Registered) {
 		if c.OfEdges {
 			of = "edges"
 		}
-		fmt.Fprintf(a.out, "    --column %-14s  a column of %s, %v; without a file it has zeros\n",
+		fmt.Fprintf(w, "    --column %-14s  a column of %s, %v; without a file it has zeros\n",
 			c.Name+"=FILE", of, c.Type())
 	}
 	if text, err := resolve.WeightsText(e); err == nil {
-		fmt.Fprintf(a.out, "    %-23s  %s\n", "weights of edges", text)
+		fmt.Fprintf(w, "    %-23s  %s\n", "weights of edges", text)
 	}
 	if f := (resultlines.Form{Fields: p.Fields()}); len(f.Fields) > 1 {
-		fmt.Fprintf(a.out, "    %-23s  %s\n", "fields of the result", strings.Join(f.Names(), ", "))
+		fmt.Fprintf(w, "    %-23s  %s\n", "fields of the result", strings.Join(f.Names(), ", "))
 	}
 }

@@ -47,7 +47,7 @@ func TestHelpHasFewFlags(t *testing.T) {
 				shown["--help-all"], want)
 		}
 	}
-	walk(Commands())
+	walk(Commands(0))
 }
 
 // flagsOfCommand counts the command's own flags, including --help.

@@ -23,8 +23,8 @@ type reference struct {
 
 var (
 	commandTitle = regexp.MustCompile(`^## superstep (.+)$`)
-	alias        = regexp.MustCompile("^The same: `superstep ([a-z0-9 ]+)`")
-	flagCell     = regexp.MustCompile("^\\| `(?:-(\\w), )?--([a-z0-9-]+)")
+	alias        = regexp.MustCompile(`^  [a-z]+, ([a-z]+)$`)
+	flagLine     = regexp.MustCompile(`^ {2,6}(?:-(\w), )?--([a-z0-9-]+)`)
 	nameCell     = regexp.MustCompile("^\\| `([a-z_0-9]+)`")
 	title        = regexp.MustCompile(`^## ([a-z0-9]+)$`)
 	sectionLine  = regexp.MustCompile(`(?m)^(?:sections|by_name)=\(.*\)$`)
@@ -33,13 +33,14 @@ var (
 func readReference(t *testing.T, tree *tree) *reference {
 	r := &reference{commands: map[string]map[string]bool{}, flags: map[string]bool{}, algorithms: map[string]bool{}, metrics: map[string]bool{}}
 	common, own := map[string]bool{"help": true, "h": true, "version": true}, map[string]bool(nil)
+	name := "" // of the command
 	for _, l := range strings.Split(tree.read(t, "docs/reference/commands.md"), "\n") {
 		if m := commandTitle.FindStringSubmatch(l); m != nil {
-			own = map[string]bool{}
-			r.commands[m[1]] = own
+			own, name = map[string]bool{}, m[1]
+			r.commands[name] = own
 		} else if m := alias.FindStringSubmatch(l); m != nil {
-			r.commands[m[1]] = own
-		} else if m := flagCell.FindStringSubmatch(l); m != nil {
+			r.commands[name[:strings.LastIndexByte(name, ' ')+1]+m[1]] = own
+		} else if m := flagLine.FindStringSubmatch(l); m != nil {
 			to := own
 			if own == nil {
 				to = common

@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/cli"
 )
 
 // commands lists commands with their flags.
 func commands(to *text, _ string) error {
-	root := cli.Commands()
+	root := cli.Commands(columns)
 	to.paragraphs(root.Long)
 	to.paragraphs("A binary of your own (`command.Main`) has the same commands for the built-in " +
 		"programs and its own. Exit status: 0 done, 1 failed, 2 wrong usage.")
@@ -28,26 +27,18 @@ func commands(to *text, _ string) error {
 	})
 	to.table([]string{"command", "what it does"}, rows)
 	to.line("## Flags of all commands")
-	to.flags(root.PersistentFlags())
+	to.block(root.PersistentFlags().FlagUsagesWrapped(columns))
+	if err := root.PersistentFlags().Set(cli.HelpAll, "true"); err != nil {
+		return err
+	}
 	walk(root, func(c *cobra.Command) {
 		if c == root {
 			return
 		}
 		to.line("## " + c.CommandPath())
 		to.paragraphs(cmp.Or(c.Long, c.Short+"."))
-		for _, name := range c.Aliases {
-			to.line("The same: " + code(c.Parent().CommandPath()+" "+name) + ".")
-		}
-		block := c.UseLine()
-		if c.Example != "" {
-			var lines []string
-			for _, l := range strings.Split(c.Example, "\n") {
-				lines = append(lines, strings.TrimPrefix(l, "  "))
-			}
-			block += "\n\n" + strings.Join(lines, "\n")
-		}
-		to.line("```text\n" + block + "\n```")
-		to.flags(c.LocalNonPersistentFlags())
+		usage, _, _ := strings.Cut(c.UsageString(), "\nAll commands:\n")
+		to.block(usage)
 	})
 	return nil
 }
@@ -63,50 +54,6 @@ func walk(c *cobra.Command, visit func(*cobra.Command)) {
 			walk(sub, visit)
 		}
 	}
-}
-
-// flags writes a table of flags, unless there are none.
-func (t *text) flags(flags *pflag.FlagSet) {
-	var rows [][]string
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" || f.Name == "version" {
-			return
-		}
-		rows = append(rows, flagRow(f, "--"))
-	})
-	if rows != nil {
-		t.table([]string{"flag", "default", "what it does"}, rows)
-	}
-}
-
-// flagRow returns a flag's row of a table: its name after a prefix, its default and its
-// description.
-func flagRow(f *pflag.Flag, prefix string) []string {
-	value, usage := pflag.UnquoteUsage(f)
-	name := prefix + f.Name
-	if value != "" && prefix != "" {
-		name += " " + value
-	}
-	if f.Shorthand != "" && prefix != "" {
-		name = "-" + f.Shorthand + ", " + name
-	}
-	usual := code(defaultOf(f))
-	if f.Name == "threads" && !strings.Contains(f.Usage, "(default") {
-		usual = "all processors"
-	}
-	return []string{code(name), usual, plain(usage)}
-}
-
-// defaultOf returns a flag's default, or "" if its description has it or there is none.
-func defaultOf(f *pflag.Flag) string {
-	switch {
-	case slices.Contains([]string{"", "[]", "false"}, f.DefValue),
-		strings.Contains(f.Usage, "(default"):
-		return ""
-	case f.DefValue == "0" || f.DefValue == "0s":
-		return ""
-	}
-	return f.DefValue
 }
 
 // variables are the environment variables that the code reads, with their descriptions.

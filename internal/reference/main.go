@@ -74,12 +74,18 @@ type text struct{ strings.Builder }
 // line writes a line and an empty line.
 func (t *text) line(s string) { fmt.Fprintf(t, "%s\n\n", s) }
 
+// block writes a block of text.
+func (t *text) block(s string) { t.line("```text\n" + strings.Trim(s, "\n") + "\n```") }
+
+// columns is the greatest length of a line.
+const columns = 100
+
 // paragraphs writes prose in lines of at most 100 columns. A line that begins with a blank stays as
 // it is, in a block of code.
 func (t *text) paragraphs(s string) {
 	for _, block := range strings.Split(strings.TrimSpace(s), "\n\n") {
 		if strings.HasPrefix(block, " ") || strings.HasPrefix(block, "\t") {
-			t.line("```text\n" + block + "\n```")
+			t.block(block)
 			continue
 		}
 		t.line(wrap(plain(strings.Join(strings.Fields(block), " "))))
@@ -91,7 +97,7 @@ func wrap(s string) string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(s) {
-		if line != "" && len(line)+1+len(word) > 100 {
+		if line != "" && len(line)+1+len(word) > columns {
 			lines = append(lines, line)
 			line = ""
 		}

@@ -13,11 +13,10 @@ import (
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/cli"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/job/resolve"
-	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -47,28 +46,9 @@ func algorithms(to *text, root string) error {
 			}
 			to.paragraphs(comments[name])
 		}
-		made, err := p.New(nil, anyVertex)
-		if err != nil {
-			return err
-		}
-		for _, c := range resolve.Inputs(made) {
-			to.line(fmt.Sprintf("`--column %s=FILE` fills the column %s (%v).", c.Name,
-				code(c.Name), c.Type()))
-		}
-		if names := (resultlines.Form{Fields: made.Fields()}).Names(); len(names) > 1 {
-			to.line("Fields of the result, in the order of `--output`: " + codes(names) + ".")
-		}
-		rows = nil
-		for _, q := range p.Parameters {
-			usual := code(q.Default)
-			if q.Required {
-				usual = "required"
-			}
-			rows = append(rows, []string{code(q.Name), code(q.ValueName()), usual, plain(q.Help)})
-		}
-		if rows != nil {
-			to.table([]string{"parameter", "value", "default", "meaning"}, rows)
-		}
+		var described strings.Builder
+		cli.Describe(&described, p)
+		to.block(described.String())
 	}
 	return nil
 }
