@@ -126,9 +126,9 @@ func (w *waiting) job(
 	if detach {
 		each = nil
 	}
-	job, err := w.client.Start(ctx, w.patience, spec, func(id string) {
+	job, err := w.client.Start(ctx, w.patience, spec, func(id string) bool {
 		f.id = id
-		w.submitted(id, spec.KeepResult || spec.Netbench != nil)
+		return w.submitted(id, spec.KeepResult || spec.Netbench != nil)
 	}, at, each)
 	switch stopping := w.ended(err == nil && !detach); {
 	case err == nil && !stopping && detach:
@@ -158,11 +158,12 @@ func (w *waiting) job(
 	return job, nil
 }
 
-// submitted notes that the master has accepted the job.
-func (w *waiting) submitted(id string, hasResult bool) {
+// submitted notes that the master has accepted the job. It reports whether the job may begin.
+func (w *waiting) submitted(id string, hasResult bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.id, w.hasResult = id, hasResult
+	return !w.stopping
 }
 
 // ended notes that the command no longer follows the job; over means that the job has ended. It

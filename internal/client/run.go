@@ -21,7 +21,10 @@ func (c *Client) Run(ctx context.Context, spec *job.Spec, each Each) (*control.J
 		time.AfterFunc(callTimeout, func() { cancel(context.Cause(ctx)) })
 	})()
 	id, at := "", &Place{}
-	job, err := c.Start(ctx, submitting, spec, func(taken string) { id = taken }, at, each)
+	job, err := c.Start(ctx, submitting, spec, func(taken string) bool {
+		id = taken
+		return ctx.Err() == nil
+	}, at, each)
 	if err == nil || id == "" {
 		return job, err
 	}
@@ -33,19 +36,19 @@ func (c *Client) Run(ctx context.Context, spec *job.Spec, each Each) (*control.J
 }
 
 // Start is Run, but does not cancel the job when ctx ends. Until submitting ends, it waits for the
-// answer to the submission, because the master may have accepted the job. It then calls taken. If
-// ctx ended before, the job does not begin; if ctx ends later, the job begins. If each is nil, Start
-// returns when the job may begin.
+// answer to the submission, because the master may have accepted the job. It then calls taken, which
+// returns false if ctx has ended and the job should not begin. If ctx ends later, the job begins. If
+// each is nil, Start returns when the job may begin.
 func (c *Client) Start(
-	ctx, submitting context.Context, spec *job.Spec, taken func(id string), at *Place, each Each,
+	ctx, submitting context.Context, spec *job.Spec, taken func(id string) bool, at *Place,
+	each Each,
 ) (*control.Job, error) {
 	job, err := c.Submit(submitting, spec)
 	if err != nil {
 		return nil, err
 	}
-	ended := context.Cause(ctx)
-	if taken(job.Id); ended != nil {
-		return nil, ended
+	if !taken(job.Id) {
+		return nil, context.Cause(ctx)
 	}
 	if _, err = c.Confirm(submitting, job.Id); err != nil || each == nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 )
 
-// TestStartIsLeft: ctx ends. If that is before the master accepts the job, the job does not begin;
-// if it is later, the job begins.
+// TestStartIsLeft: ctx ends. If taken says that this was before the master accepted the job, the job
+// does not begin; if it is later, the job begins.
 func TestStartIsLeft(t *testing.T) {
 	left := errors.New("left")
 	for _, before := range []bool{true, false} {
@@ -23,7 +23,7 @@ func TestStartIsLeft(t *testing.T) {
 			leave(left)
 		}
 		_, err := c.Start(ctx, t.Context(), &job.Spec{Program: "bfs"},
-			func(taken string) { id = taken; leave(left) }, &Place{},
+			func(taken string) bool { id = taken; leave(left); return !before }, &Place{},
 			func(*control.JobEvent) error { return nil })
 		if !errors.Is(err, left) || id != "j1" || len(f.confirmed) > 0 == before {
 			t.Errorf("left before %t: found %v, job %q, confirmed %q", before, err, id, f.confirmed)
