@@ -40,10 +40,10 @@ type post struct {
 	staged           int  // number of taken, unwritten chunks
 	gone             bool // its rest is not to be written
 
-	// Of a frame: values with a Ref are encoded when it is written.
+	// Of a frame. A post goes to the writer's processor and back, so it is small.
 	port    *Port
-	frame   transport.Frame
-	encoded int // bytes of the encoded values
+	frame   *transport.Frame // with a Ref: it is encoded when it is written; otherwise nil
+	encoded int              // bytes of the encoded values
 
 	// Of a message: its values are the sender's bytes while the sender waits, or a copy.
 	copied  bool
@@ -60,7 +60,11 @@ func cost(payload int) int64 { return int64(headerSize + payload) }
 // enqueue queues a frame.
 func (o *outbound) enqueue(port *Port, f *transport.Frame) error {
 	s, p := port.session, o.newPost()
-	p.session, p.port, p.frame, p.presence, p.values = s, port, *f, f.Presence, f.Raw
+	p.session, p.port, p.presence, p.values = s, port, f.Presence, f.Raw
+	if f.Ref != nil {
+		c := *f
+		p.frame = &c
+	}
 	p.header.identity = identity{
 		kind: uint8(f.Kind), encoding: f.Encoding, job: s.job,
 		incarnation: o.mesh.options.Incarnation, epoch: s.epoch,
@@ -261,7 +265,7 @@ func (o *outbound) settled(p *post) bool {
 func (o *outbound) end(p *post) {
 	switch {
 	case p.port != nil:
-		p.port.written(p.frame.Superstep, p.frame.To, p.encoded)
+		p.port.written(int(p.header.superstep), int(p.header.to), p.encoded)
 	case p.copied:
 		p.session.settled()
 	default:

@@ -203,8 +203,8 @@ func (o *outbound) writeChunk(p *post) error {
 // prepare encodes a frame's values, if they have no raw form. It fails the session if it cannot.
 func (o *outbound) prepare(p *post) error {
 	s, h := p.session, &p.header
-	if p.frame.Ref != nil && s.Err() == nil {
-		failed, err := o.encode(s.codec, &p.frame)
+	if p.frame != nil && s.Err() == nil {
+		failed, err := o.encode(s.codec, p.frame)
 		if err != nil {
 			return err
 		}
