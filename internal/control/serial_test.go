@@ -15,9 +15,14 @@ func TestCheckpointsToldAgain(t *testing.T) {
 		e     *JobEvent
 		again bool
 	}{
-		{stored(1, 4), false}, {stored(1, 8), false}, {line, false},
-		{stored(1, 4), true}, {stored(1, 8), true}, {line, true},
-		{stored(1, 12), false}, {stored(2, 4), false},
+		{stored(1, 4), false},
+		{stored(1, 8), false},
+		{line, false},
+		{stored(1, 4), true},
+		{stored(1, 8), true},
+		{line, true},
+		{stored(1, 12), false},
+		{stored(2, 4), false},
 	} {
 		if found := told.Again(c.e); found != c.again {
 			t.Errorf("event %d: found %v, expected %v", i, found, c.again)

@@ -35,7 +35,8 @@ type Server struct {
 	dir  *store.Dir
 	room func() (free, total int64) // of the disk; a total of 0 means unknown
 
-	uploads atomic.Int64 // objects being received
+	uploads atomic.Int64   // objects being received
+	work    sync.WaitGroup // their calls
 	mu      sync.Mutex
 	coming  int64 // bytes of these objects that have not arrived
 }
@@ -49,9 +50,11 @@ func NewServer(dir *store.Dir) *Server {
 var errNone = connect.NewError(connect.CodeFailedPrecondition,
 	errors.New("this master keeps no objects: it was started without --data"))
 
-// Close closes the directory. Objects being received fail.
+// Close waits for objects being received, and closes the directory. It is called when their streams
+// have ended.
 func (s *Server) Close() {
 	if s != nil && s.dir != nil {
+		s.work.Wait()
 		store.Close(s.dir)
 	}
 }
@@ -76,6 +79,8 @@ func (s *Server) PutObject(
 		if err := s.expect(m); err != nil {
 			return err
 		}
+		s.work.Add(1)
+		defer s.work.Done()
 		left := m.Size // bytes that have not arrived
 		arrived := func(n int64) {
 			s.mu.Lock()

@@ -129,11 +129,8 @@ func Close(s Store) {
 // Stat returns the object with a name, or fs.ErrNotExist.
 func Stat(ctx context.Context, s Store, name string) (Object, error) {
 	for o, err := range s.List(ctx, name) {
-		if err != nil {
-			return Object{}, err
-		}
-		if o.Name == name {
-			return o, nil
+		if err != nil || o.Name == name {
+			return o, err
 		}
 		break // the object would have come first
 	}
