@@ -35,6 +35,8 @@ func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 	for wait, tries := firstWait, 1; ; tries++ {
 		r, err := once(ctx, c, control.ClusterClient.ListWorkers, &control.ListWorkersRequest{})
 		switch {
+		case errors.Is(err, control.ErrToken):
+			return nil, err
 		case err == nil, connect.IsWireError(err) && !passing(err):
 			return r.GetWorkers(), nil
 		case ctx.Err() != nil:

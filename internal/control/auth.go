@@ -134,8 +134,11 @@ type codec struct{}
 
 func (codec) Name() string { return "proto" }
 
-func (codec) Marshal(m any) ([]byte, error) {
-	data, err := proto.Marshal(m.(proto.Message))
+func (c codec) Marshal(m any) ([]byte, error) { return c.MarshalAppend(nil, m) }
+
+// MarshalAppend lets connect reuse its buffers.
+func (codec) MarshalAppend(to []byte, m any) ([]byte, error) {
+	data, err := proto.MarshalOptions{}.MarshalAppend(to, m.(proto.Message))
 	if err != nil {
 		err = cmp.Or(checkTexts(m.(proto.Message)), err)
 	}

@@ -65,9 +65,19 @@ const (
 // there are certificates. The TLS handshake counts as part of a request's head, whose time is
 // limited.
 func Serve(s *http.Server, l net.Listener, files *certs.Files) error {
+	told := make(chan string, 1) // logged by another goroutine, because logging may be slow
+	defer close(told)
+	go func() {
+		for from := range told {
+			if s.ErrorLog != nil {
+				s.ErrorLog.Print(tooMany + from)
+			}
+		}
+	}()
 	l = newLimiter(l, usual, func(from string) {
-		if s.ErrorLog != nil {
-			s.ErrorLog.Print(tooMany + from)
+		select {
+		case told <- from:
+		default:
 		}
 	})
 	if files == nil {

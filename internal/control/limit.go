@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -185,9 +186,19 @@ func known(ctx context.Context) {
 	}
 }
 
-// storeWithin bounds the time for an object of a worker. Package objects has a smaller bound, which
-// depends on the object's size.
-const storeWithin = 24 * time.Hour
+// storeSilence bounds the time between two parts of an object of a worker.
+const storeSilence = time.Minute
+
+// patient is a body whose deadline is renewed by each read.
+type patient struct {
+	io.ReadCloser
+	to *http.ResponseController
+}
+
+func (p patient) Read(b []byte) (int, error) {
+	_ = p.to.SetReadDeadline(time.Now().Add(storeSilence))
+	return p.ReadCloser.Read(b)
+}
 
 // handle bounds the bodies of requests, and marks connections with requests in progress. A partial
 // head is not a request yet.
@@ -205,7 +216,8 @@ func (b limits) handle(next http.Handler) http.Handler {
 		switch {
 		case r.Body == nil || r.Body == http.NoBody || delivers:
 		case stores:
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(storeWithin))
+			r = r.WithContext(r.Context())
+			r.Body = patient{r.Body, http.NewResponseController(w)}
 		default:
 			// net/http resets the deadline at the end of the body, so the answer may take longer.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(b.body))

@@ -139,6 +139,9 @@ func (c *credential) sign(h http.Header) {
 // errUnproved means that the server does not know the token.
 var errUnproved = errors.New("the server does not know the cluster's token: it is not its master")
 
+// ErrToken means that a master's token cannot be read here, so the master was not reached.
+var ErrToken = errors.New("the token")
+
 // prove exchanges proofs with the master. Without a token there is nothing to prove. With TLS the
 // master's certificate is the proof.
 func (c *Connection) prove(ctx context.Context) error {
@@ -150,7 +153,7 @@ func (c *Connection) prove(ctx context.Context) error {
 	if !token.Given() {
 		var err error
 		if token, err = findToken(c.address); err != nil {
-			err = fmt.Errorf("the token for %s: %w; --token-file names another", c.address, err)
+			err = fmt.Errorf("%w for %s: %w; --token-file names another", ErrToken, c.address, err)
 			return connect.NewWireError(connect.CodeInternal, err)
 		}
 	}

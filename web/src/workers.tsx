@@ -68,6 +68,7 @@ export function WorkerPage({ name }: { name: string }) {
   const lines = log.filter((l) => l.worker === name);
   return (
     <>
+      {error && <p class="bad" role="alert">{error.message}</p>}
       <section class="panel">
         <h2>{worker.name} <small>{worker.reason ? `${worker.state}: ${worker.reason}` : worker.state}</small></h2>
         <dl class="facts">
