@@ -403,8 +403,8 @@ func TestHandshakesAreBounded(t *testing.T) {
 	}
 	limit.mu.Lock()
 	defer limit.mu.Unlock()
-	if limit.count > 1 {
-		t.Errorf("%d connections are left", limit.count)
+	if len(limit.open) > 1 {
+		t.Errorf("%d connections are left", len(limit.open))
 	}
 }
 
