@@ -211,7 +211,6 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 		false))
 	s.observed(mux)
 	server := control.NewHTTPServer(s.leads(s.gate.AtHome(mux)), s.ctx)
-	server.ErrorLog = s.gate.ErrorLog(s.log)
 	defer s.logs.stop()
 	if s.durable() {
 		go s.write()
@@ -238,7 +237,7 @@ func (s *server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	s.health.Ready()
 	served := make(chan error, 1)
-	go func() { served <- control.Serve(server, l, s.options.TLS) }()
+	go func() { served <- s.gate.Serve(server, l, s.log) }()
 	s.work.Go(s.tick)
 	if s.options.Group != nil {
 		s.work.Go(s.hints)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -81,9 +81,9 @@ func (o *Config) lead(
 		},
 	})
 	server := control.NewHTTPServer(http.HandlerFunc(standsBy), ctx)
-	server.ErrorLog = log.New(io.Discard, "", 0)
+	gate, quiet := &control.Gate{Credentials: o.who()}, slog.New(slog.DiscardHandler)
 	served := make(chan error, 1)
-	go func() { served <- control.Serve(server, daemon.Reuse(l), o.TLS) }()
+	go func() { served <- gate.Serve(server, daemon.Reuse(l), quiet) }()
 	err := shared.Lead(ctx,
 		func(leader string) { o.Log.Info("stands by", "master", leader, "state", place) })
 	_ = server.Close()

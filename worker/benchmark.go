@@ -1,8 +1,8 @@
 package worker
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -178,9 +178,8 @@ func (a *attempt) netbench(ctx context.Context) (*control.DriveReport, error) {
 	if report.Workers = names; report.Model.Sites != nil {
 		report.Sites = a.places.labels
 	}
-	var text bytes.Buffer
-	err = report.JSON(&text)
-	a.text = text.Bytes()
+	text, err := json.MarshalIndent(report, "", "  ")
+	a.text = append(text, '\n')
 	return end, err
 }
 

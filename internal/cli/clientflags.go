@@ -149,11 +149,7 @@ func (f *clientFlags) connect(ctx context.Context, warn func(line string)) (*cli
 	if err != nil {
 		return nil, err
 	}
-	err = c.Reach(ctx)
-	if err == nil && f.await > 0 {
-		err = c.AwaitWorkers(ctx, f.await, f.lost)
-	}
-	if err != nil {
+	if err := c.AwaitWorkers(ctx, f.await, f.lost); err != nil {
 		c.Close()
 		return nil, err
 	}

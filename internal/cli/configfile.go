@@ -86,26 +86,17 @@ type setting struct {
 }
 
 func (s *setting) set(flags *pflag.FlagSet) error {
-	if list, ok := s.flag.Value.(pflag.SliceValue); ok {
-		s.flag.Changed = true
-		if err := list.Replace(nil); err != nil {
-			return err
+	for _, text := range s.values {
+		err := flags.Set(s.flag.Name, text)
+		var invalid *pflag.InvalidValueError
+		if errors.As(err, &invalid) {
+			err = errors.Unwrap(invalid)
 		}
-		for _, text := range s.values {
-			if err := list.Append(text); err != nil {
-				return fmt.Errorf("%s: %s: found %.80q, %w", s.at, s.flag.Name, text, err)
-			}
+		if err != nil {
+			return fmt.Errorf("%s: %s: found %.80q, %w", s.at, s.flag.Name, text, err)
 		}
-		return nil
 	}
-	err := flags.Set(s.flag.Name, s.values[0])
-	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) {
-		err = errors.Unwrap(invalid)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %s: found %.80q, %w", s.at, s.flag.Name, s.values[0], err)
-	}
+	s.flag.Changed = true // even if the list is empty
 	return nil
 }
 

@@ -67,11 +67,10 @@ func (w *watched) pages(
 	w.health.Handle(mux)
 	mux.Handle("GET /metrics", gate.Page(set.Handler(), control.Reading, true))
 	server := control.NewHTTPServer(gate.AtHome(mux), context.Background())
-	server.ErrorLog = gate.ErrorLog(log)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := control.Serve(server, l, gate.TLS); err != nil &&
+		if err := gate.Serve(server, l, log); err != nil &&
 			!errors.Is(err, http.ErrServerClosed) {
 			log.Error("no metrics any more", "error", err)
 		}

@@ -77,13 +77,21 @@ func addText(p graphio.ParquetWriter, column int, t graphio.ColumnType, text str
 	var err error
 	switch t {
 	case graphio.IntColumn:
-		err = add(p.Int, column)(strconv.ParseInt(text, 10, 64))
+		var x int64
+		x, err = strconv.ParseInt(text, 10, 64)
+		p.Int(column, x)
 	case graphio.UintColumn:
-		err = add(p.Uint, column)(strconv.ParseUint(text, 10, 64))
+		var x uint64
+		x, err = strconv.ParseUint(text, 10, 64)
+		p.Int(column, int64(x))
 	case graphio.FloatColumn:
-		err = add(p.Float, column)(strconv.ParseFloat(text, 64))
+		var x float64
+		x, err = strconv.ParseFloat(text, 64)
+		p.Float(column, x)
 	case graphio.BoolColumn:
-		err = add(p.Bool, column)(strconv.ParseBool(text))
+		var x bool
+		x, err = strconv.ParseBool(text)
+		p.Bool(column, x)
 	default:
 		p.Text(column, []byte(text))
 	}
@@ -91,14 +99,4 @@ func addText(p graphio.ParquetWriter, column int, t graphio.ColumnType, text str
 		return fmt.Errorf("writing Parquet: found the value %.80q of another type: use --output-format csv: %w", text, err)
 	}
 	return nil
-}
-
-// add adds a parsed value to a column, unless err is set.
-func add[T any](to func(column int, x T), column int) func(x T, err error) error {
-	return func(x T, err error) error {
-		if err == nil {
-			to(column, x)
-		}
-		return err
-	}
 }

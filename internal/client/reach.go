@@ -23,12 +23,9 @@ const (
 
 // Reach waits until the master answers, for Patience at most, because master and clients may be
 // started at the same time.
-func (c *Client) Reach(ctx context.Context) error {
-	_, err := c.reach(ctx)
-	return err
-}
+func (c *Client) Reach(ctx context.Context) error { return c.AwaitWorkers(ctx, 0, false) }
 
-// reach is Reach. It returns the workers if the master listed them. The next call reports a
+// reach is Reach, and returns the workers if the master listed them. The next call reports a
 // refusal.
 func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 	began, told := time.Now(), false

@@ -277,14 +277,12 @@ func PageText(err error) string {
 	return err.Error()
 }
 
-// tooMany begins the log line about a connection closed for lack of room; the client's address
-// follows.
-const tooMany = "too many connections: closed one from "
+// errTooMany is the reason for a connection closed for lack of room.
+var errTooMany = errors.New("there are too many connections")
 
-// ErrorLog returns the log for a server's errors. Too many connections and failed TLS handshakes
-// count as refusals, except if the client just disconnected. Other errors go to the log at level
-// debug.
-func (g *Gate) ErrorLog(to *slog.Logger) *log.Logger {
+// errorLog returns the log for a server's errors. Failed TLS handshakes count as refusals, except
+// if the client just disconnected. Other errors go to the log at level debug.
+func (g *Gate) errorLog(to *slog.Logger) *log.Logger {
 	rest := slog.NewLogLogger(to.Handler(), slog.LevelDebug)
 	return log.New(writerFunc(func(line string) {
 		if text, ok := strings.CutPrefix(line, "http: TLS handshake error from "); ok {
@@ -294,10 +292,6 @@ func (g *Gate) ErrorLog(to *slog.Logger) *log.Logger {
 				g.Refuse(from, fmt.Errorf("handshake: %s", handshakeText(why)))
 				return
 			}
-		}
-		if from, ok := strings.CutPrefix(line, tooMany); ok {
-			g.Refuse(strings.TrimSpace(from), errors.New("there are too many connections"))
-			return
 		}
 		rest.Print(line)
 	}), "", 0)

@@ -107,9 +107,8 @@ func serveGated(t *testing.T, gate *Gate) *gated {
 	}
 	s.address = l.Addr().String()
 	server := NewHTTPServer(mux, t.Context())
-	server.ErrorLog = gate.ErrorLog(slog.New(slog.DiscardHandler))
 	done := make(chan error, 1)
-	go func() { done <- Serve(server, l, gate.TLS) }()
+	go func() { done <- gate.Serve(server, l, slog.New(slog.DiscardHandler)) }()
 	t.Cleanup(func() {
 		_ = server.Close()
 		<-done
@@ -367,7 +366,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 	bounds := usual
 	bounds.header, bounds.perHost = 300*time.Millisecond, 64
 	server := newHTTPServer(gate.Page(mux, Reading, false), t.Context(), bounds)
-	server.ErrorLog = gate.ErrorLog(slog.New(slog.DiscardHandler))
+	server.ErrorLog = gate.errorLog(slog.New(slog.DiscardHandler))
 	server.TLSConfig = gate.TLS.Server(http2, http1)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -403,8 +402,8 @@ func TestHandshakesAreBounded(t *testing.T) {
 	}
 	limit.mu.Lock()
 	defer limit.mu.Unlock()
-	if limit.count > 1 {
-		t.Errorf("%d connections are left", limit.count)
+	if len(limit.open) > 1 {
+		t.Errorf("%d connections are left", len(limit.open))
 	}
 }
 

@@ -1,7 +1,7 @@
 package control
 
 import (
-	"io"
+	"cmp"
 	"net/http"
 	"sync/atomic"
 )
@@ -25,29 +25,16 @@ func (h *Health) Stuck(why string) { h.stuck.Store(&why) }
 
 // Handle adds both pages to mux.
 func (h *Health) Handle(mux *http.ServeMux) {
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if why := h.stuck.Load(); why != nil && *why != "" {
-			answer(w, http.StatusServiceUnavailable, *why)
-			return
-		}
-		answer(w, http.StatusOK, "ok")
-	})
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		switch why := h.reason.Load(); {
-		case why == nil:
-			answer(w, http.StatusServiceUnavailable, "starting")
-		case *why != "":
-			answer(w, http.StatusServiceUnavailable, *why)
-		default:
-			answer(w, http.StatusOK, "ok")
-		}
-	})
-}
-
-func answer(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text+"\n")
+	page := func(path string, why *atomic.Pointer[string], unset string) {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+			status, text := http.StatusServiceUnavailable, *cmp.Or(why.Load(), &unset)
+			if text == "" {
+				status, text = http.StatusOK, "ok"
+			}
+			w.Header().Set("Cache-Control", "no-store")
+			http.Error(w, text, status) // a line of plain text, of any status
+		})
+	}
+	page("/healthz", &h.stuck, "")
+	page("/readyz", &h.reason, "starting")
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -26,7 +27,7 @@ const (
 )
 
 // NewHTTPServer makes a server for HTTP/1.1 and HTTP/2 that bounds the resources of each caller;
-// [Serve] accepts its connections. Leases bound streams instead.
+// [Gate.Serve] accepts its connections. Leases bound streams instead.
 func NewHTTPServer(h http.Handler, base context.Context) *http.Server {
 	return newHTTPServer(h, base, usual)
 }
@@ -63,27 +64,24 @@ const (
 
 // Serve serves connections of a listener, within limits, until the server is closed. It uses TLS if
 // there are certificates. The TLS handshake counts as part of a request's head, whose time is
-// limited.
-func Serve(s *http.Server, l net.Listener, files *certs.Files) error {
-	told := make(chan string, 1) // logged by another goroutine, because logging may be slow
-	defer close(told)
-	go func() {
-		for from := range told {
-			if s.ErrorLog != nil {
-				s.ErrorLog.Print(tooMany + from)
-			}
-		}
-	}()
+// limited. Connections beyond the limits count as refusals.
+func (g *Gate) Serve(s *http.Server, l net.Listener, log *slog.Logger) error {
+	s.ErrorLog = g.errorLog(log)
+	busy := make(chan struct{}, 1)
 	l = newLimiter(l, usual, func(from string) {
 		select {
-		case told <- from:
+		case busy <- struct{}{}: // to tell may take long, and accepting does not wait
+			go func() {
+				g.Refuse(from, errTooMany)
+				<-busy
+			}()
 		default:
 		}
 	})
-	if files == nil {
+	if g.TLS == nil {
 		return s.Serve(l)
 	}
-	s.TLSConfig = files.Server(http2, http1)
+	s.TLSConfig = g.TLS.Server(http2, http1)
 	return s.ServeTLS(l, "", "")
 }
 

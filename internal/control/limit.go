@@ -38,11 +38,9 @@ var usual = limits{
 type limiter struct {
 	net.Listener
 	limits
-	full   func(from string) // called with the address of a connection closed for lack of room
-	mu     sync.Mutex
-	hosts  map[string][]*counted // oldest first
-	count  int
-	silent []*counted // connections without a request yet, oldest first
+	full func(from string) // called with the address of a connection closed for lack of room
+	mu   sync.Mutex
+	open []*counted // oldest first
 }
 
 // counted is a connection counted by the limiter.
@@ -58,7 +56,7 @@ type counted struct {
 }
 
 func newLimiter(l net.Listener, bounds limits, full func(from string)) *limiter {
-	return &limiter{Listener: l, limits: bounds, full: full, hosts: map[string][]*counted{}}
+	return &limiter{Listener: l, limits: bounds, full: full}
 }
 
 // Accept returns the next connection for which there is room.
@@ -90,20 +88,25 @@ func (l *limiter) Accept() (net.Conn, error) {
 func (l *limiter) admit(c *counted) (out *counted, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	full := l.count >= l.all
-	if full || len(l.hosts[c.host]) >= l.perHost {
+	own, silent := 0, 0
+	for _, o := range l.open {
+		if o.host == c.host {
+			own++
+		}
+		if !o.asked {
+			silent++
+		}
+	}
+	switch full := len(l.open) >= l.all; {
+	case full || own >= l.perHost:
 		if out = l.victim(c.host, full); out == nil {
 			return c, false
 		}
-		l.remove(out)
+	case l.fresh > 0 && silent >= l.fresh:
+		out = l.open[slices.IndexFunc(l.open, func(o *counted) bool { return !o.asked })]
 	}
-	if out == nil && l.fresh > 0 && len(l.silent) >= l.fresh {
-		out = l.silent[0]
-		l.remove(out)
-	}
-	l.hosts[c.host] = append(l.hosts[c.host], c)
-	l.silent = append(l.silent, c)
-	l.count++
+	l.remove(out)
+	l.open = append(l.open, c)
 	return out, true
 }
 
@@ -116,12 +119,13 @@ func (l *limiter) victim(host string, any bool) *counted {
 		func(c *counted) bool { return c.busy > 0 },
 	} {
 		var most []*counted
-		for name, own := range l.hosts {
-			if !any && name != host {
-				continue
-			}
-			if some := slices.DeleteFunc(slices.Clone(own), stays); len(some) > len(most) {
-				most = some
+		hosts := map[string][]*counted{}
+		for _, c := range l.open {
+			if (any || c.host == host) && !stays(c) {
+				hosts[c.host] = append(hosts[c.host], c)
+				if some := hosts[c.host]; len(some) > len(most) {
+					most = some
+				}
 			}
 		}
 		if len(most) > 0 {
@@ -133,23 +137,9 @@ func (l *limiter) victim(host string, any bool) *counted {
 
 // remove stops counting a connection. The caller holds the lock.
 func (l *limiter) remove(c *counted) {
-	own := l.hosts[c.host]
-	i := slices.Index(own, c)
-	if i < 0 {
-		return
+	if i := slices.Index(l.open, c); i >= 0 {
+		l.open = slices.Delete(l.open, i, i+1)
 	}
-	l.count--
-	l.begun(c)
-	if own = slices.Delete(own, i, i+1); len(own) == 0 {
-		delete(l.hosts, c.host)
-	} else {
-		l.hosts[c.host] = own
-	}
-}
-
-// begun notes that a connection has a request or is closed. The caller holds the lock.
-func (l *limiter) begun(c *counted) {
-	l.silent = slices.DeleteFunc(l.silent, func(o *counted) bool { return o == c })
 }
 
 // connKey is the context key of a request's connection.
@@ -234,10 +224,7 @@ func (b limits) handle(next http.Handler) http.Handler {
 func (l *limiter) mark(c *counted, requests int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !c.asked {
-		c.asked = true
-		l.begun(c)
-	}
+	c.asked = true
 	if c.busy += requests; c.busy > 0 {
 		c.idle.Stop()
 	} else {

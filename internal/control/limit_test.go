@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -51,13 +52,13 @@ func TestLimiterCounts(t *testing.T) {
 		l.mark(c, -1)
 		known(requestOn(c))
 	}
-	if out, ok := l.admit(conn("c")); out == nil || out.host != "a" || !ok || l.count != usual.all {
-		t.Errorf("the host with the most did not make room; there are %d", l.count)
+	if out, ok := l.admit(conn("c")); out == nil || out.host != "a" || !ok || len(l.open) != usual.all {
+		t.Errorf("the host with the most did not make room; there are %d", len(l.open))
 	}
 	_ = busy[0].Close()
 	_ = busy[0].Close()
-	if l.count != usual.all-1 {
-		t.Errorf("%d are counted", l.count)
+	if len(l.open) != usual.all-1 {
+		t.Errorf("%d are counted", len(l.open))
 	}
 }
 
@@ -86,8 +87,10 @@ func TestStrangersOfManyHostsGoFirst(t *testing.T) {
 	c := conn("client")
 	l.mark(c, 1)
 	known(requestOn(c))
-	if n := len(l.hosts["worker"]); n != 2 || l.count != 10 {
-		t.Errorf("%d connections of the worker are left, of %d", n, l.count)
+	left := slices.DeleteFunc(slices.Clone(l.open),
+		func(c *counted) bool { return c.host != "worker" })
+	if len(left) != 2 || len(l.open) != 10 {
+		t.Errorf("%d connections of the worker are left, of %d", len(left), len(l.open))
 	}
 }
 
@@ -167,9 +170,10 @@ func TestLimiterBoundsTheSilent(t *testing.T) {
 			t.Errorf("connection %d: put out %v, let in: %t", i, out, ok)
 		}
 	}
-	if l.count != 6 || len(l.silent) != 5 {
-		t.Errorf("found %d connections, %d of them silent, expected 6 and 5", l.count,
-			len(l.silent))
+	silent := slices.DeleteFunc(slices.Clone(l.open), func(c *counted) bool { return c.asked })
+	if len(l.open) != 6 || len(silent) != 5 {
+		t.Errorf("found %d connections, %d of them silent, expected 6 and 5", len(l.open),
+			len(silent))
 	}
 }
 

@@ -44,8 +44,8 @@ type ParquetColumn struct {
 // ParquetWriter writes a table. For each row, call the method of each column's type, in order, and
 // then Row.
 type ParquetWriter interface {
+	// Int adds an integer; a value of UintColumn is given as the int64 with the same bits.
 	Int(column int, x int64)
-	Uint(column int, x uint64)
 	Float(column int, x float64)
 	Bool(column int, x bool)
 	// The bytes of a Text must not change before 4096 more rows were written.

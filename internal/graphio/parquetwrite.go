@@ -41,12 +41,9 @@ func (w *writer) parquetRows(p ParquetWriter, ends ColumnType) error {
 	return w.inOrder(func(i int, b *edges.Block) error {
 		for j := range b.N {
 			for column, v := range [2]uint64{b.U[j], b.V[j]} {
-				switch id := w.in.Labels.Of(v); ends {
-				case TextColumn:
+				if id := w.in.Labels.Of(v); ends == TextColumn {
 					p.Text(column, w.in.Names.Append(nil, id))
-				case UintColumn:
-					p.Uint(column, id)
-				default:
+				} else {
 					p.Int(column, int64(id))
 				}
 			}

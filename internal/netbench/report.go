@@ -1,7 +1,6 @@
 package netbench
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -212,13 +211,6 @@ func distinct[K comparable](points []Point, key func(Point) (K, bool)) []K {
 		}
 	}
 	return list
-}
-
-// JSON writes the report as one indented object.
-func (r *Report) JSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
 }
 
 // Text writes the report as tables: the fitted pairs, and for each collective the time, bandwidth

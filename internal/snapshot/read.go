@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"runtime/debug"
 	"strings"
-	"sync"
 
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -138,20 +137,17 @@ func faultless(f func() error) (err error) {
 
 // checkBlocks checks the checksums of all blocks.
 func (a *arrays) checkBlocks(ctx context.Context, team *parallel.Team) error {
-	var mu sync.Mutex
-	var failed error
+	var failed parallel.First
 	team.For(len(a.header.Blocks), 1, func(_, i, _ int) {
 		err := context.Cause(ctx)
 		if err == nil {
 			err = faultless(func() error { return a.checkBlock(i) })
 		}
 		if err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			failed = err
+			failed.Report(i, err)
 		}
 	})
-	return failed
+	return failed.Err()
 }
 
 func (a *arrays) checkBlock(i int) error {

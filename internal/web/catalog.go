@@ -38,12 +38,6 @@ func (c *Cluster) LoadGraph(ctx context.Context, l *Loading) error {
 	return err
 }
 
-// DropGraph drops a graph of the catalog.
-func (c *Cluster) DropGraph(ctx context.Context, name string) error {
-	_, err := c.master.DropGraph(ctx, &control.DropGraphRequest{Name: name})
-	return err
-}
-
 func (s *Site) loadGraph(w http.ResponseWriter, r *http.Request) {
 	var asked Loading
 	err := body(w, r, maxBody, &asked,
@@ -67,7 +61,8 @@ func (s *Site) dropGraph(w http.ResponseWriter, r *http.Request) {
 	var asked struct{}
 	err := body(w, r, maxBody, &asked, `{}`)
 	if err == nil {
-		err = s.options.Control.DropGraph(r.Context(), r.PathValue("graph"))
+		request := &control.DropGraphRequest{Name: r.PathValue("graph")}
+		_, err = s.options.Control.master.DropGraph(r.Context(), request)
 	}
 	if failed(w, err) {
 		return

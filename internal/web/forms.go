@@ -2,7 +2,6 @@ package web
 
 import (
 	"errors"
-	"net/http"
 	"reflect"
 	"strings"
 
@@ -87,8 +86,6 @@ func kindOf(p engine.Parameter) string {
 		return "integer"
 	}
 }
-
-func (s *Site) forms(*http.Request) (any, error) { return s.options.Control.Forms(), nil }
 
 // fieldOf returns the key of a request that an error is about: parameters.NAME for a parameter, or
 // "". Errors about a key begin with the key.

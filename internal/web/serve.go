@@ -3,8 +3,7 @@ package web
 import (
 	"context"
 	"errors"
-	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -46,10 +45,9 @@ func Start(at string, token control.Token, source Source, metrics http.Handler) 
 	gate := &control.Gate{Credentials: who}
 	site := New(source, Options{Gate: gate, Metrics: metrics, Closing: s.closing})
 	s.server = control.NewHTTPServer(gate.AtHome(site), context.Background())
-	s.server.ErrorLog = quiet
 	go func() {
 		defer close(s.done)
-		_ = control.Serve(s.server, l, nil)
+		_ = gate.Serve(s.server, l, slog.New(slog.DiscardHandler))
 	}()
 	return s, nil
 }
@@ -94,6 +92,3 @@ func (s *Server) Close() {
 		<-s.done
 	})
 }
-
-// quiet discards what the HTTP server logs about faults of its clients.
-var quiet = log.New(io.Discard, "", 0)

@@ -139,7 +139,7 @@ func (s *Site) routes() {
 		s.api.HandleFunc("POST /api/v1/graphs/{graph}/drop", s.dropGraph)
 		s.api.HandleFunc("POST /api/v1/jobs", s.submit)
 		s.api.HandleFunc("POST /api/v1/jobs/{job}/cancel", s.cancel)
-		get("forms", s.forms)
+		get("forms", func(*http.Request) (any, error) { return s.options.Control.Forms(), nil })
 		get("workers/{worker}", s.worker)
 	}
 	s.api.HandleFunc("GET /api/v1/jobs/{job}/result", s.result)

@@ -63,11 +63,8 @@ func (p *writer) add(column int, v parquet.Value) {
 	p.values[column] = append(p.values[column], v.Level(0, 0, column))
 }
 
-// Int adds a value to a column of type IntColumn.
+// Int adds a value to a column of type IntColumn or UintColumn.
 func (p *writer) Int(column int, x int64) { p.add(column, parquet.Int64Value(x)) }
-
-// Uint adds a value to a column of type UintColumn.
-func (p *writer) Uint(column int, x uint64) { p.add(column, parquet.Int64Value(int64(x))) }
 
 // Float adds a value to a column of type FloatColumn.
 func (p *writer) Float(column int, x float64) { p.add(column, parquet.DoubleValue(x)) }
