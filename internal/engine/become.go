@@ -25,8 +25,11 @@ func (r *runner) moveTo(ctx context.Context, to changedState) error {
 	if r.part.Grid.Flat() {
 		outBefore = len(r.part.Out.Adj)
 	}
-	r.retire()
-	r.arena, c.changed = r.job.newArena(), changed
+	c.retired = append(c.retired, r.arena.Close)
+	if before := r.shared.changed; before != nil {
+		c.retired = append(c.retired, before.Close)
+	}
+	r.arena, r.shared.changed = r.job.newArena(), changed
 	c.ids = to.ids
 	if err := r.place(ctx, changed.Partition); err != nil {
 		return err

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 )
@@ -12,7 +10,6 @@ func (r *runner) fill() {
 	r.revert()
 	r.instance.BeginFill()
 	r.team.For(r.instance.Values().Len(), 1<<16, func(_, lo, hi int) { r.instance.Fill(lo, hi) })
-	r.changing.absent = slices.Clone(r.part.Absent)
 }
 
 // reset sets everything except the values to its state before superstep 0.
@@ -57,7 +54,7 @@ func (r *runner) reset() {
 // clearProperties sets every property to its state at the beginning of a run: zero, or its initial
 // values. Properties that phases of a plan share keep their values.
 func (r *runner) clearProperties() {
-	if !r.shared.lasting {
+	if !r.job.options.Shared.lasting {
 		r.shared.columns = nil
 		r.fillProperties()
 	}

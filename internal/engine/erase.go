@@ -164,8 +164,8 @@ func mayHaveVertices(t reflect.Type, depth int) bool {
 	case t.Kind() == reflect.Array || t.Kind() == reflect.Slice:
 		return mayHaveVertices(t.Elem(), depth-1)
 	case t.Kind() == reflect.Struct:
-		for i := range t.NumField() {
-			if f := t.Field(i); f.IsExported() && mayHaveVertices(f.Type, depth-1) {
+		for _, f := range shown(t) {
+			if mayHaveVertices(f.Type, depth-1) {
 				return true
 			}
 		}

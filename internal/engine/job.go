@@ -108,14 +108,15 @@ func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, e
 			return nil, err
 		}
 	}
+	if o.Shared == nil {
+		j.options.Shared, j.ownsShared = &Shared{parts: map[int]*sharedPart{}}, true
+	}
 	if m.plan != nil {
 		if err := j.preparePhases(); err != nil {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
 		}
 	}
-	if s := j.options.Shared; s != nil {
-		j.generation = s.generation
-	}
+	j.generation = j.options.Shared.generation
 	if g.Directed {
 		j.direction = m.traits.Direction
 	}
@@ -219,12 +220,6 @@ func (j *Job) Run(ctx context.Context) (*bsp.Outcome, error) {
 	}
 	start := time.Now()
 	j.watchCoordinate(ctx)
-	if j.ownsShared {
-		j.options.Shared.Close() // of the previous run
-	}
-	if _, err := j.rebase(); err != nil {
-		return nil, err
-	}
 	endpoint, broken := j.connect()
 	if err := j.Begin(ctx, endpoint, broken); err != nil {
 		return nil, err
@@ -285,16 +280,17 @@ func (j *Job) Close() {
 	j.End()
 	j.phases.close()
 	for _, r := range j.runners {
-		r.closeChanges()
+		if r.arena != j.arena {
+			r.arena.Close()
+			r.freeRetired()
+		}
+		r.store.Close()
 	}
 	if j.ownsShared {
 		j.options.Shared.Close()
 	}
 	for _, t := range j.teams {
 		t.Close()
-	}
-	for _, r := range j.runners {
-		r.store.Close()
 	}
 	if j.settled {
 		j.arena.Keep()

@@ -18,11 +18,20 @@ func (j *Job) Begin(
 	ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func(),
 ) error {
 	j.End()
-	if !j.fresh {
-		err := bsp.Contain(j.name, &bsp.NoSuperstep, func() error { j.Prepare(); return nil })
-		if err != nil {
+	if j.ownsShared {
+		j.options.Shared.Close() // of the previous run
+	}
+	err := bsp.Contain(j.name, &bsp.NoSuperstep, func() error {
+		if err := j.rebase(); err != nil {
 			return err
 		}
+		if !j.fresh {
+			j.Prepare()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if broken == nil {
 		broken = func() {}

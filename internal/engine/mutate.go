@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/engine/change"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -18,7 +19,6 @@ type changing struct {
 
 	graphCounts
 
-	changed *graph.Changed // the changed graph that part belongs to; nil before the first change
 	// Functions that free what the superstep has replaced. They are called later, because frames
 	// that were sent may still be read.
 	retired []func()
@@ -26,15 +26,6 @@ type changing struct {
 
 // graphCounts has counts of the whole graph. ids is the first id that no vertex has had.
 type graphCounts struct{ ids, vertices, arcs uint64 }
-
-// take returns the changed partition, which the caller then owns, or nil.
-func (c *changing) take() *graph.Changed {
-	changed := c.changed
-	if c.changed = nil; changed != nil {
-		changed.Partition.Absent = c.absent
-	}
-	return changed
-}
 
 // idsAhead limits the new ids in a superstep, in addition to the number of existing ids, so that a
 // defect of a program does not fill the memory.
@@ -45,7 +36,7 @@ const idsAhead = 1 << 16
 func (r *runner) beginChanges() (err error) {
 	c, m := &r.changing, r.job.methods
 	r.revertCounts()
-	if m.traits.Mutates || r.job.options.Shared != nil {
+	if r.job.changes() {
 		r.arena = r.job.newArena()
 	}
 	if !m.traits.Mutates {
@@ -56,18 +47,20 @@ func (r *runner) beginChanges() (err error) {
 	return err
 }
 
-// base returns the partition with which a run begins: the loaded one or, in a plan, the one after
-// the earlier phases.
+// base returns the partition with which a run begins: the loaded one, a restored one or, in a plan,
+// the one after the earlier phases. During a run it returns the current one.
 func (r *runner) base() *graph.Partition {
-	if p := r.job.options.Shared.base(r.loaded.Index); p != nil {
-		return p.changed.Partition
+	if c := r.shared.changed; c != nil {
+		return c.Partition
 	}
 	return r.loaded
 }
 
-// revertCounts sets the counts to those of the graph with which a run begins.
+// revertCounts sets the counts and the absent vertices to those of the graph with which a run
+// begins.
 func (r *runner) revertCounts() {
-	if p := r.job.options.Shared.base(r.loaded.Index); p != nil {
+	r.changing.absent = slices.Clone(r.base().Absent)
+	if p := r.shared; p.changed != nil {
 		r.changing.graphCounts = p.counts
 		return
 	}
@@ -85,7 +78,7 @@ func (r *runner) revert() {
 		}
 		return
 	}
-	r.retire()
+	r.changing.retired = append(r.changing.retired, r.arena.Close)
 	r.arena = r.job.newArena()
 	if err := r.place(context.Background(), base); err != nil {
 		panic(err) // the same call has succeeded before
@@ -97,30 +90,12 @@ func (r *runner) revert() {
 	}
 }
 
-// retire hands the runner's arrays, and a changed partition, to freeRetired.
-func (r *runner) retire() {
-	c, arena := &r.changing, r.arena
-	c.retired = append(c.retired, arena.Close)
-	if c.changed != nil {
-		c.retired = append(c.retired, c.changed.Close)
-		c.changed = nil
-	}
-}
-
-// freeRetired frees what retire has handed over. It must no longer be in use.
+// freeRetired frees what is retired. It must no longer be in use.
 func (r *runner) freeRetired() {
 	for _, free := range r.changing.retired {
 		free()
 	}
 	r.changing.retired = nil
-}
-
-// closeChanges frees what the runner of a changing graph has besides the job's arena.
-func (r *runner) closeChanges() {
-	if r.arena != r.job.arena {
-		r.retire()
-		r.freeRetired()
-	}
 }
 
 func (r *partition) label(id pregel.VertexID) uint64 {
@@ -225,18 +200,17 @@ func (j *Job) find(id pregel.VertexID) (label uint64, ok bool) {
 // run changed nothing. All partitions must be in this process. Values must be read before, because
 // the next run starts from the beginning.
 func (j *Job) TakeGraph() *graph.Graph {
+	j.shareGraph()
 	var parts []*graph.Changed
-	if s := j.options.Shared; s != nil {
-		j.shareGraph()
-		parts = s.take()
-	}
 	for _, r := range j.runners {
-		if changed := r.changing.take(); changed != nil {
+		if changed := r.shared.changed; changed != nil {
 			parts = append(parts, changed)
+			r.shared.changed = nil
 		}
 	}
 	if parts == nil {
 		return nil
 	}
+	j.options.Shared.generation++
 	return graph.Assemble(j.graph, parts...)
 }

@@ -31,9 +31,7 @@ func (j *Job) preparePhases() (err error) {
 	if j.phases.programs, err = j.methods.plan.Phases(); err != nil {
 		return err
 	}
-	if j.options.Shared == nil {
-		j.options.Shared, j.ownsShared = NewShared(), true
-	}
+	j.options.Shared.lasting = true
 	for _, p := range j.phases.programs {
 		j.options.Shared.Knows(p.Properties())
 	}
@@ -102,14 +100,10 @@ func (j *Job) before(ctx context.Context) (bsp.Outcome, []float64, error) {
 	if err != nil {
 		return sum, w.Times, err
 	}
-	moved, err := j.rebase()
-	if err != nil {
+	if err := j.rebase(); err != nil {
 		return sum, w.Times, err
 	}
-	if moved {
-		j.Prepare()
-		j.fresh = false
-	}
+	j.fresh = false
 	if !goOn {
 		return sum, w.Times, nil
 	}
@@ -120,10 +114,11 @@ func (j *Job) before(ctx context.Context) (bsp.Outcome, []float64, error) {
 // Shared returns the state that the phases of a plan share, after this job's run if it was one of
 // them; nil if there is no plan. Columns given to the program are there before the first phase.
 func (j *Job) Shared() *Shared {
-	if j.options.Shared != nil {
-		j.shareColumns()
-		j.shareGraph()
+	if !j.options.Shared.lasting {
+		return nil
 	}
+	j.shareColumns()
+	j.shareGraph()
 	return j.options.Shared
 }
 
@@ -136,38 +131,37 @@ func (j *Job) shareColumns() {
 
 // shareGraph makes the graph, as changed by the last run, available to the following phases.
 func (j *Job) shareGraph() {
-	s := j.options.Shared
 	for _, r := range j.runners {
-		c := &r.changing
-		switch p := s.base(r.part.Index); {
-		case c.changed != nil:
-			s.replace(r.part.Index, c.take(), c.graphCounts, c.create)
-		case c.create && p != nil: // messages may have created vertices; nothing else has changed
-			p.changed.Partition.Absent, p.recount = c.absent, true
-			s.generation++
+		c, p := &r.changing, r.shared
+		if c.on && p.changed != nil {
+			p.changed.Partition.Absent, p.counts = c.absent, c.graphCounts
+			p.recount = p.recount || c.create // messages may have created vertices
+			j.options.Shared.generation++
 		}
 	}
 }
 
-// rebase moves the job to the graph with which its next run begins, if that is another one.
-func (j *Job) rebase() (moved bool, err error) {
+// rebase moves the job to the graph with which its next run begins, if that is another one, and
+// prepares it.
+func (j *Job) rebase() error {
 	s := j.options.Shared
-	if s == nil || s.generation == j.generation {
-		return false, nil
+	if s.generation == j.generation {
+		return nil
 	}
 	for _, r := range j.runners {
 		r.revert()
 	}
-	j.fresh, j.generation = false, s.generation
+	j.fresh, j.generation = false, s.generation // not fresh, even if an error follows
 	if j.driver != nil {
 		if err := j.driver.Refit([]*bsp.Facts{j.facts()}); err != nil {
-			return true, err
+			return err
 		}
 	}
 	if err := j.fitsBase(); err != nil {
-		return true, fmt.Errorf("%s: %w", j.name, err)
+		return fmt.Errorf("%s: %w", j.name, err)
 	}
-	return true, nil
+	j.Prepare()
+	return nil
 }
 
 // fitsBase returns an error if the program does not accept the weights of the graph with which a
@@ -192,8 +186,8 @@ func (j *Job) fitsBase() error {
 // countBase counts the vertices and arcs with which the run begins, if the previous phase could
 // not.
 func (r *runner) countBase(ctx context.Context) error {
-	p := r.job.options.Shared.base(r.loaded.Index)
-	if p == nil || !p.recount {
+	p := r.shared
+	if !p.recount {
 		return nil
 	}
 	if err := r.countAll(ctx, p.changed); err != nil {

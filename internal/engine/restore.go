@@ -168,14 +168,12 @@ func (r *restoring) column(
 			return r.properties[c.Number], nil
 		}
 	}
-	if s := r.job.options.Shared; s != nil {
-		for _, c := range s.known {
-			if c.Name == name && c.OfEdges == ofEdges {
-				if !ofEdges {
-					edges = r.part.Owned
-				}
-				return r.shared.columns.Get(c, d, edges).Column, nil
+	for _, c := range r.job.options.Shared.known {
+		if c.Name == name && c.OfEdges == ofEdges {
+			if !ofEdges {
+				edges = r.part.Owned
 			}
+			return r.shared.columns.Get(c, d, edges).Column, nil
 		}
 	}
 	return nil, fmt.Errorf("%w: the program has no such column", state.Err)

@@ -17,7 +17,7 @@ import (
 )
 
 // changes reports whether the job's graph may differ from the loaded one.
-func (j *Job) changes() bool { return j.methods.traits.Mutates || j.options.Shared != nil }
+func (j *Job) changes() bool { return j.methods.traits.Mutates || j.options.Shared.lasting }
 
 // restoreGraph restores the graph as it was when the parts were saved. All changes since the graph
 // was loaded are applied as one change, in which all partitions of all processes take part. The run
@@ -37,13 +37,7 @@ func (j *Job) restoreGraph(ctx context.Context, superstep int, parts []*checkpoi
 		return fmt.Errorf("%w: only %d of %d parts have a changed graph", state.Err, changed,
 			len(parts))
 	}
-	if j.options.Shared == nil {
-		j.options.Shared, j.ownsShared = NewShared(), true
-		for _, r := range j.runners {
-			j.options.Shared.parts[r.loaded.Index] = r.shared
-		}
-	}
-	shared, made := j.options.Shared, make([]graphRestoring, len(j.runners))
+	made := make([]graphRestoring, len(j.runners))
 	for i, r := range j.runners {
 		g := &made[i]
 		if err := r.graphIn(g, parts); err != nil {
@@ -64,15 +58,17 @@ func (j *Job) restoreGraph(ctx context.Context, superstep int, parts []*checkpoi
 		return fmt.Errorf("changing the graph: %w", err)
 	}
 	for i, r := range j.runners {
-		made[i].changed.Partition.Absent = made[i].absent
-		shared.replace(r.loaded.Index, made[i].changed, made[i].counts, false)
+		to, p := &made[i], r.shared
+		to.changed.Partition.Absent = to.absent
+		if p.changed != nil {
+			p.changed.Close()
+		}
+		p.changed, p.counts, p.recount = to.changed, to.counts, false
 	}
-	if _, err := j.rebase(); err != nil {
-		return err
-	}
-	j.Prepare()
+	j.options.Shared.generation++
+	err := j.rebase()
 	j.fresh = false
-	return nil
+	return err
 }
 
 // together makes all partitions of this process run their function instead, in place of a

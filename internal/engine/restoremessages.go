@@ -32,7 +32,7 @@ func (r *restoring) takeSends(p *checkpoint.Part) error {
 		return fmt.Errorf("%w: %d bytes of receivers and %d of senders", state.Err, len(to),
 			len(from))
 	}
-	of, own := uint64(r.part.Of), r.part.Index
+	of, own := uint64(r.part.Of), uint64(r.part.Index)
 	for i, id := range receivers {
 		if id >= r.changing.ids {
 			return fmt.Errorf("%w: a message to vertex %d of %d", state.Err, id, r.changing.ids)
@@ -41,10 +41,9 @@ func (r *restoring) takeSends(p *checkpoint.Part) error {
 		if t.KeepsSenders() {
 			sender = senders[i]
 		}
-		if p.Of == r.part.Of { // the same partitions: the sender's outbox is restored
+		// With the same partitions the sender's outbox is restored.
+		if p.Of == r.part.Of || id%of == own {
 			t.AddSend(int(id%of), uint32(id/of), sender, messages, i)
-		} else if id%of == uint64(own) {
-			t.AddSend(own, uint32(id/of), sender, messages, i)
 		}
 	}
 	return nil

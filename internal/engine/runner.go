@@ -82,13 +82,10 @@ func newRunner(
 ) (*runner, error) {
 	r := &runner{partition: &partition{
 		job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore(),
-		shared:      new(sharedPart),
+		shared:      j.options.Shared.part(p.Index),
 		serialEdges: cmp.Or(j.options.Sizes.SerialEdges, delivery.SerialEdges),
 	}}
 	r.assemble()
-	if s := j.options.Shared; s != nil {
-		r.shared = s.part(p.Index)
-	}
 	base := r.base()
 	r.instance, r.list = j.methods.Instance(), j.methods.List
 	r.exchange = delivery.NewExchange(base, r.instance.Messages(), j.options.Experiment)

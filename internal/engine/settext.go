@@ -23,28 +23,23 @@ func Readable(c kernel.Property) error {
 // SetText sets a value from text in the format of AppendAs. If the text is wrong, it returns what
 // was found and what was expected.
 func SetText(to reflect.Value, text []byte, find Find) (found, expected string) {
-	err := setValue(to, text, find)
+	var err error
+	trimmed := bytes.Trim(text, " \t")
+	switch {
+	case to.Kind() == reflect.String:
+		err = setString(to, string(text))
+	case to.Type() == vertexType && string(trimmed) == "-1":
+		to.SetUint(uint64(pregel.None))
+	default:
+		err = setOne(to, string(trimmed), find)
+	}
 	if wrong := new(misfit); errors.As(err, &wrong) {
 		return wrong.found, wrong.expected
 	}
+	if err != nil {
+		return fmt.Sprintf("vertex %s as a value", trimmed), "one of the graph, or -1"
+	}
 	return "", ""
-}
-
-// setValue sets a value from text in the format of AppendAs. An error is a misfit.
-func setValue(to reflect.Value, text []byte, find Find) error {
-	if to.Kind() == reflect.String {
-		return setString(to, string(text))
-	}
-	text = bytes.Trim(text, " \t")
-	if to.Type() == vertexType && string(text) == "-1" {
-		to.SetUint(uint64(pregel.None))
-		return nil
-	}
-	err := setOne(to, string(text), find)
-	if err != nil && !errors.As(err, new(*misfit)) {
-		return &misfit{fmt.Sprintf("vertex %s as a value", text), "one of the graph, or -1"}
-	}
-	return err
 }
 
 // setString sets a string. Text in quotes is unquoted.

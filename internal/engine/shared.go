@@ -6,14 +6,16 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Shared is the state that the phases of a plan share, for the partitions of one process: the
-// property columns and, after a phase has changed it, the graph.
+// Shared is the state that outlives a job's supersteps, for the partitions of one process: the
+// property columns and, after a program has changed it, the graph. The phases of a plan share one.
 //
 // Several runners use their own partition's part at the same time. Everything else is used only
 // between supersteps.
 type Shared struct {
 	parts map[int]*sharedPart
 	known []kernel.Property // of all phases
+	// lasting means that the columns outlive a run, because they belong to a plan.
+	lasting bool
 	// generation counts the versions of the graph. A job bound to another version is moved to the
 	// current one before it runs.
 	generation int
@@ -23,16 +25,15 @@ type Shared struct {
 type sharedPart struct {
 	// columns has the program's property columns or, in a plan, those of all phases.
 	columns state.Columns
-	lasting bool           // the columns outlive a run, because it belongs to a plan
-	changed *graph.Changed // the partition as phases have changed it; nil if it is the loaded one
-	counts  graphCounts    // of the changed graph
+	changed *graph.Changed // the partition as programs have changed it; nil if it is the loaded one
+	counts  graphCounts    // of the changed graph, once the job that changed it has shared it
 	// recount means that messages may have created vertices that counts does not include. It is
 	// equal in all partitions.
 	recount bool
 }
 
-// NewShared makes a Shared for the loaded graph, with columns that are zero.
-func NewShared() *Shared { return &Shared{parts: map[int]*sharedPart{}} }
+// NewShared makes the Shared of a plan for the loaded graph, with columns that are zero.
+func NewShared() *Shared { return &Shared{parts: map[int]*sharedPart{}, lasting: true} }
 
 // Knows registers the columns of programs, so that they can be found by name.
 func (s *Shared) Knows(all []kernel.Property) {
@@ -44,22 +45,10 @@ func (s *Shared) Knows(all []kernel.Property) {
 func (s *Shared) part(partition int) *sharedPart {
 	p := s.parts[partition]
 	if p == nil {
-		p = &sharedPart{lasting: true}
+		p = new(sharedPart)
 		s.parts[partition] = p
 	}
 	return p
-}
-
-// base returns the shared state of a partition that phases have changed, or nil if the partition is
-// the loaded one.
-func (s *Shared) base(partition int) *sharedPart {
-	if s == nil {
-		return nil
-	}
-	if p := s.parts[partition]; p != nil && p.changed != nil {
-		return p
-	}
-	return nil
 }
 
 // Close drops all columns, and frees the graph if it is not the loaded one. The next run begins
@@ -73,28 +62,6 @@ func (s *Shared) Close() {
 			p.changed.Close()
 			s.generation++
 		}
-		*p = sharedPart{lasting: p.lasting}
+		*p = sharedPart{}
 	}
-}
-
-// take returns the changed partitions, if any, which the caller then owns.
-func (s *Shared) take() (parts []*graph.Changed) {
-	for i := range len(s.parts) {
-		if p := s.parts[i]; p != nil && p.changed != nil {
-			parts = append(parts, p.changed)
-			p.changed = nil
-			s.generation++
-		}
-	}
-	return parts
-}
-
-// replace sets the changed partition on which the next phases run, and frees the previous one.
-func (s *Shared) replace(partition int, changed *graph.Changed, counts graphCounts, recount bool) {
-	p := s.part(partition)
-	if p.changed != nil {
-		p.changed.Close()
-	}
-	p.changed, p.counts, p.recount = changed, counts, recount
-	s.generation++
 }
