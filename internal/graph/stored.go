@@ -201,7 +201,7 @@ func (s *Peers) visit(v Arrays, name string) {
 func visitPairs[T any](v Arrays, name string, pairs *[]T) {
 	numbers := wire.Slice[uint32](wire.Bytes(*pairs))
 	v.Uint32s(name, &numbers)
-	if *pairs == nil { // the partition is being restored
+	if *pairs == nil && len(numbers) > 0 { // the partition is being restored
 		*pairs = wire.Slice[T](wire.Bytes(numbers))
 	}
 }

@@ -82,7 +82,7 @@ func (r *reader) unbalanced(x textFile) func(ctx context.Context) error {
 			return cmp.Or(err, error(bad))
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case !plain && x.f.unchanged() == nil:
+		case !plain && x.f.unchanged(ctx) == nil:
 			return x.f.fault("edges with different weights in the lists of their two ends",
 				"the same weight in the lists of both ends")
 		}

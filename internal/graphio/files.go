@@ -80,8 +80,11 @@ func Files(ctx context.Context, name string) ([]string, error) {
 // inputs returns the files of a graph, including the files beside them, and its format if that is
 // given or follows from the name. The name of a directory does not tell the format of its files.
 func inputs(ctx context.Context, name string, format Format) (Format, []string, error) {
-	if info, err := stat(ctx, name); format == "" && (err != nil || !info.IsDir()) {
-		format = formatOfName(name)
+	if format == "" {
+		info, err := store.RootsOf(ctx).Stat(name)
+		if store.IsS3(name) || err != nil || !info.IsDir() { // S3 has no directories
+			format = formatOfName(name)
+		}
 	}
 	if format == "" && isLDBCBase(name) {
 		format = LDBC
@@ -155,6 +158,10 @@ func family(f Format) string {
 
 // alike refuses files that cannot be parts of one graph because of their formats.
 func (r *reader) alike(paths []string, format Format) error {
+	if r.Format == "" && (format == LDBC || format == Graph500) {
+		return fileFault(paths[0], "a file of format "+string(format)+
+			" in a directory, list or pattern", "its own name (--format says what all are)")
+	}
 	if len(paths) == 1 {
 		return nil
 	}

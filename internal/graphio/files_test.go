@@ -132,6 +132,11 @@ func TestSeveralFilesErrors(t *testing.T) {
 		{map[string]string{"a.el": "1 2\n", "b.csv": "3,4\n"}, `b.csv: found a file of format csv, expected one of format el, as a.el is (--format says what all are)`},
 		{map[string]string{"a.mtx": "1 2\n", "b.mtx": "3 4\n"}, `DIR: found 2 files of format mtx, expected one file: edge lists, CSV and TSV may be in several`},
 		{map[string]string{"a.el": "", "b.el": "# c\n"}, `DIR: found no edges, expected one or more`},
+		{map[string]string{"1.bin": ""}, alone("1.bin", Graph500)},
+		{map[string]string{"1.g500": "1 2\n"}, alone("1.g500", Graph500)},
+		{map[string]string{"1.bin": strings.Repeat("\x00", packedSize)}, alone("1.bin", Graph500)},
+		{map[string]string{"1.bin": "", "2.bin": ""}, alone("1.bin", Graph500)},
+		{map[string]string{"1.e": "1 2\n"}, alone("1.e", LDBC)},
 		{map[string]string{"a.el": "1 2\n", "b.el": "SQLite format 3\x00"}, `b.el: found an SQLite database, expected ` + asText},
 	} {
 		dir := t.TempDir()
@@ -148,6 +153,19 @@ func TestSeveralFilesErrors(t *testing.T) {
 			t.Errorf("found %s\nwant %s", got, test.want)
 		}
 	}
+	// the names tell the format of a directory's files, not its own name
+	dir := filepath.Join(t.TempDir(), "web.bin")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := putIn(t, dir, "1.bin", "1 2\n")
+	for _, name := range []string{dir, dir + "/*"} {
+		_, err := read(name, pieceSize, ReadOptions{})
+		wantError(t, err, path, alone("1.bin", Graph500))
+		if in := mustRead(t, name, ReadOptions{Format: EL}); in.Edges.Len() != 1 {
+			t.Errorf("%s: %d edges", name, in.Edges.Len())
+		}
+	}
 	_, err := read(Stdin, pieceSize, ReadOptions{})
 	wantError(t, err, "",
 		"standard input: found no name that tells a format, expected --format: one of "+
@@ -159,6 +177,12 @@ func TestSeveralFilesErrors(t *testing.T) {
 		got != "/a.csv,"+filepath.Join(mustAbs(t, "."), "b.csv") {
 		t.Error(got, err)
 	}
+}
+
+// alone is the error of a format whose graphs are one file, or files with one base name.
+func alone(name string, format Format) string {
+	return fmt.Sprintf("%s: found a file of format %s in a directory, list or pattern, "+
+		"expected its own name (--format says what all are)", name, format)
 }
 
 // TestSuffixOfDirectory: the suffix of a directory's name does not tell the format of its files.

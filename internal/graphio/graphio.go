@@ -199,7 +199,7 @@ func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, e
 		format = formatOfContent(format, head)
 	}
 	r.format = format
-	err = cmp.Or(f.foreign(head, format), r.takesVertices(format), r.alike(files, format))
+	err = cmp.Or(r.alike(files, format), f.foreign(head, format), r.takesVertices(format))
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func (r *reader) readGraphML(ctx context.Context, p *parsed) error {
 	g.p.grammar = r.grammar(true)
 	err := g.read(ctx)
 	if err == nil {
-		err = p.f.unchanged()
+		err = p.f.unchanged(ctx)
 	}
 	if err != nil {
 		return err

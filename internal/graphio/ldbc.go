@@ -110,7 +110,7 @@ func (r *reader) readLDBC(ctx context.Context, p *parsed) error {
 	}
 	p.grammar = r.ldbcGrammar(&files, about, p.f)
 	if p.table, err = r.readTable(ctx, p.textFile); err == nil {
-		err = v.f.unchanged()
+		err = v.f.unchanged(ctx)
 	}
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (r *reader) openProperties(ctx context.Context, files ldbcFiles) (*properti
 		return nil, err
 	}
 	defer f.Close()
-	return readProperties(f, filepath.Base(files.base))
+	return readProperties(ctx, f, filepath.Base(files.base))
 }
 
 // repeated returns the index of the first repeated id of t, and the id.

@@ -26,7 +26,6 @@ var (
 // offset.
 type file struct {
 	path  string
-	ctx   context.Context // of the opener; it may restrict the files (store.RootsOf)
 	f     input
 	info  fs.FileInfo
 	codec codec
@@ -113,7 +112,7 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 	if path == Stdin {
 		path = stdinName
 	}
-	in := &file{path: path, ctx: ctx, f: f, info: info, limit: r.MaxExpand}
+	in := &file{path: path, f: f, info: info, limit: r.MaxExpand}
 	in.regular, in.progress = info.Mode().IsRegular() && path != stdinName, &r.progress
 	// Reading a pipe may block. When the caller's context ends, a deadline in the past ends the
 	// read.
@@ -183,11 +182,11 @@ func (f *file) Close() error {
 }
 
 // unchanged returns an error if the file was changed since it was opened.
-func (f *file) unchanged() error {
+func (f *file) unchanged(ctx context.Context) error {
 	if !f.regular {
 		return nil
 	}
-	now, err := stat(f.ctx, f.path)
+	now, err := stat(ctx, f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.changed("no file any more")
 	}

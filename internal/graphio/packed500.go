@@ -154,7 +154,7 @@ func (r *reader) load(
 		return nil
 	})
 	if err == nil && kind != edges.Unweighted {
-		err = w.unchanged()
+		err = w.unchanged(ctx)
 	}
 	if err != nil {
 		list.Close()
@@ -252,7 +252,7 @@ func (r *reader) records(
 		return do(worker, p, int(p.at-offset)/size)
 	})
 	if err == nil {
-		err = f.unchanged()
+		err = f.unchanged(ctx)
 	}
 	return err
 }

@@ -123,7 +123,7 @@ func (p *parquetTable) read(ctx context.Context, x textFile) (*table, error) {
 			return p.group(ctx, t, worker, group.index)
 		})
 		if err == nil {
-			err = x.f.unchanged()
+			err = x.f.unchanged(ctx)
 		}
 		return err
 	})

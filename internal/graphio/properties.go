@@ -3,6 +3,7 @@ package graphio
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"regexp"
 	"slices"
@@ -36,7 +37,7 @@ func (p *properties) weightColumn() (int, bool) {
 //	graph.NAME.vertex-properties.names = age, height
 //	graph.NAME.edge-properties.names = weight, capacity
 //	graph.NAME.sssp.weight-property = weight
-func readProperties(f *file, name string) (*properties, error) {
+func readProperties(ctx context.Context, f *file, name string) (*properties, error) {
 	entries, err := ReadEntries(f.content, f.path)
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func readProperties(f *file, name string) (*properties, error) {
 		}
 		p.directed = &directed
 	}
-	return p, f.unchanged()
+	return p, f.unchanged(ctx)
 }
 
 // graphKey matches the key of an entry that is read: the graph's name, and the rest.

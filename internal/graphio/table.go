@@ -114,7 +114,7 @@ func (r *reader) parseInto(ctx context.Context, t *table, x textFile, src source
 		return nil
 	})
 	if err == nil {
-		err = x.f.unchanged()
+		err = x.f.unchanged(ctx)
 	}
 	if malformed.Load() > 0 || err == errMalformed {
 		if bad := r.leaveOut(x, src, t.batches[base:]); err == nil || err == errMalformed {

@@ -105,7 +105,7 @@ func ReadColumn(
 	case err != nil:
 		return inFile(err, path)
 	}
-	return f.unchanged()
+	return f.unchanged(ctx)
 }
 
 // readMatrix reads the values of a Matrix Market file: of a coordinate matrix, whose entries are
