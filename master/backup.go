@@ -147,7 +147,11 @@ func (s *server) backup(ctx context.Context, w io.Writer) error {
 	if busy {
 		return unready("another backup is under way")
 	}
-	defer s.event(func() { s.backingUp = false; s.expireResults() })
+	defer s.event(func() {
+		s.backingUp = false
+		s.expireResults()
+		s.spawn(s.sweepColumns)
+	})
 	h := &backup.Header{Created: s.options.Now().UTC(), Version: s.options.Version, Run: s.run}
 	return archive(w, h, s.state, s.results)
 }

@@ -32,7 +32,7 @@ type sentColumns struct {
 	*results
 	now func() time.Time
 	// named returns the ids of columns that jobs name, and whether a job may still need the column.
-	// It returns nil if no column may be removed now.
+	// It returns nil if no column may be removed now; then they are only counted.
 	named func() map[string]bool
 
 	mu     sync.Mutex // held while columns are written, removed, or named by a new job
@@ -138,9 +138,6 @@ func (c *sentColumns) write(name string, r *control.SendColumnRequest) error {
 // sweep removes the columns that no job needs, and counts the others. The caller holds the lock.
 func (c *sentColumns) sweep(ctx context.Context) error {
 	named := c.named()
-	if named == nil {
-		return nil
-	}
 	c.bytes, c.number = 0, 0
 	for _, p := range []*place{c.local, c.shared} {
 		if p == nil || p == c.shared && !c.held() {
@@ -154,7 +151,8 @@ func (c *sentColumns) sweep(ctx context.Context) error {
 			needed, known := named[id]
 			switch {
 			case !columnID.MatchString(id):
-			case needed, !known && (o.Modified.IsZero() || c.now().Sub(o.Modified) <= keepColumn):
+			case named == nil, needed,
+				!known && (o.Modified.IsZero() || c.now().Sub(o.Modified) <= keepColumn):
 				if p == c.local {
 					c.bytes, c.number = c.bytes+o.Size, c.number+1
 				}
@@ -178,7 +176,7 @@ func (s *server) sweepColumns() {
 }
 
 // namedColumns is sentColumns.named. If the end of a job is not on disk, the next master needs its
-// columns.
+// columns: it is there if the job is over, or if everything is.
 func (s *server) namedColumns() map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +187,7 @@ func (s *server) namedColumns() map[string]bool {
 	unwritten := c.last != nil || c.failed != nil || len(c.lost) > 0
 	for _, j := range s.cluster.order {
 		for _, data := range j.spec.ColumnData {
-			all[data.ID] = all[data.ID] || unwritten || !j.state.Ended()
+			all[data.ID] = all[data.ID] || !j.over && (unwritten || !j.state.Ended())
 		}
 	}
 	return all

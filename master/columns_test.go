@@ -101,13 +101,16 @@ func TestSentColumns(t *testing.T) {
 		t.Errorf("%d files while the end of a job is not on disk", files())
 	}
 	s.commits.failed, s.backingUp = nil, true
-	if s.sweepColumns(); files() != 3 {
-		t.Errorf("%d files during a backup", files())
+	c.bytes, c.number = 0, 0
+	if s.sweepColumns(); files() != 3 || c.bytes != 7 || c.number != 3 {
+		t.Errorf("%d files during a backup, of which %d of %d bytes count", files(), c.number, c.bytes)
 	}
-	s.backingUp = false
+	s.backingUp, s.commits.last = false, &batch{} // of another job
+	jobs[0].over, jobs[1].over = true, true       // their ends are on disk
 	if s.sweepColumns(); files() != 1 || c.bytes != 1 {
 		t.Errorf("%d files and %d bytes when the jobs have ended", files(), c.bytes)
 	}
+	s.commits.last = nil
 	later = time.Hour
 	want(c.send(a, 0, "new", false), "")
 	want(c.send(none, 1, "z", false), "no longer has column data")
@@ -116,6 +119,26 @@ func TestSentColumns(t *testing.T) {
 	}
 	c.bytes = maxColumnBytes - 2
 	want(c.send(a, 3, "abc", false), "the master keeps at most 10000000000 bytes of columns")
+}
+
+// TestPartialColumns: what was sent of a column before a restart is removed: it may have gaps.
+func TestPartialColumns(t *testing.T) {
+	data, whole, part := t.TempDir(), rand.Text(), rand.Text()
+	s, _ := retaining(t, data, noon, time.Hour, 1000)
+	if err := errors.Join(s.columns.send(whole, 0, "1", true),
+		s.columns.send(part, 0, "1", false)); err != nil {
+		t.Fatal(err)
+	}
+	s.gone()
+	s, _ = retaining(t, data, noon, time.Hour, 1000)
+	defer s.gone()
+	all, err := store.SizesOf(t.Context(), s.results.files, columnsPrefix)
+	if err != nil || len(all) != 1 || all[columnsPrefix+whole] != 1 {
+		t.Errorf("found %v, %v", all, err)
+	}
+	if err := s.columns.send(part, 1, "2", true); connect.CodeOf(err) != connect.CodeNotFound {
+		t.Errorf("the next piece: %v", err)
+	}
 }
 
 // TestSentLines reads lines in batches, with and without a final newline, and refuses malformed

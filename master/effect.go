@@ -35,7 +35,8 @@ func (s *server) effect(e effect) {
 		if e.state == control.JobState_JOB_STATE_QUEUED {
 			e.job.forgetFigures()
 		}
-		if e.state.Ended() && len(e.job.spec.ColumnData) > 0 {
+		e.job.over = e.state.Ended() && s.commits.failed == nil
+		if e.job.over && len(e.job.spec.ColumnData) > 0 {
 			s.spawn(s.sweepColumns)
 		}
 		if place := e.job.spec.Checkpoints; place != "" &&

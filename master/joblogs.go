@@ -153,36 +153,43 @@ func (l *jobLogs) write() {
 		if len(queue) == 0 {
 			return
 		}
-		for _, e := range queue {
-			if e.data == nil {
+		for i, e := range queue {
+			next := loggedEvent{}
+			if i+1 < len(queue) {
+				next = queue[i+1]
+			}
+			switch {
+			case e.data == nil:
 				l.removeFiles(e.id)
-			} else {
+			case next.id == e.id && next.data != nil && len(e.data)+len(next.data) <= 4*maxLogged:
+				queue[i+1].data = append(e.data, next.data...)
+			default:
 				l.append(e.id, e.data)
 			}
 		}
 	}
 }
 
-// append adds a line to the log of a job. If it cannot be written, it is lost; the first such error
-// is logged.
-func (l *jobLogs) append(id string, line []byte) {
-	err := l.appendTo(id, line)
+// append adds lines to the log of a job. If they cannot be written, they are lost; the first such
+// error is logged.
+func (l *jobLogs) append(id string, lines []byte) {
+	err := l.appendTo(id, lines)
 	if err != nil && !l.failed {
 		l.log.Warn("logs of jobs cannot be written", "job", id, "error", err)
 	}
 	l.failed = err != nil
 }
 
-func (l *jobLogs) appendTo(id string, line []byte) error {
+func (l *jobLogs) appendTo(id string, lines []byte) error {
 	if !jobName.MatchString(id) {
 		return fmt.Errorf("%.40q is no name of a job", id)
 	}
 	l.disk.Lock()
 	defer l.disk.Unlock()
 	info, err := l.root.Stat(id)
-	if err == nil && info.Size()+int64(len(line)) > jobLogBytes/2 {
+	if err == nil && info.Size()+int64(len(lines)) > jobLogBytes/2 {
 		err = l.root.Rename(id, id+oldLog)
-		line = append(encodeLogged(said(removedLines)), line...)
+		lines = append(encodeLogged(said(removedLines)), lines...)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -191,7 +198,7 @@ func (l *jobLogs) appendTo(id string, line []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(append([]byte("\n"), line...)) // the last line may have no newline
+	_, err = file.Write(append([]byte("\n"), lines...)) // the last line may have no newline
 	return errors.Join(err, file.Close())
 }
 

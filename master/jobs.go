@@ -39,6 +39,7 @@ type job struct {
 	lost      bool           // because a worker was lost
 	cancelled bool           // on request
 	ending    bool           // workers are being told to free its memory
+	over      bool           // it has ended, and that is on disk
 	losses    []string       // why earlier attempts ended; each lost a worker
 	stored    []*control.Sum // parts of its result; nil if no result is stored
 	// Figures of the attempt, or of the last one. Its run changes them, with the server's lock. Only

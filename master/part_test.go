@@ -65,6 +65,42 @@ func TestPartsOfAnAttemptThatEnded(t *testing.T) {
 	}
 }
 
+// TestPartsOfAKilledMaster: when a result is stored, what a killed master wrote of it is removed.
+// Parts of a later attempt stay.
+func TestPartsOfAKilledMaster(t *testing.T) {
+	r, err := newResults(t.TempDir(), 8, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	put := func(name string) {
+		t.Helper()
+		if err := r.files.Put(t.Context(), name, strings.NewReader("1 2\n"), 4); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other, now, later := "aaaa-2/part-00000", r.attempt("aaaa-1", 2), r.attempt("aaaa-1", 3)
+	killed := filepath.Join(r.files.String(), "aaaa-1", "00000000000000000007_0000000002")
+	put("aaaa-1/" + filepath.Base(killed) + "/part-00000")
+	if err := os.WriteFile(filepath.Join(killed, ".new-X"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	put("aaaa-1/part-00000") // of an earlier version
+	put(other)
+	put(now + "/part-00000")
+	put(later + "/part-00000")
+	r.removeEarlier(now)
+	r.atDisk.Wait()
+	all, err := store.SizesOf(t.Context(), r.files, "")
+	left := all[other] + all[now+"/part-00000"] + all[later+"/part-00000"]
+	if err != nil || len(all) != 3 || left != 12 {
+		t.Errorf("found %v, %v", all, err)
+	}
+	if _, err := os.Stat(killed); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory of the killed master: %v", err)
+	}
+}
+
 // reading is an empty reader that calls a function.
 type reading func()
 

@@ -158,7 +158,7 @@ func (s *server) restore(from *saved) {
 			confirm:    time.Duration(r.ConfirmMilliseconds) * time.Millisecond,
 			submitted:  since(about.Submitted),
 			used:       time.Duration(r.UsedMilliseconds) * time.Millisecond,
-			stragglers: r.Stragglers,
+			stragglers: r.Stragglers, over: about.State.Ended(),
 		}
 		if about.Started != nil {
 			j.started = since(about.Started)

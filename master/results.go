@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -69,6 +70,13 @@ func newResults(data string, run uint64, wrap func(io.Reader) io.Reader) (*resul
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
+	// After a crash, unfinished columns may have gaps. The pattern is valid.
+	partial, _ := fs.Glob(files.Root().FS(), columnsPrefix+"*"+unfinished)
+	for _, name := range partial {
+		if err := files.Delete(context.Background(), name); err != nil {
+			return nil, fmt.Errorf("columns: %w", err)
+		}
+	}
 	files.Temporary = data == ""
 	r.files, r.root, r.local = files, files.Root(), &place{files, resultsName, ""}
 	return r, nil
@@ -115,12 +123,22 @@ func (r *results) remove(dir string) {
 	})
 }
 
-// sweep removes local results of earlier masters for which has returns false.
-func (r *results) sweep(has func(job string) bool) {
-	all, err := fs.ReadDir(r.root.FS(), ".")
+// removeEarlier removes, soon, what earlier attempts, also of a killed master, stored beside the
+// directory of an attempt.
+func (r *results) removeEarlier(dir string) {
+	r.atDisk.Go(func() {
+		r.sweep(path.Dir(dir), func(name string) bool {
+			return name < path.Base(dir) || strings.HasPrefix(name, partPrefix)
+		})
+	})
+}
+
+// sweep removes the entries of a local directory for which gone returns true.
+func (r *results) sweep(dir string, gone func(name string) bool) {
+	all, err := fs.ReadDir(r.root.FS(), dir)
 	for _, e := range all {
-		if jobName.MatchString(e.Name()) && !has(e.Name()) {
-			err = cmp.Or(err, r.root.RemoveAll(e.Name()))
+		if gone(e.Name()) {
+			err = cmp.Or(err, r.root.RemoveAll(path.Join(dir, e.Name())))
 		}
 	}
 	if err != nil {

@@ -174,6 +174,8 @@ func (r *run) storeResult(ctx context.Context, v *control.Values) error {
 	}
 	if err != nil {
 		files.remove(dir)
+	} else {
+		files.removeEarlier(dir)
 	}
 	r.set(func(a *control.Job) { a.ResultBytes, a.ResultParts = total, sums })
 	return err

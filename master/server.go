@@ -171,7 +171,9 @@ func New(o Config) (_ *server, err error) {
 		s.restore(&before)
 		s.expireResults()
 		if s.found = s.state.Found(); s.found {
-			s.results.sweep(s.hasResult)
+			s.results.sweep(".", func(name string) bool {
+				return jobName.MatchString(name) && !s.hasResult(name)
+			})
 		}
 	}
 	if s.logs != nil {

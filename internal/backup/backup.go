@@ -28,7 +28,7 @@ import (
 const (
 	headerName = "superstep-backup.json"
 	sumsName   = "SHA256SUMS"
-	format     = 2
+	format     = 3
 	maxHeader  = 1 << 20
 	maxSums    = 64 << 20
 	maxName    = 255

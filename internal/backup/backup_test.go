@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/backup"
 )
 
-var header = backup.Header{Format: 2, Created: time.Unix(1e9,
+var header = backup.Header{Format: 3, Created: time.Unix(1e9,
 	0).UTC(), Version: "v", Run: 7, Jobs: 1, Graphs: 2, Results: 3, Columns: 4}
 
 // archive returns a backup of two files.
@@ -99,6 +99,16 @@ func TestDamageIsFound(t *testing.T) {
 	}
 }
 
+// TestFormatOfBefore: a backup in another form is refused at its header.
+func TestFormatOfBefore(t *testing.T) {
+	data := bytes.Replace(archive(t), []byte(`"format": 3`), []byte(`"format": 2`), 1)
+	want := "found a backup of format 2, expected 3: use the version that wrote it"
+	if _, err := backup.Verify(bytes.NewReader(data)); err == nil ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("found %v, expected %s", err, want)
+	}
+}
+
 // TestStrangers: entries other than files below the directory are refused, even with right
 // checksums.
 func TestStrangers(t *testing.T) {
@@ -112,7 +122,7 @@ func TestStrangers(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		w := tar.NewWriter(&out)
-		first := []byte(`{"format":2}`)
+		first := []byte(`{"format":3}`)
 		err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "superstep-backup.json", Size: int64(len(first))})
 		if err == nil {
 			_, err = w.Write(first)

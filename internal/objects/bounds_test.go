@@ -13,7 +13,8 @@ import (
 )
 
 // TestCallersAreBounded: a call reads at most 2 MiB of an object, and lists at most 4,096 objects;
-// the next call continues the list. At most 256 uploads are open.
+// the next call continues the list. At most 256
+// objects of several messages are being received, and any number of small ones.
 func TestCallersAreBounded(t *testing.T) {
 	s, dir := server(t)
 	for length, want := range map[uint32]connect.Code{2<<20 + 1: connect.CodeInvalidArgument, 2 << 20: connect.CodeNotFound} {
@@ -67,5 +68,20 @@ func TestCallersAreBounded(t *testing.T) {
 	}
 	if err := begin(true); connect.CodeOf(err) != connect.CodeUnavailable {
 		t.Errorf("one more upload: %v", err)
+	}
+	for _, small := range []*control.PutObjectRequest{
+		{Name: "small", Size: 1, Data: []byte("x")},
+		{Name: "absent", Size: 1, Data: []byte("x"), Absent: true},
+	} {
+		stream, err := c.Workers.PutObject(t.Context())
+		if err == nil {
+			err = stream.Send(small)
+		}
+		if err == nil {
+			_, err = stream.CloseAndReceive()
+		}
+		if err != nil || s.uploads.Load() != 256 {
+			t.Errorf("%s: %v, %d uploads", small.Name, err, s.uploads.Load())
+		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 const (
 	piece      = 2 << 20 // bytes of an object in a message
 	mostListed = 4096    // objects in a message
-	most       = 256     // objects being received
+	most       = 256     // objects of several messages being received
 	// Bytes of the disk to leave free, or a tenth of a smaller disk, because the master's state is
 	// also there.
 	reserve = 1 << 30
@@ -35,10 +35,10 @@ type Server struct {
 	dir  *store.Dir
 	room func() (free, total int64) // of the disk; a total of 0 means unknown
 
-	uploads atomic.Int64   // objects being received
-	work    sync.WaitGroup // their calls
+	uploads atomic.Int64   // objects of several messages being received
+	work    sync.WaitGroup // calls that receive objects
 	mu      sync.Mutex
-	coming  int64 // bytes of these objects that have not arrived
+	coming  int64 // bytes of objects being received that have not arrived
 }
 
 // NewServer makes a server for the objects of a directory. The caller must close it.
@@ -76,7 +76,11 @@ func (s *Server) PutObject(
 			return cmp.Or(stream.Err(), io.ErrUnexpectedEOF)
 		}
 		m := stream.Msg()
-		if err := s.expect(m); err != nil {
+		several := int64(0) // 1 if more messages follow
+		if m.Size > int64(len(m.Data)) {
+			several = 1
+		}
+		if err := s.expect(m, several); err != nil {
 			return err
 		}
 		s.work.Add(1)
@@ -89,7 +93,7 @@ func (s *Server) PutObject(
 		}
 		defer func() {
 			arrived(left)
-			s.uploads.Add(-1)
+			s.uploads.Add(-several)
 		}()
 		from := NewReader(stream, func(p *control.PutObjectRequest) (data []byte, last bool) {
 			arrived(min(int64(len(p.Data)), left))
@@ -102,15 +106,15 @@ func (s *Server) PutObject(
 	})
 }
 
-// expect makes room for an object that is being received.
-func (s *Server) expect(m *control.PutObjectRequest) error {
+// expect makes room for an object that is being received. several is what it adds to uploads.
+func (s *Server) expect(m *control.PutObjectRequest, several int64) error {
 	if n := int64(len(m.Data)); n > m.Size || m.Absent && n != m.Size {
 		return invalid("%d bytes of an object of %d", n, m.Size)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.uploads.Load() >= most:
+	case s.uploads.Load()+several > most:
 		return connect.NewError(connect.CodeUnavailable,
 			fmt.Errorf("%d objects are being uploaded already", most))
 	case !s.fits(m.Size):
@@ -118,7 +122,7 @@ func (s *Server) expect(m *control.PutObjectRequest) error {
 			fmt.Errorf("%s: the disk has no room for %d bytes", m.Name, m.Size))
 	}
 	s.coming += m.Size
-	s.uploads.Add(1)
+	s.uploads.Add(several)
 	return nil
 }
 

@@ -153,7 +153,9 @@ func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64
 	if err := d.root.MkdirAll(dir, d.mode(dirMode)); err != nil {
 		return Failed("write", d, name, err)
 	}
-	d.sweep(dir)
+	if size >= 0 { // each result has a directory of its own
+		d.sweep(dir)
+	}
 	temp := path.Join(dir, temporary+rand.Text())
 	err := d.fill(ctx, temp, data, size)
 	if err == nil {
