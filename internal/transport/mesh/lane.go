@@ -233,7 +233,6 @@ func (o *outbound) cut(p *post, failed bool) (h header, a, b []byte, ok bool) {
 	l.credit -= cost(int(n))
 	if p.port != nil {
 		o.sent += uint64(cost(int(n)))
-		o.stalls = 0
 	}
 	if p.whole() {
 		l.posts = slices.Delete(l.posts, 0, 1)
