@@ -93,7 +93,7 @@ func (o *outbound) write() {
 	o.ping = time.NewTicker(o.mesh.options.Silence / 4)
 	defer o.ping.Stop()
 	o.fail(o.serve(nil))
-	o.settle()
+	o.settle(o.staged)
 	o.drop(nil)
 }
 
@@ -159,16 +159,17 @@ func (o *outbound) flush() error {
 	err := o.writer.flush()
 	if err == nil {
 		o.compressor.wrote(n, time.Since(began))
-		o.settle()
+		o.staged = o.settle(o.staged)
 	}
 	return err
 }
 
-// settle records that the collected chunks are written, or will not be. It fails a session whose
-// frame has waited for credit for too long. It runs at least once for each ping.
-func (o *outbound) settle() {
+// settle records that a chunk of each post was written, or will not be. It returns the empty list.
+// It fails a session whose frame has waited for credit for too long. It runs at least once for each
+// ping.
+func (o *outbound) settle(posts []*post) []*post {
 	o.mu.Lock()
-	ended := slices.DeleteFunc(o.staged, func(p *post) bool { return !o.settled(p) })
+	ended := slices.DeleteFunc(posts, func(p *post) bool { return !o.settled(p) })
 	stalled := o.stalled()
 	o.mu.Unlock()
 	if stalled != nil {
@@ -179,7 +180,7 @@ func (o *outbound) settle() {
 		o.end(p)
 		ended[i] = nil
 	}
-	o.staged = ended[:0]
+	return ended[:0]
 }
 
 // stalled returns the session of the first frame if it has waited for credit for too long,
@@ -207,6 +208,9 @@ func (o *outbound) writeChunk(p *post) error {
 	}
 	if h, a, b, ok := o.cut(p, err != nil); ok {
 		err = o.stage(&h, a, b)
+	} else if err == nil {
+		o.settle([]*post{p}) // it needs no flush
+		return nil
 	}
 	o.staged = append(o.staged, p)
 	return err
