@@ -236,25 +236,6 @@ func TestBusyReceiver(t *testing.T) {
 	}
 }
 
-func TestStallEndsTheSession(t *testing.T) {
-	inVirtualTime(t, nil, func(_ int, o *Options) { o.Window = 100 << 10 }, func(t *testing.T, a, b *Port) {
-		for range 3 {
-			if err := a.Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte,
-				100<<10)}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		began := time.Now()
-		if _, err := a.End(t.Context(), 0); err == nil ||
-			!strings.Contains(err.Error(), "worker w1 has made no room for frames of worker w0") {
-			t.Error(err)
-		}
-		if took := time.Since(began); took < 10*time.Minute || took > 11*time.Minute {
-			t.Errorf("noticed after %v", took)
-		}
-	})
-}
-
 // TestSendWithoutEndWaits: partitions send very many frames without ending the superstep. Send
 // waits, and the receiver makes progress.
 func TestSendWithoutEndWaits(t *testing.T) {

@@ -39,6 +39,7 @@ type post struct {
 	presence, values []byte
 	staged           int  // number of taken, unwritten chunks
 	gone             bool // its rest is not to be written
+	whole            bool // all chunks have been cut
 
 	// Of a frame. A post goes to the writer's processor and back, so it is small.
 	port    *Port
@@ -50,9 +51,6 @@ type post struct {
 	written chan error
 	buffer  []byte // memory for copies
 }
-
-// whole reports whether all chunks have been cut.
-func (p *post) whole() bool { return p.header.offset == p.header.payload() }
 
 // cost returns the part of a window that a chunk takes.
 func cost(payload int) int64 { return int64(headerSize + payload) }
@@ -166,7 +164,11 @@ func (o *outbound) push(l *lane, p *post) {
 func (o *outbound) awake(l *lane) {
 	if !l.ready && !l.broken && len(l.posts) > 0 && l.credit > 0 {
 		l.ready = true
-		o.awaken = append(o.awaken, l)
+		at := len(o.awaken)
+		if l == &o.frames {
+			at = min(at, 1)
+		}
+		o.awaken = slices.Insert(o.awaken, at, l)
 		signal(o.ready)
 	}
 }
@@ -195,14 +197,14 @@ func (o *outbound) tidy(l *lane) {
 	}
 }
 
-// take returns the post of which a chunk may be written, or nil. It serves the lanes in turn. The
-// post's lane waits for cut.
+// take returns the post of which a chunk may be written, or nil. It serves the lanes of messages in
+// turn, and frames every second time. The post's lane waits for cut.
 func (o *outbound) take() *post {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.awaken) > 0 {
 		l := o.awaken[0]
-		o.awaken = slices.Delete(o.awaken, 0, 1)
+		o.awaken = pop(o.awaken)
 		// A post that is gone is removed when its chunks are written.
 		if len(l.posts) > 0 && !l.posts[0].gone && !l.broken && l.credit > 0 {
 			l.posts[0].staged++
@@ -233,24 +235,31 @@ func (o *outbound) cut(p *post, failed bool) (h header, a, b []byte, ok bool) {
 	l.credit -= cost(int(n))
 	if p.port != nil {
 		o.sent += uint64(cost(int(n)))
-		o.stalls = 0
 	}
-	if p.whole() {
-		l.posts = slices.Delete(l.posts, 0, 1)
+	if p.whole = end == p.header.payload(); p.whole {
+		l.posts = pop(l.posts)
 	}
 	o.awake(l)
 	return h, a, b, true
 }
 
+// pop removes the first element of a queue in constant time.
+func pop[E any](queue []*E) []*E {
+	if queue[0] = nil; len(queue) == 1 {
+		return queue[:0]
+	}
+	return queue[1:]
+}
+
 // settled records the end of a chunk: it was written, or will not be. It reports whether the post
 // has ended. The caller holds the lock.
 func (o *outbound) settled(p *post) bool {
-	if p.staged--; p.staged > 0 || !p.gone && !p.whole() {
+	if p.staged--; p.staged > 0 || !p.gone && !p.whole {
 		return false
 	}
 	c := &o.mesh.counters
 	switch {
-	case p.gone:
+	case !p.whole:
 		o.giveUp(p)
 	case p.port != nil:
 		count(&c.FramesOut, 1)
@@ -282,7 +291,7 @@ func (o *outbound) giveUp(p *post) {
 	if i := slices.Index(l.posts, p); i >= 0 {
 		l.posts = slices.Delete(l.posts, i, i+1)
 	}
-	if p.port != nil || p.header.offset == 0 || p.whole() {
+	if p.port != nil || p.header.offset == 0 || p.whole {
 		o.awake(l)
 		return
 	}

@@ -82,6 +82,7 @@ func TestCancelledSendOfWrittenMessage(t *testing.T) {
 		p := o.newPost()
 		p.session, p.values = s, []byte("whole")
 		p.header.contents, p.header.offset = uint64(len(p.values)), uint64(len(p.values))
+		p.whole = true
 		p.written <- nil
 		o.mu.Lock()
 		p.lane = o.lane(s, tag)

@@ -34,8 +34,10 @@ type outbound struct {
 	late     bool      // the other side was once silent for long
 	lanes    map[laneKey]*lane
 	awaken   []*lane   // lanes with something that may be written
-	stalls   int       // number of pings in a row at which frames waited for credit
 	spare    sync.Pool // posts; of this connection, as simulations share no channels
+	waiter   *Session  // whose frame waits for credit; nil: none
+	waited   uint64    // the value of sent since then
+	since    time.Time // when it began to wait
 
 	// Used by the writer only.
 	writer     *writer
@@ -91,7 +93,7 @@ func (o *outbound) write() {
 	o.ping = time.NewTicker(o.mesh.options.Silence / 4)
 	defer o.ping.Stop()
 	o.fail(o.serve(nil))
-	o.settle()
+	o.settle(o.staged)
 	o.drop(nil)
 }
 
@@ -121,22 +123,9 @@ func (o *outbound) serve(until <-chan struct{}) (err error) {
 	return err
 }
 
-// tick sends a ping. It fails a session whose frame has waited for credit for too long.
+// tick sends a ping.
 func (o *outbound) tick() error {
-	options := &o.mesh.options
-	var stalled *Session
-	o.mu.Lock()
-	if o.stalls++; len(o.frames.posts) == 0 || o.frames.credit > 0 {
-		o.stalls = 0
-	} else if time.Duration(o.stalls-1)*options.Silence/4 >= options.Stall {
-		stalled = o.frames.posts[0].session
-	}
-	o.mu.Unlock()
-	if stalled != nil {
-		stalled.Fail(fmt.Errorf("worker %s has made no room for frames of worker %s for %v",
-			o.peer.Name, options.Name, options.Stall))
-	}
-	h := header{identity: identity{kind: kindPing, incarnation: options.Incarnation}}
+	h := header{identity: identity{kind: kindPing, incarnation: o.mesh.options.Incarnation}}
 	if err := o.stage(&h, nil, nil); err != nil {
 		return err
 	}
@@ -170,21 +159,45 @@ func (o *outbound) flush() error {
 	err := o.writer.flush()
 	if err == nil {
 		o.compressor.wrote(n, time.Since(began))
-		o.settle()
+		o.staged = o.settle(o.staged)
 	}
 	return err
 }
 
-// settle records that the collected chunks are written, or will not be.
-func (o *outbound) settle() {
+// settle records that a chunk of each post was written, or will not be. It returns the empty list.
+// It fails a session whose frame has waited for credit for too long. It runs at least once for each
+// ping.
+func (o *outbound) settle(posts []*post) []*post {
 	o.mu.Lock()
-	ended := slices.DeleteFunc(o.staged, func(p *post) bool { return !o.settled(p) })
+	ended := slices.DeleteFunc(posts, func(p *post) bool { return !o.settled(p) })
+	stalled := o.stalled()
 	o.mu.Unlock()
+	if stalled != nil {
+		stalled.Fail(fmt.Errorf("worker %s has made no room for frames of worker %s for %v",
+			o.peer.Name, o.mesh.options.Name, o.mesh.options.Stall))
+	}
 	for i, p := range ended {
 		o.end(p)
 		ended[i] = nil
 	}
-	o.staged = ended[:0]
+	return ended[:0]
+}
+
+// stalled returns the session of the first frame if it has waited for credit for too long,
+// otherwise nil. The time begins again when a chunk of a frame is cut, and when the first frame is
+// another session's. The caller holds the lock.
+func (o *outbound) stalled() *Session {
+	if len(o.frames.posts) == 0 || o.frames.credit > 0 {
+		o.waiter = nil
+		return nil
+	}
+	if s := o.frames.posts[0].session; s != o.waiter || o.sent != o.waited {
+		o.waiter, o.waited, o.since = s, o.sent, time.Now()
+	}
+	if time.Since(o.since) < o.mesh.options.Stall {
+		return nil
+	}
+	return o.waiter
 }
 
 // writeChunk writes the next chunk of a post.
@@ -195,6 +208,9 @@ func (o *outbound) writeChunk(p *post) error {
 	}
 	if h, a, b, ok := o.cut(p, err != nil); ok {
 		err = o.stage(&h, a, b)
+	} else if err == nil {
+		o.settle([]*post{p}) // it needs no flush
+		return nil
 	}
 	o.staged = append(o.staged, p)
 	return err
