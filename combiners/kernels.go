@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 
+	// so that the compiler can inline its methods in the loops of the kernels
+	_ "github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"

@@ -33,30 +33,29 @@ func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 			return nil, err
 		}
 	}
-	// arrived returns the index in early of a partition's frame of this round, or -1.
-	arrived := func(q int) int {
-		return slices.IndexFunc(x.early, func(f *transport.Frame) bool {
-			return f.From == q && f.Encoding == x.round
-		})
-	}
-	for _, q := range others {
-		i := arrived(q)
-		for ; i < 0; i = arrived(q) {
-			in, err := x.receive(ctx, transport.Changes, others)
-			if err != nil {
+	early := x.early
+	x.early = nil
+	for missing := len(others); missing > 0 || len(early) > 0; {
+		var in *transport.Frame
+		if len(early) > 0 {
+			in, early = early[0], early[1:]
+		} else {
+			var err error
+			if in, err = x.receive(ctx, transport.Changes, others); err != nil {
 				return nil, err
 			}
-			again := received[in.From] != nil || arrived(in.From) >= 0
-			if in.Encoding < x.round || in.Encoding == x.round && again {
-				return nil, fmt.Errorf("from partition %d: unexpected changes of round %d in round %d",
-					in.From, in.Encoding, x.round)
-			}
-			x.early = append(x.early, in)
 		}
-		// the receiver owns the frame's memory only until the superstep ends
-		data := x.early[i].Presence
-		received[q] = append(make([]byte, 0, len(data)), data...)
-		x.early = slices.Delete(x.early, i, i+1)
+		switch {
+		case in.Encoding > x.round:
+			x.early = append(x.early, in)
+		case in.Encoding < x.round || received[in.From] != nil:
+			return nil, fmt.Errorf("from partition %d: unexpected changes of round %d in round %d",
+				in.From, in.Encoding, x.round)
+		default:
+			// the receiver owns the frame's memory only until the superstep ends
+			received[in.From] = append(make([]byte, 0, len(in.Presence)), in.Presence...)
+			missing--
+		}
 	}
 	return received, nil
 }

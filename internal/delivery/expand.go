@@ -137,7 +137,9 @@ func (x *Exchange) Expand(
 		for w := lo; w < hi; w++ {
 			f.Mark(w)
 		}
-		k.Column(false).SetBits(run.Start, f.Words[lo:hi], messages)
+		if in.Count > 0 {
+			k.Column(false).SetBits(run.Start, f.Words[lo:hi], messages)
+		}
 		full = full && in.Count == int(run.Count)
 		return nil
 	})
@@ -150,13 +152,16 @@ func (x *Exchange) packPart(
 	to *peer, k kernel.Broadcast, next bool, f *bitmap.Frontier, q int, kind transport.Kind, i int,
 ) {
 	e, count, presence := to.presence.Encode(f, &to.list, x.force)
-	from := k.Column(next)
-	if to.messages == nil {
+	from, traits := k.Column(next), k.Traits()
+	// A new column does not keep the objects of earlier messages.
+	if to.messages == nil || count == 0 && !traits.Raw {
 		to.messages = from.New(nil)
 	}
 	to.messages.Truncate(0)
-	to.messages.Room(count)
-	to.messages.AppendList(from, f, &to.list)
+	if count > 0 && traits.Bytes > 0 {
+		to.messages.Room(count)
+		to.messages.AppendList(from, f, &to.list)
+	}
 	to.frame = transport.Frame{
 		To: q, Kind: kind, Encoding: uint8(e) | uint8(i)<<4, Count: count, Presence: presence,
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -118,8 +119,21 @@ func (v *Validator) take(records []uint32, tiles []*tile) error {
 	return nil
 }
 
-// chunkBlocks is the number of blocks in a chunk of a tile.
-const chunkBlocks = 1 << 18 / edges.BlockSize
+// The first chunk of a tile has leastBlocks blocks. Chunks grow to chunkBlocks blocks.
+const (
+	leastBlocks = 16
+	chunkBlocks = 1 << 18 / edges.BlockSize
+)
+
+// chunkOf returns the chunk of block i, and the number of its blocks. Chunk 1 is as long as chunk
+// 0, later ones are twice as long as the one before. So block i is block i % size of its chunk.
+func chunkOf(i int) (chunk, size int) {
+	if i >= chunkBlocks {
+		return bits.Len(chunkBlocks/leastBlocks) + i/chunkBlocks - 1, chunkBlocks
+	}
+	chunk = bits.Len(uint(i / leastBlocks))
+	return chunk, leastBlocks << max(chunk-1, 0)
+}
 
 // tile is a list that grows by chunks. The last block of the last chunk may be padded.
 type tile struct {
@@ -134,7 +148,8 @@ func (t *tile) Len() int       { return t.n }
 func (t *tile) Weighted() bool { return t.weighted }
 
 func (t *tile) Read(i int, b *edges.Block) error {
-	err := t.chunks[i/chunkBlocks].Read(i%chunkBlocks, b)
+	chunk, size := chunkOf(i)
+	err := t.chunks[chunk].Read(i%size, b)
 	b.N = min(edges.BlockSize, t.n-i*edges.BlockSize)
 	return err
 }
@@ -154,15 +169,16 @@ func (t *tile) write() {
 	if i < 0 {
 		return
 	}
-	if i == len(t.chunks)*chunkBlocks {
+	chunk, size := chunkOf(i)
+	if chunk == len(t.chunks) {
 		weights := edges.Unweighted
 		if t.weighted {
 			weights = edges.Float32
 		}
-		t.chunks = append(t.chunks, edges.NewPacked(t.per, chunkBlocks*edges.BlockSize, weights))
+		t.chunks = append(t.chunks, edges.NewPacked(t.per, size*edges.BlockSize, weights))
 	}
 	t.last.N = edges.BlockSize
-	t.chunks[i/chunkBlocks].Write(i%chunkBlocks, &t.last)
+	t.chunks[chunk].Write(i%size, &t.last)
 }
 
 func (t *tile) free() {
