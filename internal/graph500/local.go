@@ -35,8 +35,8 @@ type local struct {
 	supersteps int
 }
 
-// Run runs the benchmark in this process; see [Report.Coordinate]. Its records are those of one run.
-// The report is nil if the run failed, but not if only its end could not be recorded.
+// Run runs the benchmark in this process; see [Report.Coordinate]. Its records are those of one
+// run. The report is nil if the run failed, but not if only its end could not be recorded.
 func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 	c.Owner = make([]int, c.Grid.Partitions())
 	r := &Report{
