@@ -32,7 +32,8 @@ type step struct {
 	Totals    []byte // of the aggregators, before Superstep
 	Locate    *control.Locate
 	Phase     *phase
-	Took      float64 // at the end of a run: the seconds of the last superstep
+	End       bool
+	Took      float64 // with End: the seconds of the last superstep
 }
 
 // superstepReport has the reports of a worker's partitions, each with its aggregators.
@@ -84,7 +85,7 @@ func (j *job) all(ctx context.Context, command *bsp.Command) ([]*bsp.Report, err
 	for rank := 1; rank < j.link.Size(); rank++ {
 		sent := &superstepReport{}
 		if err := receive(ctx, j.link, rank, tagAnswer, sent); err != nil {
-			return nil, fmt.Errorf("the answer of worker %s: %w", j.layout.Workers[rank].Name, err)
+			return nil, err
 		}
 		if sent.Superstep != command.Superstep {
 			return nil, fmt.Errorf("worker %s reports superstep %d", j.layout.Workers[rank].Name,
@@ -111,7 +112,9 @@ func (a *attempt) order(ctx context.Context, s *step) error {
 func receive(ctx context.Context, link collective.Link, rank int, tag uint32, to any) error {
 	data, err := link.Receive(ctx, rank, tag)
 	if err == nil {
-		err = pack.IntoValue(data, to)
+		if err = pack.IntoValue(data, to); err != nil {
+			err = fmt.Errorf("a message of the job's worker %d: %w", rank, err)
+		}
 		collective.Release(link, data)
 	}
 	return err
@@ -192,7 +195,7 @@ func (j *job) follow(ctx context.Context) error {
 	for next := 0; ; {
 		s := &step{}
 		if err := receive(ctx, j.link, 0, tagStep, s); err != nil {
-			return failedIn(next, fmt.Errorf("the next step: %w", err))
+			return failedIn(next, err)
 		}
 		var answer any
 		var err error
@@ -202,11 +205,11 @@ func (j *job) follow(ctx context.Context) error {
 			answer, err = j.superstep(ctx, s)
 		case s.Locate != nil:
 			answer = j.graph.locate(s.Locate)
-		case s.Phase == nil:
+		case s.End:
 			j.observe(s.Took)
 			return nil
 		default:
-			err = errors.New("found a phase during a run")
+			err = errors.New("found neither a superstep nor the end of the run")
 		}
 		var out []byte
 		if err == nil {

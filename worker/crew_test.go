@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -64,6 +66,37 @@ func TestReportsThatCannotBe(t *testing.T) {
 		if want == "" && err != nil || want != "" &&
 			(err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("found %v, expected %q", err, want)
+		}
+	}
+}
+
+// says is a link that receives the same message again and again, or an error.
+type says struct {
+	collective.Link
+	data []byte
+	err  error
+}
+
+func (s *says) Receive(context.Context, int, uint32) ([]byte, error) { return s.data, s.err }
+
+// TestStepsThatCannotBe: messages that cannot be decoded, and steps that order nothing, end the run
+// with an error. An error of the link remains as it is.
+func TestStepsThatCannotBe(t *testing.T) {
+	lost := errors.New("lost")
+	for want, link := range map[string]*says{
+		"a message of the job's worker 1": {data: []byte{0xdd, 1, 2}},
+		"lost":                            {err: lost},
+	} {
+		for _, to := range []any{&superstepReport{}, &step{}} {
+			err := receive(t.Context(), link, 1, tagAnswer, to)
+			if err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%T: found %v, expected %q", to, err, want)
+			}
+		}
+	}
+	for _, data := range [][]byte{{0xdd, 1, 2}, {0xc0}, {0x90}, {0x80}} {
+		if err := (&job{link: &says{data: data}}).follow(t.Context()); err == nil {
+			t.Errorf("%x: found the end of the run, expected an error", data)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (j *job) lead(before bsp.Outcome) error {
 	if err == nil {
 		took := j.driver.Last()
 		j.observe(took)
-		return a.order(a.ctx, &step{Took: took}) // the end of the run
+		return a.order(a.ctx, &step{End: true, Took: took}) // the end of the run
 	}
 	if errors.As(err, new(*fault)) || a.ctx.Err() != nil {
 		return err

@@ -289,7 +289,7 @@ func (a *attempt) followPhases(ctx context.Context) error {
 		p := next.Phase
 		switch {
 		case err != nil:
-			return fmt.Errorf("the next phase: %w", err)
+			return err
 		case p == nil:
 			return errors.New("found another step before the next phase")
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/collective"
@@ -34,7 +35,8 @@ type local struct {
 	supersteps int
 }
 
-// Run runs the benchmark in this process; see [Report.Coordinate]. Its records are those of one run.
+// Run runs the benchmark in this process; see [Report.Coordinate]. Its records are those of one
+// run. The report is nil if the run failed, but not if only its end could not be recorded.
 func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 	c.Owner = make([]int, c.Grid.Partitions())
 	r := &Report{
@@ -50,7 +52,11 @@ func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 	defer l.close()
 	err := r.Coordinate(ctx, l.Rank, c.BFS, l, c.Tell)
 	r.PeakRSS = mem.PeakRSS()
-	return r, cmp.Or(err, l.end(r, err))
+	unrecorded := l.end(r, err)
+	if err != nil && !errors.As(err, new(*validate.Violation)) {
+		return nil, err
+	}
+	return r, cmp.Or(err, unrecorded)
 }
 
 // end records the end of the run, if its beginning was recorded.
@@ -88,7 +94,7 @@ func (l *local) Record(e trace.Event) error {
 	case *trace.End:
 		return nil
 	case *record.Superstep:
-		if e.Job = l.search; e.Ran() {
+		if e.Job = l.search; e.Ran() && !strings.HasSuffix(l.search, trace.WarmUp) {
 			l.supersteps++
 		}
 	}

@@ -156,8 +156,9 @@ func (s *Rank) options() graph.Options {
 }
 
 // Construct is kernel 1. It does not get the number of vertices. It returns the seconds from when
-// all ranks were ready until the slowest one was done. Then the validator gets the tuples, which are freed, except on a single rank, whose validator
-// reads them. The roots are the same on all ranks.
+// all ranks were ready until the slowest one was done. Then the validator gets the tuples, which
+// are freed, except on a single rank, whose validator reads them. The roots are the same on all
+// ranks.
 func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	if err := s.group.Barrier(ctx, s.small()); err != nil {
 		return 0, nil, err

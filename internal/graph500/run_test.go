@@ -70,10 +70,13 @@ func TestRunFindsWrongSearches(t *testing.T) {
 	}
 }
 
-// kinds is a journal that records the kinds of events.
-type kinds []string
+// told is a journal that records the kinds of events, and counts the supersteps of timed searches.
+type told struct {
+	kinds      []string
+	ran, ended int
+}
 
-func (k *kinds) Record(e trace.Event) error {
+func (k *told) Record(e trace.Event) error {
 	text := ""
 	if j := trace.JobOf(e); j != nil {
 		text = fmt.Sprintf("%T", e)[len("*trace."):] + " " + *j
@@ -81,11 +84,16 @@ func (k *kinds) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *record.Superstep:
 		text = "superstep " + e.Job
+		if e.Ran() && !strings.HasSuffix(e.Job, trace.WarmUp) {
+			k.ran++
+		}
+	case *trace.End:
+		k.ended = e.Supersteps
 	case *trace.Search:
 		text += fmt.Sprintf(" %s %t", e.Kernel, e.TEPS() > 0 && *e.Valid &&
 			e.Seconds >= e.Translate)
 	}
-	*k = append(*k, text)
+	k.kinds = append(k.kinds, text)
 	return nil
 }
 
@@ -93,8 +101,8 @@ func (k *kinds) Record(e trace.Event) error {
 // the searches are covers both kernels.
 func TestSearchesAreTold(t *testing.T) {
 	c := config(t)
-	var all kinds
-	c.Roots, c.Engine.Trace = 2, &all
+	all := &told{}
+	c.Roots, c.Engine.Trace = 2, all
 	var far []int
 	c.Tell = func(stage string, done, total int, s *trace.Search) {
 		if s != nil {
@@ -123,9 +131,33 @@ func TestSearchesAreTold(t *testing.T) {
 		}
 	}
 	want = append(append([]string{"Job graph500"}, want...), "End graph500")
-	got := slices.DeleteFunc(slices.Compact(all), func(k string) bool { return k == "" })
+	got := slices.DeleteFunc(slices.Compact(all.kinds), func(k string) bool { return k == "" })
 	if got = slices.Compact(got); !slices.Equal(got, want) {
 		t.Errorf("found\n%q\nexpected\n%q", got, want)
+	}
+	if all.ran == 0 || all.ended != all.ran {
+		t.Errorf("the end tells %d supersteps, expected %d", all.ended, all.ran)
+	}
+}
+
+// full is a journal that cannot record the end of a run.
+type full struct{}
+
+var errFull = errors.New("no space")
+
+func (full) Record(e trace.Event) error {
+	if _, ok := e.(*trace.End); ok {
+		return errFull
+	}
+	return nil
+}
+
+// TestTheReportOutlivesItsRecord: the report is there if the end of the run cannot be recorded.
+func TestTheReportOutlivesItsRecord(t *testing.T) {
+	c := config(t)
+	c.Roots, c.SSSP, c.Engine.Trace = 2, false, full{}
+	if r, err := Run(t.Context(), c); !errors.Is(err, errFull) || r == nil || len(r.BFS.Time) != 2 {
+		t.Errorf("found %+v, %v, expected a report and %v", r, err, errFull)
 	}
 }
 
