@@ -20,7 +20,7 @@ type LocalConfig struct {
 	Config
 	BFS    engine.New // nil for algorithms.BFS
 	Engine engine.Options
-	Tell   Tell // or nil
+	Tell   Tell
 }
 
 // local is the Searcher of a run in this process, with a single rank that has all partitions.
@@ -44,9 +44,6 @@ func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 		Seeds: [2]uint64{c.Generator.Seed1, c.Generator.Seed2}, Processes: 1,
 		Threads:    c.Team.Size(),
 		Partitions: c.Grid.Partitions(), Rows: c.Grid.Rows, Columns: c.Grid.Columns,
-	}
-	if c.Tell == nil {
-		c.Tell = func(string, int, int, *trace.Search) {}
 	}
 	l := &local{Rank: NewRank(collective.Alone(), 0, c.Config), c: &c, made: time.Now()}
 	defer l.close()

@@ -26,7 +26,7 @@ func config(t *testing.T) LocalConfig {
 		Generator: generate.Kronecker{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3}, Roots: 8,
 		SSSP: true, Validate: true,
 		Grid: graph.Of(1), Team: team,
-	}}
+	}, Tell: func(string, int, int, *trace.Search) {}}
 }
 
 func TestRunIsValid(t *testing.T) {

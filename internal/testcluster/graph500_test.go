@@ -40,7 +40,7 @@ func TestGraph500(t *testing.T) {
 	want, err := graph500.Run(t.Context(), graph500.LocalConfig{Config: graph500.Config{
 		Generator: generate.Kronecker{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3}, Roots: 2,
 		SSSP: true, Grid: graph.Of(1),
-	}})
+	}, Tell: func(string, int, int, *trace.Search) {}})
 	if err != nil {
 		t.Fatal(err)
 	}

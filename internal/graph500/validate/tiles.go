@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -109,31 +108,18 @@ func (v *Validator) take(records []uint32, tiles []*tile) error {
 			return fmt.Errorf(
 				"a tuple of vertices %d and %d, expected them below %d and %d", x, y, own, v.n)
 		}
-		q := y / per
 		w := float32(0)
 		if v.weighted {
 			w = math.Float32frombits(records[2])
 		}
-		tiles[q].add(x, y-q*per, w)
+		tiles[y/per].add(x, y%per, w)
 	}
 	return nil
 }
 
-// The first chunk of a tile has leastBlocks blocks. Chunks grow to chunkBlocks blocks.
-const (
-	leastBlocks = 16
-	chunkBlocks = 1 << 18 / edges.BlockSize
-)
-
-// chunkOf returns the chunk of block i, and the number of its blocks. Chunk 1 is as long as chunk
-// 0, later ones are twice as long as the one before. So block i is block i % size of its chunk.
-func chunkOf(i int) (chunk, size int) {
-	if i >= chunkBlocks {
-		return bits.Len(chunkBlocks/leastBlocks) + i/chunkBlocks - 1, chunkBlocks
-	}
-	chunk = bits.Len(uint(i / leastBlocks))
-	return chunk, leastBlocks << max(chunk-1, 0)
-}
+// chunkBlocks is the number of blocks in a chunk of a tile. With many ranks most tiles have few
+// tuples, so chunks are small.
+const chunkBlocks = 32
 
 // tile is a list that grows by chunks. The last block of the last chunk may be padded.
 type tile struct {
@@ -148,8 +134,7 @@ func (t *tile) Len() int       { return t.n }
 func (t *tile) Weighted() bool { return t.weighted }
 
 func (t *tile) Read(i int, b *edges.Block) error {
-	chunk, size := chunkOf(i)
-	err := t.chunks[chunk].Read(i%size, b)
+	err := t.chunks[i/chunkBlocks].Read(i%chunkBlocks, b)
 	b.N = min(edges.BlockSize, t.n-i*edges.BlockSize)
 	return err
 }
@@ -169,16 +154,15 @@ func (t *tile) write() {
 	if i < 0 {
 		return
 	}
-	chunk, size := chunkOf(i)
-	if chunk == len(t.chunks) {
+	if i == len(t.chunks)*chunkBlocks {
 		weights := edges.Unweighted
 		if t.weighted {
 			weights = edges.Float32
 		}
-		t.chunks = append(t.chunks, edges.NewPacked(t.per, size*edges.BlockSize, weights))
+		t.chunks = append(t.chunks, edges.NewPacked(t.per, chunkBlocks*edges.BlockSize, weights))
 	}
 	t.last.N = edges.BlockSize
-	t.chunks[chunk].Write(i%size, &t.last)
+	t.chunks[i/chunkBlocks].Write(i%chunkBlocks, &t.last)
 }
 
 func (t *tile) free() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
@@ -50,7 +51,7 @@ func TestStallEndsOneSession(t *testing.T) {
 			next := openAll(t, meshes, 2, 1, a.session.layout, nil)[0].Port(0)
 			fill(t, a)
 			fill(t, next)
-			time.Sleep(wait)
+			_ = parallel.Sleep(t.Context(), wait)
 			if failed := a.session.Err() != nil; failed != (wait > 10*time.Minute) {
 				t.Errorf("after %v: failed is %t", wait, failed)
 			}
@@ -76,7 +77,7 @@ func TestStallWithMessages(t *testing.T) {
 			if m, err := b.session.Link().Receive(ctx, 0, 7); err == nil {
 				b.session.Link().Release(m)
 			}
-			time.Sleep(time.Second)
+			_ = parallel.Sleep(ctx, time.Second)
 		}
 		if took := time.Since(began); took > 2*time.Minute {
 			t.Errorf("noticed after %v: %v", took, a.session.Err())
