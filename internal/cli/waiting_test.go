@@ -39,28 +39,28 @@ func TestWhatInterruptsSay(t *testing.T) {
 			return context.Cause(ctx)
 		},
 	} {
-		if err, said := waitFor(t, run); err == nil || err.Error() != want || said != "" {
+		if said, err := waitFor(t, run); err == nil || err.Error() != want || said != "" {
 			t.Errorf("found %v, said %q, expected %q", err, said, want)
 		}
 	}
 }
 
-// waitFor executes a command that waits for a job. It returns its error and its messages.
-func waitFor(t *testing.T, run func(context.Context, *waiting) error) (error, string) {
+// waitFor executes a command that waits for a job. It returns its messages and its error.
+func waitFor(t *testing.T, run func(context.Context, *waiting) error) (messages string, err error) {
 	t.Helper()
 	var said strings.Builder
 	a := &app{out: io.Discard, err: &said, in: strings.NewReader("")}
 	a.interrupts.heard = make(chan os.Signal, 1)
 	defer signal.Stop(a.interrupts.heard)
-	err := (&waiting{app: a, display: a.progress(), run: run}).execute(t.Context())
-	return err, said.String()
+	err = (&waiting{app: a, display: a.progress(), run: run}).execute(t.Context())
+	return said.String(), err
 }
 
 // TestInterruptAfterDetaching: after Ctrl-\ no interrupt cancels the job. If the confirmation of the
 // job did not arrive, the command does not report that the job goes on.
 func TestInterruptAfterDetaching(t *testing.T) {
 	for _, confirmed := range []bool{true, false} {
-		err, said := waitFor(t, func(ctx context.Context, w *waiting) error {
+		said, err := waitFor(t, func(ctx context.Context, w *waiting) error {
 			w.submits = true
 			w.submitted("j", false)
 			w.interrupt(syscall.SIGQUIT)
