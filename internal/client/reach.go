@@ -33,7 +33,7 @@ func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 		r, err := once(ctx, c, control.ClusterClient.ListWorkers, &control.ListWorkersRequest{})
 		switch {
 		case errors.Is(err, control.ErrToken):
-			return nil, err
+			return nil, c.Explain(ctx, err)
 		case err == nil, connect.IsWireError(err) && !passing(err):
 			return r.GetWorkers(), nil
 		case ctx.Err() != nil:
