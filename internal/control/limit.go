@@ -198,9 +198,9 @@ func (b limits) handle(next http.Handler) http.Handler {
 			c.limit.mark(c.counted, 1)
 			defer c.limit.mark(c.counted, -1)
 		}
-		// Values are delivered in a long stream, so neither bound applies. Objects are stored by a
-		// shorter one. Strangers cannot use this, because the gate refuses them before it reads a
-		// body.
+		// Values are delivered in a long stream, so neither bound applies. An object may be large, so
+		// only the time between its parts is bounded. Strangers cannot use this, because the gate
+		// refuses them before it reads a body.
 		delivers := r.ProtoMajor == 2 && r.URL.Path == WorkersDeliverValuesProcedure
 		stores := r.ProtoMajor == 2 && r.URL.Path == WorkersPutObjectProcedure
 		switch {
