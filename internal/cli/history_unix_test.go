@@ -129,7 +129,10 @@ func TestRestartsKeepTheHistory(t *testing.T) {
 		}
 		return true
 	}
-	until(t, "the page to have all that ended before", same)
+	// A job that is cancelled before its worker is back has no supersteps.
+	until(t, "the page to have all that ended before, and the worker to be back", func() bool {
+		return same() && !strings.Contains(shown()[newest().ID], noSteps)
+	})
 	own(0, "cancel", newest().ID)
 	until(t, "the long job to end", func() bool { return newest().State == "cancelled" })
 	long := newest()
