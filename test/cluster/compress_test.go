@@ -29,7 +29,7 @@ func TestCompressionOnASlowLink(t *testing.T) {
 				map[int]hosts.Wire{workers: {Delay: time.Millisecond, Rate: 1 << 20}}, "--compress",
 				mode)
 			file, report := filepath.Join(c.dir, "out"), filepath.Join(c.dir, "report")
-			if _, err := c.client("graphs", "load", "g", "--graph", "kronecker:scale=16",
+			if _, err := c.client("graphs", "load", "g", "--graph", "kronecker:scale=15",
 				"--quiet"); err != nil {
 				t.Fatal(err)
 			}

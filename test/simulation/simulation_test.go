@@ -28,7 +28,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 6, "how many seeds to run")
+	seeds = flag.Int("seeds", 2, "how many seeds to run")
 	first = flag.Uint64("first", 1, "the first of them")
 	show  = flag.Bool("show", false, "print what happened in each")
 )
