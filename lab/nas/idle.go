@@ -16,7 +16,10 @@ import (
 // Programs returns the benchmarks' programs, which a cluster needs in addition to the built-in
 // ones.
 func Programs() []pregel.Registered {
-	return []pregel.Registered{pregel.Register("nas-cg", CG{}), pregel.Register("idle", Idle{})}
+	return []pregel.Registered{
+		pregel.Register("nas-cg", CG{}), pregel.Register("idle", Idle{}),
+		pregel.Register("nas-kernel", Kernel{}),
+	}
 }
 
 // Idle is a vertex program without work: one vertex stays awake, and no vertex sends. Its
