@@ -51,7 +51,7 @@ func run(args []string) int {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasSitesCmd(),
-		sitesCmd(), cgModelCmd(), workerCmd(), betweenCmd(), tryCmd(), barrierCmd(),
+		sitesCmd(), cgModelCmd(), cgTimeCmd(), workerCmd(), betweenCmd(), tryCmd(), barrierCmd(),
 		besideCmd(), trialsCmd())
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

@@ -18,19 +18,21 @@ import (
 
 // In the first worker, a job represents the partitions of all workers to the driver. It runs its
 // own partitions, and commands the other workers by messages on the data plane. Besides the
-// columns, a superstep takes one message to each other worker and one back.
+// columns, a superstep takes a broadcast of the step and a gather of the reports. The model of the
+// network chooses whether they go straight or by a tree, which enters each site once.
 //
 //	driver -> job.Superstep --step--> job.follow -> partitions
 //	   ^          |  own partitions                     |
 //	   +--reports-+<----------superstepReport-----------+
 
-// step is a command of the first worker to another, in msgpack: one of a superstep, a question
-// about vertices, a phase, or the end of a run. The answer to a superstep is a superstepReport, and
-// to a question a control.Located. The others have no answer.
+// step is a command of the first worker to all others, in msgpack: one of a superstep, a question
+// to one of them about vertices, a phase, or the end of a run. The answer to a superstep is a
+// superstepReport, and to a question a control.Located. The others have no answer.
 type step struct {
 	Superstep *bsp.Command
 	Totals    []byte // of the aggregators, before Superstep
 	Locate    *control.Locate
+	Rank      int // of the worker that answers Locate
 	Phase     *phase
 	End       bool
 	Took      float64 // with End: the seconds of the last superstep
@@ -45,13 +47,21 @@ type superstepReport struct {
 
 // Tags of the messages of a run between the workers of a job.
 const (
-	tagStep = 1<<16 + iota // from the driver to another worker
-	tagAnswer
+	tagStep = 1<<16 + iota // from the driver to the other workers
+	tagReport
+	tagAnswer // to Locate
 	tagFacts // other collective steps, such as the exchange of facts before a run
 	tagFill  // pieces of a column's initial values
 	tagFilling
 	tagValues // the delivery of values
 	tagLabels
+)
+
+// orderCall and reportCall are the collectives of a superstep. Bytes is about the size of a message.
+// By it all workers choose the same algorithm.
+var (
+	orderCall  = collective.Call{Tag: tagStep, Bytes: 256}
+	reportCall = collective.Call{Tag: tagReport, Bytes: 1 << 10}
 )
 
 // Superstep runs a superstep on all workers.
@@ -82,9 +92,13 @@ func (j *job) all(ctx context.Context, command *bsp.Command) ([]*bsp.Report, err
 		r.Worker = j.layout.Workers[0].Name
 		j.reports[r.Partition.Partition] = r
 	}
-	for rank := 1; rank < j.link.Size(); rank++ {
+	if j.link.Size() == 1 {
+		return j.reports, nil
+	}
+	answers, err := j.attempt.group.Gather(ctx, reportCall, 0, nil)
+	for rank := 1; rank < len(answers); rank++ {
 		sent := &superstepReport{}
-		if err := receive(ctx, j.link, rank, tagAnswer, sent); err != nil {
+		if err := decode(j.link, rank, answers[rank], sent); err != nil {
 			return nil, err
 		}
 		if sent.Superstep != command.Superstep {
@@ -95,29 +109,35 @@ func (j *job) all(ctx context.Context, command *bsp.Command) ([]*bsp.Report, err
 			return nil, fmt.Errorf("worker %s: %w", j.layout.Workers[rank].Name, err)
 		}
 	}
-	return j.reports, nil
+	return j.reports, err
 }
 
 // order sends a step to all other workers.
 func (a *attempt) order(ctx context.Context, s *step) error {
-	link := a.group.Link()
 	data, err := pack.Value(s)
-	for rank := 1; rank < link.Size() && err == nil; rank++ {
-		err = link.Send(ctx, rank, tagStep, data)
+	if err == nil {
+		_, err = a.group.Broadcast(ctx, orderCall, 0, data)
 	}
 	return err
 }
 
-// receive receives a message from another worker.
-func receive(ctx context.Context, link collective.Link, rank int, tag uint32, to any) error {
-	data, err := link.Receive(ctx, rank, tag)
+// ordered returns the next step of the first worker.
+func (a *attempt) ordered(ctx context.Context) (*step, error) {
+	s := &step{}
+	data, err := a.group.Broadcast(ctx, orderCall, 0, nil)
 	if err == nil {
-		if err = pack.IntoValue(data, to); err != nil {
-			err = fmt.Errorf("a message of the job's worker %d: %w", rank, err)
-		}
-		collective.Release(link, data)
+		err = decode(a.group.Link(), 0, data, s)
 	}
-	return err
+	return s, err
+}
+
+// decode decodes a message of another worker, and releases it.
+func decode(link collective.Link, rank int, data []byte, to any) error {
+	defer collective.Release(link, data)
+	if err := pack.IntoValue(data, to); err != nil {
+		return fmt.Errorf("a message of the job's worker %d: %w", rank, err)
+	}
+	return nil
 }
 
 // Failed returns nil: Superstep returns all errors.
@@ -157,13 +177,13 @@ func (j *job) locate(rank int, l *control.Locate) *control.Located {
 	if rank == 0 {
 		return j.graph.locate(l)
 	}
-	data, err := pack.Value(&step{Locate: l})
+	ctx, found := j.attempt.ctx, &control.Located{}
+	err := j.attempt.order(ctx, &step{Locate: l, Rank: rank})
 	if err == nil {
-		err = j.link.Send(j.attempt.ctx, rank, tagStep, data)
-	}
-	found := &control.Located{}
-	if err == nil {
-		err = receive(j.attempt.ctx, j.link, rank, tagAnswer, found)
+		var data []byte
+		if data, err = j.link.Receive(ctx, rank, tagAnswer); err == nil {
+			err = decode(j.link, rank, data, found)
+		}
 	}
 	if err != nil {
 		return nil
@@ -193,35 +213,45 @@ func (j *job) Record(e trace.Event) error {
 // follow executes the steps of the first worker until the run ends.
 func (j *job) follow(ctx context.Context) error {
 	for next := 0; ; {
-		s := &step{}
-		if err := receive(ctx, j.link, 0, tagStep, s); err != nil {
+		s, err := j.attempt.ordered(ctx)
+		if err != nil {
 			return failedIn(next, err)
 		}
-		var answer any
-		var err error
 		switch {
 		case s.Superstep != nil:
 			next = s.Superstep.Superstep + 1
-			answer, err = j.superstep(ctx, s)
+			err = j.answer(ctx, s)
 		case s.Locate != nil:
-			answer = j.graph.locate(s.Locate)
+			var out []byte
+			if s.Rank != j.link.Rank() {
+				continue
+			}
+			if out, err = pack.Value(j.graph.locate(s.Locate)); err == nil {
+				err = j.link.Send(ctx, 0, tagAnswer, out)
+			}
 		case s.End:
 			j.observe(s.Took)
 			return nil
 		default:
 			err = errors.New("found neither a superstep nor the end of the run")
 		}
-		var out []byte
-		if err == nil {
-			out, err = pack.Value(answer)
-		}
-		if err == nil {
-			err = j.link.Send(ctx, 0, tagAnswer, out)
-		}
 		if err != nil {
 			return failedIn(max(next-1, 0), err)
 		}
 	}
+}
+
+// answer runs a superstep and sends the report.
+func (j *job) answer(ctx context.Context, s *step) error {
+	report, err := j.superstep(ctx, s)
+	if err != nil {
+		return err
+	}
+	out, err := pack.Value(report)
+	if err == nil {
+		_, err = j.attempt.group.Gather(ctx, reportCall, 0, out)
+	}
+	return err
 }
 
 // superstep runs a superstep of this worker's partitions for the first worker.

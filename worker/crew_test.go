@@ -77,25 +77,34 @@ type says struct {
 	err  error
 }
 
+func (s *says) Rank() int { return 1 }
+func (s *says) Size() int { return 2 }
+
 func (s *says) Receive(context.Context, int, uint32) ([]byte, error) { return s.data, s.err }
 
 // TestStepsThatCannotBe: messages that cannot be decoded, and steps that order nothing, end the run
 // with an error. An error of the link remains as it is.
 func TestStepsThatCannotBe(t *testing.T) {
 	lost := errors.New("lost")
-	for want, link := range map[string]*says{
-		"a message of the job's worker 1": {data: []byte{0xdd, 1, 2}},
-		"lost":                            {err: lost},
-	} {
-		for _, to := range []any{&superstepReport{}, &step{}} {
-			err := receive(t.Context(), link, 1, tagAnswer, to)
-			if err == nil || !strings.HasPrefix(err.Error(), want) {
-				t.Errorf("%T: found %v, expected %q", to, err, want)
-			}
+	for _, to := range []any{&superstepReport{}, &step{}} {
+		err := decode(&says{}, 1, []byte{0xdd, 1, 2}, to)
+		want := "a message of the job's worker 1"
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%T: found %v, expected %q", to, err, want)
 		}
 	}
+	follow := func(link *says) error {
+		group, err := collective.NewGroup(link, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return (&job{link: link, attempt: &attempt{group: group}}).follow(t.Context())
+	}
+	if err := follow(&says{err: lost}); !errors.Is(err, lost) {
+		t.Errorf("found %v, expected %v", err, lost)
+	}
 	for _, data := range [][]byte{{0xdd, 1, 2}, {0xc0}, {0x90}, {0x80}} {
-		if err := (&job{link: &says{data: data}}).follow(t.Context()); err == nil {
+		if err := follow(&says{data: data}); err == nil {
 			t.Errorf("%x: found the end of the run, expected an error", data)
 		}
 	}

@@ -284,8 +284,7 @@ func (a *attempt) perform(ctx context.Context) (*control.DriveReport, error) {
 // followPhases runs what the first worker tells, until the program itself has run.
 func (a *attempt) followPhases(ctx context.Context) error {
 	for {
-		next := &step{}
-		err := receive(ctx, a.group.Link(), 0, tagStep, next)
+		next, err := a.ordered(ctx)
 		p := next.Phase
 		switch {
 		case err != nil:

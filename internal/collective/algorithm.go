@@ -12,13 +12,17 @@ type Collective string
 const (
 	Barrier   Collective = "barrier"   // no rank leaves before all have entered
 	Broadcast Collective = "broadcast" // the root's data to all ranks
+	GatherTo  Collective = "gather"    // the data of all ranks to the root
 	Allgather Collective = "allgather" // the data of all ranks to all ranks
+	Reduce    Collective = "reduce"    // the combined data of all ranks to the root
 	Allreduce Collective = "allreduce" // the combined data of all ranks to all ranks
 	Alltoall  Collective = "alltoall"  // different data from each rank to each rank
 )
 
 // Collectives has all of them.
-var Collectives = []Collective{Barrier, Broadcast, Allgather, Allreduce, Alltoall}
+var Collectives = []Collective{
+	Barrier, Broadcast, GatherTo, Allgather, Reduce, Allreduce, Alltoall,
+}
 
 // Algorithm is the name of an algorithm for a collective. The function Algorithms lists the
 // algorithms of each collective.
@@ -56,15 +60,26 @@ var catalogue = map[Collective][]entry{
 	Barrier: {
 		{Dissemination, func(s shape) plan { return plan{0, s.team().disseminationRounds()} }},
 		{Sites, func(s shape) plan {
-			t := sitesTree(s, 0)
+			s.root = 0
+			t := sitesTree(s)
 			return plan{0, append(t.reduceRounds(nil), t.broadcastRounds([][]int{nil})...)}
 		}},
 	},
 	Broadcast: {
-		{Binomial, func(s shape) plan { return broadcastPlan(s.team().binomialTree(s.root), 1) }},
-		{Flat, func(s shape) plan { return broadcastPlan(s.team().flatTree(s.root), 1) }},
+		{Binomial, func(s shape) plan { return broadcastPlan(binomial(s), 1) }},
+		{Flat, func(s shape) plan { return broadcastPlan(flat(s), 1) }},
 		{Chain, func(s shape) plan { return broadcastPlan(s.team().chainTree(s.root), s.segments) }},
-		{Sites, func(s shape) plan { return broadcastPlan(sitesTree(s, s.root), 1) }},
+		{Sites, func(s shape) plan { return broadcastPlan(sitesTree(s), 1) }},
+	},
+	GatherTo: {
+		{Binomial, func(s shape) plan { return gatherPlan(s, binomial) }},
+		{Flat, func(s shape) plan { return gatherPlan(s, flat) }},
+		{Sites, func(s shape) plan { return gatherPlan(s, sitesTree) }},
+	},
+	Reduce: {
+		{Binomial, func(s shape) plan { return plan{1, binomial(s).reduceRounds([]int{0})} }},
+		{Flat, func(s shape) plan { return plan{1, flat(s).reduceRounds([]int{0})} }},
+		{Sites, func(s shape) plan { return plan{1, sitesTree(s).reduceRounds([]int{0})} }},
 	},
 	Allgather: {
 		{Bruck, func(s shape) plan { return plan{s.ranks, s.team().bruckRounds(singles(s.all()))} }},
@@ -130,6 +145,11 @@ func unknown(c Collective, a Algorithm) error {
 
 func broadcastPlan(t tree, segments int) plan {
 	return plan{segments, t.broadcastRounds(singles(numbers(segments)))}
+}
+
+// gatherPlan moves the data of each rank, in its own slot, up a tree.
+func gatherPlan(s shape, of func(shape) tree) plan {
+	return plan{s.ranks, of(s).upRounds(s.rank, false, func(top int) []int { return s.under(top, of) })}
 }
 
 // ringAllreducePlan sends each of P segments round the ring twice: first to be combined, then to be

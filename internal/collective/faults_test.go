@@ -62,8 +62,12 @@ func call(ctx context.Context, g *Group, c Collective, how Call) error {
 		err = g.Barrier(ctx, how)
 	case Broadcast:
 		_, err = g.Broadcast(ctx, how, 0, data)
+	case GatherTo:
+		_, err = g.Gather(ctx, how, 0, data)
 	case Allgather:
 		_, err = g.Allgather(ctx, how, data)
+	case Reduce:
+		err = g.Reduce(ctx, how, 0, data, SumUint64)
 	case Allreduce:
 		err = g.Allreduce(ctx, how, data, SumUint64)
 	case Alltoall:

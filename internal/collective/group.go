@@ -21,6 +21,14 @@ type Group struct {
 
 	mu     sync.Mutex
 	chosen map[question]Algorithm
+	plans  map[planned]plan // of this rank
+}
+
+// planned is the key of a plan.
+type planned struct {
+	collective     Collective
+	algorithm      Algorithm
+	root, segments int
 }
 
 // NewGroup returns a group over a link. The model must be the same on all ranks, because all ranks
@@ -38,8 +46,9 @@ func NewGroup(link Link, model *Model, forced map[Collective]Algorithm) (*Group,
 			return nil, err
 		}
 	}
-	chosen := map[question]Algorithm{}
-	return &Group{link: link, model: model, forced: maps.Clone(forced), chosen: chosen}, nil
+	g := newGroup(link, model)
+	g.forced = maps.Clone(forced)
+	return g, nil
 }
 
 // of returns an error unless the model is valid and fits a link.
@@ -63,12 +72,17 @@ func (g *Group) Adopt(model *Model) error {
 	defer g.mu.Unlock()
 	g.model = model
 	clear(g.chosen)
+	clear(g.plans)
 	return nil
 }
 
 // Alone returns the group of a single rank. Its collectives return the rank's own data.
-func Alone() *Group {
-	return &Group{link: alone{}, model: Uniform(1, Unmeasured), chosen: map[question]Algorithm{}}
+func Alone() *Group { return newGroup(alone{}, Uniform(1, Unmeasured)) }
+
+func newGroup(link Link, model *Model) *Group {
+	return &Group{
+		link: link, model: model, chosen: map[question]Algorithm{}, plans: map[planned]plan{},
+	}
 }
 
 // Link returns the group's link, and Model its model. Neither may be changed.
@@ -112,6 +126,18 @@ func (g *Group) Broadcast(ctx context.Context, call Call, root int, data []byte)
 	return join(m.slots), nil
 }
 
+// Gather returns the data of all ranks, by rank, on the root, and nil on the other ranks. It
+// contains the root's own slice. The other slices may share memory, but none of their bytes.
+func (g *Group) Gather(ctx context.Context, call Call, root int, data []byte) ([][]byte, error) {
+	m, err := g.do(ctx, GatherTo, call, root, len(data), func(_ Algorithm, m *machine) {
+		m.slots[g.link.Rank()] = data
+	})
+	if err != nil || g.link.Rank() != root {
+		return nil, err
+	}
+	return m.slots, nil
+}
+
 // Allgather returns the data of all ranks, by rank. It contains the rank's own slice. The other
 // slices may share memory.
 func (g *Group) Allgather(ctx context.Context, call Call, data []byte) ([][]byte, error) {
@@ -124,18 +150,30 @@ func (g *Group) Allgather(ctx context.Context, call Call, data []byte) ([][]byte
 	return m.slots, nil
 }
 
+// Reduce combines the data of all ranks in the root's data. All ranks must have the same number of
+// elements. The data of other ranks is overwritten.
+func (g *Group) Reduce(ctx context.Context, call Call, root int, data []byte, op Op) error {
+	return g.combine(ctx, Reduce, call, root, data, op)
+}
+
 // Allreduce combines the data of all ranks in data. All ranks must have the same number of
 // elements.
 func (g *Group) Allreduce(ctx context.Context, call Call, data []byte, op Op) error {
+	return g.combine(ctx, Allreduce, call, 0, data, op)
+}
+
+func (g *Group) combine(
+	ctx context.Context, c Collective, call Call, root int, data []byte, op Op,
+) error {
 	if op.Size <= 0 || op.Combine == nil || len(data)%op.Size != 0 {
-		return wrap(Allreduce,
+		return wrap(c,
 			fmt.Errorf("%d bytes are not a multiple of an element's %d", len(data), op.Size))
 	}
 	if call.Bytes == 0 {
 		call.Bytes = len(data)
 	}
 	gathers := false
-	m, err := g.do(ctx, Allreduce, call, 0, 0, func(a Algorithm, m *machine) {
+	m, err := g.do(ctx, c, call, root, 0, func(a Algorithm, m *machine) {
 		if gathers = a == Dissemination; gathers {
 			m.slots[g.link.Rank()] = slices.Clone(data)
 		} else {
@@ -143,7 +181,7 @@ func (g *Group) Allreduce(ctx context.Context, call Call, data []byte, op Op) er
 		}
 	})
 	if err == nil && gathers {
-		err = wrap(Allreduce, combineAll(m.slots, data, op))
+		err = wrap(c, combineAll(m.slots, data, op))
 	}
 	return err
 }
@@ -209,7 +247,7 @@ func (g *Group) do(
 // only if the call has no size and the choice needs one.
 func (g *Group) commonSize(ctx context.Context, c Collective, call Call, root, n int) (int, error) {
 	a := g.algorithm(c, call)
-	if call.Bytes != 0 || c == Barrier || c == Allreduce || g.link.Size() == 1 ||
+	if call.Bytes != 0 || c == Barrier || c == Reduce || c == Allreduce || g.link.Size() == 1 ||
 		a != Auto && a != Chain {
 		return call.Bytes, nil
 	}
@@ -262,7 +300,15 @@ func (g *Group) plan(
 		}
 	}
 	s.segments = g.model.segments(c, a, n)
-	p, err := planOf(c, a, s)
+	key := planned{c, a, root, s.segments}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p, known := g.plans[key]
+	if !known {
+		if p, err = planOf(c, a, s); err == nil {
+			g.plans[key] = p
+		}
+	}
 	return a, p, err
 }
 

@@ -1,6 +1,6 @@
-// Package collective moves data between all workers at once: barrier, broadcast, allgather,
-// allreduce and alltoall, each by several algorithms, none of which is best for every size, number
-// of ranks and topology (Matsuda).
+// Package collective moves data between all workers at once: barrier, broadcast, gather, allgather,
+// reduce, allreduce and alltoall, each by several algorithms, none of which is best for every size,
+// number of ranks and topology (Matsuda).
 //
 // An algorithm is a plan: for each rank a list of rounds, each with messages to send and to
 // receive. A machine runs plans over a Link. A simulator predicts the time of the same plans, by

@@ -10,7 +10,7 @@ import (
 
 // Predict returns the time in seconds of a collective with an algorithm, from the start of all
 // ranks to the end of the last. bytes is the contribution of one rank. broadcast: the root's data;
-// allgather: one rank's data; allreduce: one rank's elements; alltoall: one block. It ignores
+// gather, allgather: one rank's data; reduce, allreduce: one rank's elements; alltoall: one block. It ignores
 // headers of a few bytes and copying.
 func (m *Model) Predict(c Collective, a Algorithm, bytes, root int) (float64, error) {
 	if err := m.validate(); err != nil {
@@ -82,7 +82,7 @@ type actor struct {
 	receiving      float64
 	waits          bool // waiting for its next message
 	done           bool
-	taking         float64 // time when all messages that began to arrive are complete
+	taking         float64 // time when it can take the next message
 }
 
 // event is the next send or receive of an actor, or the arrival of a message.
@@ -92,6 +92,7 @@ type event struct {
 	what happening
 	from int     // the message's sender
 	body float64 // the message's transfer time
+	gap  float64 // before the receiver takes another one
 }
 
 type happening uint8
@@ -192,7 +193,7 @@ func (s *simulation) send(a *actor) {
 		s.trunks[[2]int{x, y}] = start + s.model.Trunk*n
 	}
 	heap.Push(&s.events,
-		event{time: start + c.Beta, rank: t.peer, what: comes, from: a.rank, body: c.Alpha * n})
+		event{start + c.Beta, t.peer, comes, a.rank, c.Alpha * n, c.Gap})
 	a.sending = start + c.Gap + c.Alpha*n
 	a.sent++
 	if a.sent < len(list) {
@@ -202,11 +203,13 @@ func (s *simulation) send(a *actor) {
 	s.next(a)
 }
 
-// come queues an arriving message behind earlier ones, and wakes the receiver.
+// come queues an arriving message behind earlier ones, and wakes the receiver. A receiver is busy for
+// as long as a sender.
 func (s *simulation) come(a *actor, e event) {
-	a.taking = max(e.time, a.taking) + e.body
+	whole := max(e.time, a.taking) + e.body
+	a.taking = whole + e.gap
 	way := [2]int{e.from, a.rank}
-	s.arrived[way] = append(s.arrived[way], a.taking)
+	s.arrived[way] = append(s.arrived[way], whole)
 	if a.waits && a.rounds[a.round].receives[a.received].peer == e.from {
 		a.waits = false
 		s.receive(a)

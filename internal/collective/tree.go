@@ -60,14 +60,14 @@ func (t team) chainTree(root int) tree {
 
 // sitesTree is a binomial tree of the sites' leaders, and one below each leader. So data goes to
 // each site once. A tree that ignores sites floods the slow link in its last step (Matsuda, 3.5).
-func sitesTree(s shape, root int) tree {
-	v := bySite(s, root)
+func sitesTree(s shape) tree {
+	v := bySite(s, s.root)
 	leader := v.leaders[v.mine]
 	local := newTeam(v.members[v.mine], s.rank).binomialTree(leader)
 	if s.rank != leader {
 		return local
 	}
-	t := newTeam(v.leaders, leader).binomialTree(root)
+	t := newTeam(v.leaders, leader).binomialTree(s.root)
 	t.children = append(t.children, local.children...)
 	return t
 }
@@ -99,16 +99,34 @@ func (t tree) broadcastRounds(segments [][]int) []round {
 	return rounds
 }
 
-// reduceRounds combines slots up a tree. It starts with the last child: in a binomial tree it has
-// the smallest subtree and is ready first.
+func binomial(s shape) tree { return s.team().binomialTree(s.root) }
+func flat(s shape) tree     { return s.team().flatTree(s.root) }
+
+// under returns a rank, and all ranks below it in a tree.
+func (s shape) under(rank int, of func(shape) tree) []int {
+	s.rank = rank
+	all := []int{rank}
+	for _, c := range of(s).children {
+		all = append(all, s.under(c, of)...)
+	}
+	return all
+}
+
+// reduceRounds combines slots up a tree.
 func (t tree) reduceRounds(slots []int) []round {
+	return t.upRounds(0, true, func(int) []int { return slots })
+}
+
+// upRounds moves the slots of each rank and the ranks below it up a tree. It starts with the last
+// child: in a binomial tree it has the smallest subtree and is ready first.
+func (t tree) upRounds(rank int, combines bool, slots func(rank int) []int) []round {
 	var r round
 	for _, c := range slices.Backward(t.children) {
-		r.receives = append(r.receives, combine(c, slots...)...)
+		r.receives = append(r.receives, transfer{c, slots(c), combines})
 	}
 	rounds := []round{r}
 	if t.parent >= 0 {
-		rounds = append(rounds, round{sends: send(t.parent, slots...)})
+		rounds = append(rounds, round{sends: send(t.parent, slots(rank)...)})
 	}
 	return rounds
 }

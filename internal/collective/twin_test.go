@@ -128,6 +128,22 @@ var twins = map[Collective]func(t *testing.T, k kase, g *Group, call Call) error
 		got, err := g.Broadcast(t.Context(), call, k.root, data)
 		return differs(err, [][]byte{got}, [][]byte{want})
 	},
+	GatherTo: func(t *testing.T, k kase, g *Group, call Call) error {
+		r := g.link.Rank()
+		got, err := g.Gather(t.Context(), call, k.root, content(r, r, k.sizes[r]))
+		if r != k.root {
+			return differs(err, got, nil)
+		}
+		return differs(err, got, everybodys(k))
+	},
+	Reduce: func(t *testing.T, k kase, g *Group, call Call) error {
+		data := numbersOf(k, g.link.Rank())
+		err := g.Reduce(t.Context(), call, k.root, data, SumUint64)
+		if g.link.Rank() != k.root {
+			return err
+		}
+		return differs(err, [][]byte{data}, [][]byte{sum(k)})
+	},
 	Allgather: func(t *testing.T, k kase, g *Group, call Call) error {
 		r := g.link.Rank()
 		got, err := g.Allgather(t.Context(), call, content(r, r, k.sizes[r]))

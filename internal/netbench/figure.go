@@ -68,7 +68,9 @@ var sizeMeans = map[collective.Collective]string{
 	PointToPoint:         "size of the message",
 	Stream:               "size of each message",
 	collective.Broadcast: "size of the root's data",
+	collective.GatherTo:  "size of each rank's data",
 	collective.Allgather: "size of each rank's data",
+	collective.Reduce:    "size of each rank's elements",
 	collective.Allreduce: "size of each rank's elements",
 	collective.Alltoall:  "size of each block",
 }

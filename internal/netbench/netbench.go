@@ -66,8 +66,8 @@ const tag = 1
 func (o Options) withDefaults() Options {
 	if len(o.Collectives) == 0 {
 		o.Collectives = []collective.Collective{
-			PointToPoint, Stream, collective.Broadcast, collective.Allgather, collective.Allreduce,
-			collective.Alltoall,
+			PointToPoint, Stream, collective.Broadcast, collective.GatherTo, collective.Allgather,
+			collective.Reduce, collective.Allreduce, collective.Alltoall,
 		}
 	}
 	if len(o.Sizes) == 0 {
@@ -203,7 +203,8 @@ func (b *bench) tasks() [][]task {
 // blocks.
 func footprint(c collective.Collective, a collective.Algorithm, p int) int {
 	switch {
-	case c == collective.Allgather, c == collective.Alltoall, a == collective.Dissemination:
+	case c == collective.GatherTo, c == collective.Allgather, c == collective.Alltoall,
+		a == collective.Dissemination:
 		return 4 * p
 	}
 	return 4
@@ -292,10 +293,15 @@ func (b *bench) action(ctx context.Context, t task) (func() error, error) {
 		return func() error { return second(g.Broadcast(ctx, call, 0, data)) }, nil
 	case collective.Allgather:
 		return func() error { return second(g.Allgather(ctx, call, data)) }, nil
-	case collective.Allreduce:
+	case collective.GatherTo:
+		return func() error { return second(g.Gather(ctx, call, 0, data)) }, nil
+	case collective.Reduce, collective.Allreduce:
 		op := collective.SumUint64
 		if t.bytes%op.Size != 0 {
 			op = bytewise
+		}
+		if t.collective == collective.Reduce {
+			return func() error { return g.Reduce(ctx, call, 0, data, op) }, nil
 		}
 		return func() error { return g.Allreduce(ctx, call, data, op) }, nil
 	case collective.Alltoall:

@@ -107,7 +107,7 @@ func (p *Point) fill(times []float64, ranks int, parts float64) {
 func volume(c collective.Collective, ranks int) float64 {
 	others := float64(ranks - 1)
 	switch c {
-	case collective.Allgather, collective.Alltoall:
+	case collective.GatherTo, collective.Allgather, collective.Alltoall:
 		return others
 	case collective.Allreduce:
 		return 2 * others / float64(ranks)

@@ -16,7 +16,10 @@ import (
 // Programs returns the benchmarks' programs, which a cluster needs in addition to the built-in
 // ones.
 func Programs() []pregel.Registered {
-	return []pregel.Registered{pregel.Register("nas-cg", CG{}), pregel.Register("idle", Idle{})}
+	return []pregel.Registered{
+		pregel.Register("nas-cg", CG{}), pregel.Register("idle", Idle{}),
+		pregel.Register("nas-kernel", Kernel{}),
+	}
 }
 
 // Idle is a vertex program without work: one vertex stays awake, and no vertex sends. Its
@@ -46,6 +49,7 @@ func (p Idle) Coordinate(c *pregel.Coordinator) {
 type Barrier struct {
 	Workers    int     `json:"workers"`
 	Supersteps int     `json:"supersteps"`
+	Delay      float64 `json:"delay_seconds,omitempty"` // between two sites, each way
 	Median     float64 `json:"median_seconds"`
 	P90        float64 `json:"p90_seconds"`
 	Mean       float64 `json:"mean_seconds"` // of the whole run
@@ -53,7 +57,7 @@ type Barrier struct {
 
 // RunIdle runs Idle on a cluster. The first tenth of the supersteps does not count.
 func RunIdle(ctx context.Context, c cluster.Cluster, supersteps int) (*Barrier, error) {
-	b := &Barrier{Workers: c.Workers, Supersteps: supersteps}
+	b := &Barrier{Workers: c.Workers, Supersteps: supersteps, Delay: c.Delay.Seconds()}
 	c.Programs = Programs()
 	return b, c.Run(ctx, c.Connected(func(ctx context.Context, conn *link.Connection) error {
 		g, err := conn.Load(ctx, "kronecker:scale=8", superstep.LoadOptions{})
@@ -81,8 +85,12 @@ func RunIdle(ctx context.Context, c cluster.Cluster, supersteps int) (*Barrier, 
 
 // Text writes a line of text.
 func (b *Barrier) Text(w io.Writer) error {
+	place := ""
+	if b.Delay > 0 {
+		place = fmt.Sprintf(" at two sites with %.3g s of delay each way", b.Delay)
+	}
 	_, err := fmt.Fprintf(w,
-		"workers: %d. A superstep with nothing to do takes %.0f µs (median), %.0f (9 of 10), %.0f (mean) of %d\n",
-		b.Workers, 1e6*b.Median, 1e6*b.P90, 1e6*b.Mean, b.Supersteps)
+		"workers: %d%s. A superstep with nothing to do takes %.0f µs (median), %.0f (9 of 10), %.0f (mean) of %d\n",
+		b.Workers, place, 1e6*b.Median, 1e6*b.P90, 1e6*b.Mean, b.Supersteps)
 	return err
 }

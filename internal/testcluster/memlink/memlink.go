@@ -23,7 +23,7 @@ import (
 //	receiver              |===================|  busy, later if it still receives another message
 //
 // A receiver takes messages in the order in which their first bytes arrive, whether it waits for
-// them or not. If two sites share a trunk, a message starts when the trunk has taken the earlier
+// them or not, and Gap after the one before. If two sites share a trunk, a message starts when the trunk has taken the earlier
 // ones.
 type Memory struct {
 	boxes []*mailbox
@@ -31,7 +31,7 @@ type Memory struct {
 
 	mu      sync.Mutex   // guards the fields below, which are used only with costs
 	sending []time.Time  // when a rank can send again
-	taking  []time.Time  // when all messages that began to arrive at a rank are complete
+	taking  []time.Time  // when a rank can take the next message
 	coming  [][]*message // by receiver: messages not yet counted in taking
 	trunks  map[[2]int]time.Time
 }
@@ -127,7 +127,7 @@ func (m *Memory) depart(from, to int, p *message) time.Time {
 		start = latest(start, m.trunks[c.Sites])
 		m.trunks[c.Sites] = start.Add(seconds(c.Trunk * n))
 	}
-	p.first, p.body = start.Add(seconds(c.Beta)), seconds(c.Alpha*n)
+	p.first, p.body, p.gap = start.Add(seconds(c.Beta)), seconds(c.Alpha*n), seconds(c.Gap)
 	m.coming[to] = append(m.coming[to], p)
 	m.sending[from] = start.Add(seconds(c.Gap + c.Alpha*n))
 	return m.sending[from]
@@ -146,8 +146,8 @@ func (m *Memory) arrive(rank int, p *message) time.Time {
 	})
 	now := time.Now()
 	for len(coming) > 0 && !coming[0].first.After(now) {
-		m.taking[rank] = latest(coming[0].first, m.taking[rank]).Add(coming[0].body)
-		coming[0].whole = m.taking[rank]
+		coming[0].whole = latest(coming[0].first, m.taking[rank]).Add(coming[0].body)
+		m.taking[rank] = coming[0].whole.Add(coming[0].gap)
 		coming = coming[1:]
 	}
 	m.coming[rank] = coming
@@ -177,13 +177,14 @@ type address struct {
 	tag  uint32
 }
 
-// message is a message in flight: its first byte arrives at first, the transfer takes body, and it
-// is complete at whole.
+// message is a message in flight: its first byte arrives at first, the transfer takes body, it is
+// complete at whole, and then the receiver is busy for gap.
 type message struct {
 	from  int
 	data  []byte
 	first time.Time
 	body  time.Duration
+	gap   time.Duration
 	whole time.Time
 }
 

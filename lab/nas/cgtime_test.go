@@ -1,0 +1,111 @@
+package nas
+
+import (
+	"math"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/lab/cluster"
+)
+
+// TestPartsOfAnIteration computes the parts of an iteration by hand.
+func TestPartsOfAnIteration(t *testing.T) {
+	c := Costs{Call: 1, Axpy: 2, Dot: 3, Send: 4, Entry: 5}
+	d := node{Pair: collective.Pair{Alpha: 1, Beta: 100, Gap: 10}, barrier: 7, share: 1}
+	busy := d
+	busy.share = .5
+	for _, x := range []struct {
+		grid graph.Grid
+		node node
+		want CGParts
+	}{
+		// 8 rows of 16 entries; in each superstep a call, two AXPYs and a dot product of 8
+		{graph.Of(1), d, CGParts{8*4 + 16*5, 8 * 2 * 8, 0, 14}},
+		// a message of 4 values
+		{graph.Of(2), d, CGParts{56, 64, 100 + 32, 14}},
+		{graph.Of(2), busy, CGParts{112, 128, 2 * (100 + 32), 14}},
+		// 3 messages of 2 values
+		{graph.Of(4), d, CGParts{28, 32, 2*(10+16) + 100 + 16, 14}},
+		// a message of 2 values, and one of 2 sums with positions, which take as long as sent values
+		{graph.Grid{Rows: 2, Columns: 2}, d, CGParts{28 + 8, 32, 100 + 16 + 100 + 24, 14}},
+	} {
+		if got := c.iteration(8, 16, x.grid, x.node); got != x.want {
+			t.Errorf("%v: found %v, expected %v", x.grid, got, x.want)
+		}
+	}
+}
+
+func TestCrossing(t *testing.T) {
+	line := func(fixed, each float64) func(float64) float64 {
+		return func(n float64) float64 { return fixed + each*n }
+	}
+	for _, x := range []struct {
+		first, second func(float64) float64
+		small, large  int
+		rows          float64 // 0: always the same
+	}{
+		{line(1, 2), line(1001, 1), 0, 1, 1000},
+		{line(1001, 1), line(1, 2), 1, 0, 1000},
+		{line(1, 1), line(2, 2), 0, 0, 0},
+		{line(2, 2), line(1, 1), 1, 1, 0},
+	} {
+		small, large, rows := crossing(x.first, x.second)
+		found, _ := strconv.ParseFloat(rows, 64) // 0 for "all"
+		if small != x.small || large != x.large || math.Abs(found-x.rows) > .01*x.rows {
+			t.Errorf("found %d, %d and %s, expected %v", small, large, rows, x)
+		}
+	}
+}
+
+// TestIterationTime: an iteration is a superstep that multiplies and the next one, except the first
+// and the last of 25, and the first solution.
+func TestIterationTime(t *testing.T) {
+	seconds := make([]float64, 3*period)
+	for k := range seconds {
+		switch step := k % period; {
+		case k < period || step < 3 || step >= lastUpdate-1:
+			seconds[k] = 1000
+		case step%2 == 1:
+			seconds[k] = 3
+		default:
+			seconds[k] = 2
+		}
+	}
+	seconds[2*period+5] = math.NaN()
+	if got := iterationTime(seconds); got != 5 {
+		t.Errorf("found %v, expected 5", got)
+	}
+	if got := steady([]float64{100, 1, 2, math.NaN(), 3, 2, 2, 2, 2, 2}); got != 2 {
+		t.Errorf("found %v, expected 2", got)
+	}
+}
+
+func TestTimeCG(t *testing.T) {
+	class := classS(t)
+	class.CG.Iterations, class.CG.Zeta = 2, zetaAfter(t, class.CG, 2)
+	var all []*exec.Cmd
+	found, err := TimeCG(t.Context(), class, cluster.Cluster{Command: launched("worker", &all)},
+		[]int{1, 2}, 1, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	haveEnded(t, 4, all) // one more to measure operations
+	if !found.Verified || len(found.Table.Rows) != 2 || found.Costs.Entry <= 0 ||
+		found.Costs.Call <= 0 {
+		t.Errorf("%+v", found)
+	}
+	for i, row := range found.Table.Rows {
+		messages, measured := row[3].(float64), row[6].(float64)
+		if measured <= 0 || (messages > 0) != (i == 1) {
+			t.Errorf("%v", row)
+		}
+	}
+	var text strings.Builder
+	if err := found.Text(&text); err != nil || !strings.Contains(text.String(), "MPI/InfiniBand") {
+		t.Errorf("%s %v", &text, err)
+	}
+}

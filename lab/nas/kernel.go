@@ -1,0 +1,111 @@
+package nas
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Kernel is a vertex program that repeats some of the operations of CG in every superstep, to
+// measure their times.
+type Kernel struct {
+	Supersteps int  `param:"supersteps" default:"200" help:"number of supersteps"`
+	Axpy       bool `param:"axpy" help:"add a multiple of a vector to two vectors"`
+	Dot        bool `param:"dot" help:"compute a dot product"`
+	Multiply   bool `param:"multiply" help:"multiply the matrix by a vector"`
+}
+
+// Combiner is that of CG.
+func (Kernel) Combiner() pregel.Combiner[float64] { return CG{}.Combiner() }
+
+// Traits has a dot product.
+func (Kernel) Traits() pregel.Traits {
+	return pregel.Traits{Aggregators: []pregel.Aggregate{dotPAP}}
+}
+
+// Coordinate ends the run.
+func (k Kernel) Coordinate(c *pregel.Coordinator) {
+	if c.Superstep >= k.Supersteps {
+		c.Halt()
+	}
+}
+
+// Compute does the operations on a vertex's entries.
+func (k Kernel) Compute(v *pregel.Vertex[Row, float64], product float64) {
+	s := v.Ref()
+	if k.Axpy {
+		s.Z += 0.5 * s.P
+		s.R -= 0.5 * s.AP
+	}
+	if k.Dot {
+		dotPAP.Add(v, s.P*s.AP)
+	}
+	if k.Multiply {
+		s.AP = product
+		v.SendToAllNeighbors(s.X)
+	}
+}
+
+// Costs are the times in seconds of the operations of CG, on one thread.
+type Costs struct {
+	Call  float64 `json:"call"`  // of Compute, for a row
+	Axpy  float64 `json:"axpy"`  // adds a multiple of a vector to another one, for a row
+	Dot   float64 `json:"dot"`   // dot product, for a row
+	Send  float64 `json:"send"`  // a row sends, and takes its sum
+	Entry float64 `json:"entry"` // product with the matrix, for an entry
+}
+
+// An iteration of CG has two supersteps. Each calls all rows and has two AXPYs and a dot product.
+// One sends and multiplies.
+func (c Costs) spmv(rows, entries float64) float64 { return rows*c.Send + entries*c.Entry }
+func (c Costs) vectors(rows float64) float64       { return rows * 2 * (c.Call + 2*c.Axpy + c.Dot) }
+
+// measure measures the costs on two matrices with equally many rows. Each list has the times of the
+// rounds.
+func (c *Costs) measure(ctx context.Context, thin, thick *superstep.Graph, rounds int) error {
+	times := map[Kernel][2][]float64{}
+	kernels := []Kernel{{}, {Axpy: true}, {Dot: true}, {Multiply: true}}
+	for range rounds {
+		for _, k := range kernels {
+			lists := times[k]
+			for i, g := range []*superstep.Graph{thin, thick} {
+				run := k
+				run.Supersteps = 200
+				r, err := superstep.Run(ctx, g, run, superstep.Options{})
+				if err != nil {
+					return err
+				}
+				lists[i] = append(lists[i], steady(r.Seconds))
+			}
+			times[k] = lists
+		}
+	}
+	rows := float64(thick.NumVertices())
+	of := func(k int, matrix int) float64 { return collective.Median(times[kernels[k]][matrix]) }
+	over := func(k int) float64 { return max(of(k, 1)-of(0, 1), 0) / rows }
+	c.Call, c.Axpy, c.Dot = of(0, 1)/rows, over(1)/2, over(2)
+	c.Entry = max(of(3, 1)-of(3, 0), 0) / float64(thick.NumEdges()-thin.NumEdges())
+	c.Send = max(of(3, 1)-of(0, 1)-c.Entry*float64(thick.NumEdges()), 0) / rows
+	return nil
+}
+
+// steady returns the median time of supersteps, without the first ones.
+func steady(seconds []float64) float64 {
+	list := slices.DeleteFunc(slices.Clone(seconds[len(seconds)/10:]), math.IsNaN)
+	return collective.Median(list)
+}
+
+// iterationTime returns the median time of an iteration of CG, which has two supersteps.
+func iterationTime(seconds []float64) float64 {
+	var list []float64
+	for k := period; k+1 < len(seconds); k++ {
+		if step := k % period; step%2 == 1 && step > 1 && step < lastUpdate-1 {
+			list = append(list, seconds[k]+seconds[k+1])
+		}
+	}
+	return collective.Median(slices.DeleteFunc(list, math.IsNaN))
+}
