@@ -50,7 +50,7 @@ func run(args []string) int {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasSitesCmd(),
+	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasFTCmd(), nasSitesCmd(),
 		sitesCmd(), cgModelCmd(), workerCmd(), betweenCmd(), tryCmd(), barrierCmd(),
 		besideCmd(), trialsCmd())
 	root.SetArgs(args)
