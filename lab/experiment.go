@@ -128,7 +128,10 @@ func (e *experimentCommand) execute(ctx context.Context, name string, scaled boo
 			fmt.Fprintln(os.Stdout)
 		}
 		report, err := x.Run(ctx,
-			experiment.Options{Scale: e.scale, Repeat: e.repeat, Team: team, Progress: showStage()})
+			experiment.Options{
+				Scale: e.scale, Repeat: e.repeat, Team: team, Progress: showStage(),
+				Command: process(workerCommand),
+			})
 		if err != nil {
 			return fmt.Errorf("experiment %w", err)
 		}

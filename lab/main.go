@@ -50,8 +50,9 @@ func run(args []string) int {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasSitesCmd(),
-		sitesCmd(), cgModelCmd(), cgTimeCmd(), workerCmd(), betweenCmd(), tryCmd(), barrierCmd(),
+	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasFTCmd(),
+		nasSitesCmd(), sitesCmd(), cgModelCmd(), cgTimeCmd(), workerCmd(), betweenCmd(), tryCmd(),
+		barrierCmd(),
 		besideCmd(), trialsCmd())
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

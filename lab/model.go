@@ -34,7 +34,8 @@ func modelCmd() *cobra.Command {
 		Long: `Predict a breadth-first search of a Kronecker graph on a grid of processes: the levels of the search,
 the traffic and the time of each phase, and the TEPS. The model derives the levels from the
 probabilities of the generator, and the bytes from the levels and the grid. It derives the times from
-the network and from the speed of the kernels, which it measures on this machine.
+the network and from the speed of the kernels, which it measures on this machine. It also measures
+and scales what a thread loses beside another one, and how unequal the processes' work is.
 
 --check runs searches of a small SCALE in this process, with one partition for each process of the
 grid, and compares the bytes sent with the prediction. --published predicts the runs in the papers.`,
@@ -124,8 +125,12 @@ func (m *modelCommand) execute(ctx context.Context) error {
 		return fmt.Errorf("model: %w", err)
 	}
 	rates = rates.Faster(m.speed)
+	waiting, err := model.MeasureWaiting(ctx)
+	if err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
 	if m.published {
-		beside := model.Beside(rates, slices.Values(model.Runs))
+		beside := model.Beside(rates, waiting, slices.Values(model.Runs))
 		if err := beside.Text(report(m.json)); err != nil {
 			return err
 		}
@@ -134,7 +139,7 @@ func (m *modelCommand) execute(ctx context.Context) error {
 	schemes := map[string][]model.Scheme{"push": {model.Push}, "pull": {model.Pull}}[m.delivery]
 	p := model.Predict(model.NewSearch(m.scale, m.edgeFactor, 0), model.Machine{
 		Grid: model.Grid{Rows: grid.Rows, Columns: grid.Columns}, Threads: m.threads, Rates: rates,
-		Network: network,
+		Network: network, Waiting: waiting,
 	}, schemes...)
 	if err := p.Text(report(m.json)); err != nil {
 		return err

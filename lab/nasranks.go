@@ -73,3 +73,33 @@ chooses the alltoall algorithm by it.`,
 	r.define(cmd.Flags(), 4)
 	return cmd
 }
+
+func nasFTCmd() *cobra.Command {
+	r := &rankFlags{}
+	cmd := &cobra.Command{
+		Use:   "nas-ft --class S",
+		Short: "Run FT of the NAS Parallel Benchmarks by collectives",
+		Long: `Run FT of the NAS Parallel Benchmarks (NPB 3.4): solve a diffusion equation in three dimensions by
+Fourier transforms, in six iterations. Each iteration transforms back, which exchanges all values
+between the ranks by alltoall. The checksum of each iteration must agree with the published one within
+1e-12. Otherwise the exit status is 1. Mop/s follow NPB's formula.
+
+Ranks connect by TCP over loopback, as in nas-is.`,
+		Example: `  go -C lab run . nas-ft --class W
+  go -C lab run . nas-ft --class S --ranks 5 --json ft.json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			class, at, err := r.check()
+			if err != nil {
+				return err
+			}
+			result, err := nas.RunFT(cmd.Context(), class, at)
+			if err != nil {
+				return fmt.Errorf("nas-ft: %w", err)
+			}
+			return tell(cmd.Name(), r.json, result, result.Verified)
+		},
+	}
+	r.define(cmd.Flags(), 4)
+	return cmd
+}

@@ -31,8 +31,8 @@ func nasSitesCmd() *cobra.Command {
 	repeat := 0
 	cmd := &cobra.Command{
 		Use:   "nas-sites --class S",
-		Short: "Compare CG and IS between two sites, with and without topology-aware collectives",
-		Long: `Run CG and IS of the NAS Parallel Benchmarks with collectives between ranks at two sites, like the
+		Short: "Compare CG, FT and IS between two sites, with and without topology-aware collectives",
+		Long: `Run CG, FT and IS of the NAS Parallel Benchmarks with collectives between ranks at two sites, like the
 measurements of GridMPI (Matsuda). Messages between the sites have a delay and share a bandwidth. The
 command chooses the algorithms in three ways, in turn: by constants of a local network, by measured
 times of messages between the ranks, or by these times and the sites of the ranks. It assigns ranks to

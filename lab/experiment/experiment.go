@@ -9,10 +9,12 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"runtime"
 
 	"github.com/superstep-go/superstep/internal/figure"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/lab/model"
 )
 
 // Experiment is a comparison from a paper.
@@ -27,13 +29,21 @@ type Experiment struct {
 // All has all experiments.
 var All = []Experiment{
 	{"messages", "messages one by one, or one for each partition with a bitmap", "Ueno13, tables 1 and 2", 18, messages},
-	{"grids", "pairs to all, bits to all, and grids, as machines grow", "Ueno11, figures 5 and 7; Nakao20, tables 4 and 5", 18, grids},
+	{"grids", "pairs to all, bits to all, and grids, as machines grow", "Ueno11, sections 2 and 3, figure 7; Nakao20, tables 4 and 5", 18, grids},
+	{"weak", "the reference codes and grids, as nodes and graph grow", "Ueno11, figures 5, 6 and 8", 18, weak},
+	{"alltoall", "all-to-all between more and more processes", "Ueno11, figure 3", 0, alltoallRates},
 	{"switch", "push or pull as the model says, by Beamer's rule, and always one", "Ueno13, 7; Nakao20, 2.1, figure 1", 18, direction},
 	{"order", "vertices by falling degree, or as in the input", "Nakao20, 3.2", 18, order},
 	{"bcsr", "a start for each vertex, or for each vertex with edges", "Nakao20, 3.1, tables 1 to 3", 18, bcsrLists},
 	{"encoding", "who sent, as bits, as positions, or as is shorter", "Nakao20, 3.5.2, table 5", 18, encoding},
 	{"overlap", "columns on their way while others are made and edges are walked, or one after the other", "Ueno11, 4.2; Nakao20, 3.5.3, figure 9", 18, overlap},
 	{"windows", "messages at once, through windows, and by rendezvous, over a link with delay", "Nakao20, 5.4, figure 14; Matsuda", 0, windows},
+	{"ring", "the ring at once, and by rendezvous, over links with delay", "Nakao20, figure 14a", 0, ringTimes},
+	{"reduce", "a reduce at two sites, along ranks and along sites", "Matsuda, figure 7", 0, reduces},
+	{"processes", "processes and threads of a node", "Nakao20, figures 12 and 13", 18, processes},
+	{"phases", "parts of the time of the largest runs", "Nakao20, figures 14b and 17", 0, phases},
+	{"frequency", "threads of normal and of higher frequency", "Nakao20, figure 15", 0, frequency},
+	{"mapping", "rows and columns placed by topology", "Nakao20, figure 16", 14, mapping},
 }
 
 // Find returns the experiment with this name.
@@ -63,8 +73,20 @@ type Options struct {
 	Repeat int
 	// Team runs the work. nil means one thread.
 	Team *parallel.Team
+	// Command makes a worker process (cluster.Cluster). nil leaves out measurements between processes.
+	Command func(ctx context.Context, arguments ...string) (*exec.Cmd, error)
+	// Measured has the speed of this machine for predictions. nil means to measure it.
+	Measured *Speed
+	// Small leaves out large numbers of ranks.
+	Small bool
 	// Progress, if not nil, is called with the current stage and its progress.
 	Progress func(stage string, done, total int64)
+}
+
+// Speed is what a prediction uses of a machine.
+type Speed struct {
+	Rates   model.Rates
+	Waiting model.Waiting
 }
 
 // Report is the result of an experiment.

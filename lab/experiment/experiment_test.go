@@ -26,7 +26,9 @@ func small(t *testing.T, name string, scale int) *Report {
 	}
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
-	r, err := e.Run(t.Context(), Options{Scale: scale, Repeat: 2, Team: team})
+	r, err := e.Run(t.Context(), Options{
+		Scale: scale, Repeat: 2, Team: team, Command: workers, Measured: speed, Small: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +200,7 @@ func TestACancelledExperimentEnds(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			stages := map[string]bool{}
 			_, err := e.Run(ctx,
-				Options{Scale: LeastScale, Repeat: 1, Progress: func(stage string, _, _ int64) {
+				Options{Scale: LeastScale, Repeat: 1, Measured: speed, Progress: func(stage string, _, _ int64) {
 					if stages[stage] = true; len(stages) > after {
 						cancel()
 					}

@@ -9,13 +9,15 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/figure"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // layout is a grid with the options of a search.
 type layout struct {
-	name    string
-	grid    func(partitions int) graph.Grid
-	options engine.Options
+	name     string
+	grid     func(partitions int) graph.Grid
+	options  engine.Options
+	oneSided bool // by operations on the memory of others, not by the engine
 }
 
 func row1(n int) graph.Grid { return graph.Grid{Rows: 1, Columns: n} }
@@ -27,13 +29,30 @@ func wide(n int) graph.Grid {
 	return graph.Grid{Rows: rows, Columns: n / rows}
 }
 
-// layouts are those of Ueno11, with top-down searches or replicated bitmaps, and Nakao20's
-// improvement of the last one.
+var bits64 = delivery.Experiment{Encoding: delivery.Bitmap}
+
+// Indices of layouts.
+const (
+	simple = iota
+	oneSidedLayout
+	replicatedCSR
+	replicatedCSC
+	twoDim
+	hybrid
+)
+
+// layouts are the four reference codes of Graph500 and the grid of Ueno11 (sections 2.3 to 4), and
+// Nakao20's improvement of the grid. The first two send along the edges of the frontier: `simple` a
+// pair of vertex and parent, `one-sided` two operations on the receiver's memory. The next two send
+// the whole frontier to all as bits: csr then looks from each open vertex for a parent, csc walks
+// the frontier's edges.
 var layouts = []layout{
-	{"simple", row1, engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}}},
-	{"replicated", graph.Of, engine.Options{Delivery: delivery.ChoosePull, Experiment: delivery.Experiment{Encoding: delivery.Bitmap}}},
-	{"2d", wide, engine.Options{Delivery: delivery.ChoosePush, Experiment: delivery.Experiment{Uncombined: true, Encoding: delivery.Bitmap}}},
-	{"2d-hybrid", graph.Squarest, engine.Options{}},
+	simple:         {name: "simple", grid: row1, options: engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}}},
+	oneSidedLayout: {name: "one-sided", grid: row1, oneSided: true},
+	replicatedCSR:  {name: "replicated-csr", grid: graph.Of, options: engine.Options{Delivery: delivery.ChoosePull, Experiment: bits64}},
+	replicatedCSC:  {name: "replicated-csc", grid: graph.Of, options: engine.Options{Delivery: delivery.ChooseMirrored, Experiment: bits64}},
+	twoDim:         {name: "2d", grid: wide, options: engine.Options{Delivery: delivery.ChoosePush, Experiment: delivery.Experiment{Uncombined: true, Encoding: delivery.Bitmap}}},
+	hybrid:         {name: "2d-hybrid", grid: graph.Squarest},
 }
 
 const (
@@ -46,15 +65,14 @@ const (
 	ueno11Crossing = 512
 )
 
-// grids counts what searches send in the layouts of Ueno11 for a growing number of partitions. It
-// also measures their times with four partitions.
+// grids counts what searches send in the layouts of Ueno11 for a growing number of partitions.
 func grids(ctx context.Context, b *bench) error {
 	t := b.table(
 		"grids", Column{"partitions", Plain, "one for a process, all simulated in this one"},
-		Column{"layout", Plain, "simple: 1 x P, a pair for each edge; replicated: P x 1, all of the frontier as bits; " +
-			"2d: R x C top-down, bits expanded, a pair for each edge folded (Ueno11); 2d-hybrid: R x C, push or ring, combined (Nakao20)"},
+		Column{"layout", Plain, "simple: 1 x P, a pair for each edge; one-sided: two operations on the owner's memory for each; " +
+			"replicated: P x 1, all of the frontier as bits, then from open vertices (csr) or along the frontier's edges (csc); 2d: R x C top-down, bits expanded, a pair for each edge folded (Ueno11); 2d-hybrid: R x C, push or ring, combined (Nakao20)"},
 		Column{"grid", Plain, "R x C; where they differ 2d has more columns, as Ueno11 has, and 2d-hybrid more rows, as Nakao20 has"}, Column{"scale", Plain, "of the graph: the same share for every partition"},
-		Column{"frames", Plain, "from partition to partition, of a search"},
+		Column{"frames", Plain, "from partition to partition, of a search; one-sided: operations"},
 		Column{"values", Plain, "in them, who is open on a ring included"},
 		Column{"expand", Bytes, "of columns, headers apart"}, Column{"ring", Bytes, "too"},
 		Column{"fold", Bytes, "too"},
@@ -81,11 +99,11 @@ func grids(ctx context.Context, b *bench) error {
 			messages.Series[i].Dots = append(messages.Series[i].Dots,
 				figure.Point{X: x, Y: f.frames})
 		}
-		most, last = 1<<log, found[1].paper/found[2].paper
-		if crossing == 0 && found[1].bytes > found[2].bytes {
+		most, last = 1<<log, found[replicatedCSR].paper/found[twoDim].paper
+		if crossing == 0 && found[replicatedCSR].bytes > found[twoDim].bytes {
 			crossing = 1 << log
 		}
-		if formula == 0 && found[1].paper > found[2].paper {
+		if formula == 0 && found[replicatedCSR].paper > found[twoDim].paper {
 			formula = 1 << log
 		}
 	}
@@ -100,7 +118,7 @@ func grids(ctx context.Context, b *bench) error {
 		b.find("%d partitions are simulated from SCALE %d on", ueno11Crossing,
 			gridsBase+bits.Len(ueno11Crossing)-1)
 	}
-	return b.timeGrids(ctx)
+	return nil
 }
 
 // outgrow describes from how many partitions replicated bitmaps send more than the 2D layout. 0
@@ -124,7 +142,7 @@ func (l *layout) formula(g graph.Grid, n, levels, pulled, edges float64) float64
 	switch l.name {
 	case "2d-hybrid":
 		return word * (pulled*n*r/64 + pulled*n*c/64 + 2*n) / (r * c)
-	default: // simple and replicated: one row or one column
+	default: // one row, one column, or top-down
 		bits := levels * n / 8 / c * (r - 1) / r
 		return bits + pair*edges/(r*c)*(c-1)/c
 	}
@@ -143,7 +161,7 @@ func (b *bench) countGrids(ctx context.Context, t *Table, partitions, scale int)
 		b.Progress(fmt.Sprintf("searching %d partitions", partitions), int64(i),
 			int64(len(layouts)))
 		grid := l.grid(partitions)
-		sent, err := s.count(ctx, grid, l.options)
+		sent, err := s.count(ctx, grid, &l)
 		if err != nil {
 			return nil, err
 		}
@@ -168,69 +186,61 @@ func (b *bench) countGrids(ctx context.Context, t *Table, partitions, scale int)
 	return found, nil
 }
 
-// count builds the graph in a grid and searches it from every root. It returns the traffic.
-func (s *source) count(ctx context.Context, grid graph.Grid, o engine.Options) (*traffic, error) {
-	g, err := s.build(ctx, graph.Options{Grid: grid})
-	if err != nil {
-		return nil, err
-	}
-	defer g.Close()
+// count searches from every root in a layout. It returns the traffic.
+func (s *source) count(ctx context.Context, grid graph.Grid, l *layout) (*traffic, error) {
 	sent := &traffic{}
-	o.Trace = sent
-	x, err := s.searcher(ctx, g, o)
+	x, err := s.inLayout(ctx, l, grid, sent)
 	if err != nil {
 		return nil, err
 	}
 	defer x.close()
 	_, err = x.round(ctx)
+	if o, ok := x.(*oneSided); ok {
+		sent.add(o)
+	}
 	return sent, err
 }
 
-// timeGrids measures the times of four partitions in every layout, and of one partition.
-func (b *bench) timeGrids(ctx context.Context) error {
-	const partitions = 4
-	t := b.table("times",
-		append(append([]Column{{"layout", Plain, "as in the first table"}, {"grid", Plain, "R x C"}}, secondsColumns...), tepsColumn)...)
-	s, err := b.open(ctx, fmt.Sprintf("kronecker:scale=%d", b.Scale), 4)
+// add adds what an one-sided search has sent, as messages of the fold.
+func (t *traffic) add(o *oneSided) {
+	n := int(o.operations.Load())
+	t.all = volume{n, n / 2, n * (operationBytes + headerBytes)}
+	t.sent = map[string]volume{"fold": t.all}
+	t.records = map[string]int{"push": o.levels * o.ranks}
+	t.steps = []superstep{{messages: int(o.edges.Load())}}
+}
+
+// searching is a graph in a layout that is searched from the source's roots.
+type searching interface {
+	round(ctx context.Context) (sample, error)
+	close()
+}
+
+// inLayout builds the graph in a layout. sent, if not nil, gets what the engine sends.
+func (s *source) inLayout(
+	ctx context.Context, l *layout, grid graph.Grid, sent trace.Journal,
+) (searching, error) {
+	if l.oneSided {
+		return s.oneSided(ctx, grid.Partitions())
+	}
+	g, err := s.build(ctx, graph.Options{Grid: grid})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer s.close()
-	timed := append([]layout{{"1 partition", func(int) graph.Grid { return graph.Of(1) }, engine.Options{}}}, layouts...)
-	timed = append(timed, layout{"1d-auto", graph.Of, engine.Options{}})
-	var ways []way
-	for _, l := range timed {
-		g, err := s.build(ctx, graph.Options{Grid: l.grid(partitions)})
-		if err != nil {
-			return err
-		}
-		defer g.Close()
-		x, err := s.searcher(ctx, g, l.options)
-		if err != nil {
-			return err
-		}
-		defer x.close()
-		ways = append(ways, x.round)
-	}
-	times, err := b.alternate(ctx, "searching 4 partitions", ways)
+	o := l.options
+	o.Trace = sent
+	x, err := s.searcher(ctx, g, o)
 	if err != nil {
-		return err
+		g.Close()
+		return nil, err
 	}
-	panel := figure.Panel{
-		Title: "TEPS of four partitions in one process", X: figure.Axis{},
-		Y:      figure.Axis{Base: 10, Text: TEPS.axis},
-		Series: []figure.Series{{Name: "median", Style: figure.Styles[0]}},
-	}
-	of := map[string]float64{}
-	for i, l := range timed {
-		median, low, high := times[i].seconds()
-		of[l.name] = times[i].teps()
-		t.add(l.name, l.grid(partitions).String(), median, low, high, of[l.name])
-		panel.X.Names = append(panel.X.Names, l.name)
-		panel.Series[0].Dots = append(panel.Series[0].Dots,
-			figure.Point{X: float64(i), Y: of[l.name]})
-	}
-	b.panel(panel)
-	b.find("on four partitions in one process 2d has %.2f times the TEPS of simple, 2d-hybrid %.2f times; Ueno11, figure 5, has 2d at about 2", of["2d"]/of["simple"], of["2d-hybrid"]/of["simple"])
-	return nil
+	return &owning{x}, nil
+}
+
+// owning closes the graph of its searcher, too.
+type owning struct{ *searcher }
+
+func (o *owning) close() {
+	o.searcher.close()
+	o.g.Close()
 }

@@ -30,7 +30,7 @@ func TestGridsSendWhatTheTuplesSay(t *testing.T) {
 			touched[e[0]] = true
 		}
 		roots := generate.Kronecker{Scale: scale - 5 + log, EdgeFactor: 16, Seed1: 2, Seed2: 3}.Roots(2, func(v uint64) bool { return touched[v] })
-		simple, square := 0, 0
+		pairs1, square := 0, 0
 		for _, root := range roots {
 			level := levels(n, both, int(root))
 			for _, e := range both {
@@ -39,7 +39,7 @@ func TestGridsSendWhatTheTuplesSay(t *testing.T) {
 					continue
 				}
 				if from != to {
-					simple++
+					pairs1++
 				}
 				if g := wide(p); g.Column(from) != g.Column(to) {
 					square++
@@ -47,9 +47,9 @@ func TestGridsSendWhatTheTuplesSay(t *testing.T) {
 			}
 		}
 		mean := func(count int) float64 { return float64(count) * (position + value) / float64(len(roots)) }
-		if x := table.one(t, p, "simple"); x.float("fold") != mean(simple) ||
-			x.float("expand") != 0 || x.float("each") != mean(simple)/float64(p) {
-			t.Errorf("%d partitions, simple: %v, want %v bytes", p, x, mean(simple))
+		if x := table.one(t, p, "simple"); x.float("fold") != mean(pairs1) ||
+			x.float("expand") != 0 || x.float("each") != mean(pairs1)/float64(p) {
+			t.Errorf("%d partitions, simple: %v, want %v bytes", p, x, mean(pairs1))
 		}
 		if x := table.one(t, p, "2d"); x.float("fold") != mean(square) || x.float("ring") != 0 {
 			t.Errorf("%d partitions, 2d: %v, want %v bytes folded", p, x, mean(square))
@@ -66,11 +66,18 @@ func TestGridsSendWhatTheTuplesSay(t *testing.T) {
 		for _, n := range columns {
 			bitmaps += float64((n + 63) / 64 * 8)
 		}
-		x := table.one(t, p, "replicated")
-		if levels := x.float("frames") / float64(p*(p-1)); x.float("expand") != levels*bitmaps ||
-			x.float("fold") != 0 || levels < 2 {
-			t.Errorf("%d partitions, replicated: %v, want %v bytes in each of %v supersteps", p, x,
-				bitmaps, levels)
+		for _, name := range []string{"replicated-csr", "replicated-csc"} {
+			x := table.one(t, p, name)
+			if levels := x.float("frames") / float64(p*(p-1)); x.float("expand") != levels*bitmaps ||
+				x.float("fold") != 0 || levels < 2 {
+				t.Errorf("%d partitions, %s: %v, want %v bytes in each of %v supersteps", p, name,
+					x, bitmaps, levels)
+			}
+		}
+		x := table.one(t, p, "one-sided")
+		if n := float64(pairs1) / float64(len(roots)); x.float("frames") != 2*n ||
+			x.float("values") != n || x.float("fold") != 16*n {
+			t.Errorf("%d partitions, one-sided: %v, want two operations for each of %v edges", p, x, n)
 		}
 	}
 }
@@ -96,10 +103,12 @@ func TestFormulasAreThePapers(t *testing.T) {
 		layout int
 		want   float64
 	}{
-		{0, 16 * edges / 64 * 63 / 64},                      // pairs to all others
-		{1, levels * n / 8 * 63 / 64},                       // bits of the frontiers of all others
-		{2, levels*n/8/8*7/8 + 16*edges/64*7/8},             // 8 x 8
-		{3, 8 * (pulled*n*8/64 + pulled*n*8/64 + 2*n) / 64}, // Nakao20, table 5
+		{simple, 16 * edges / 64 * 63 / 64},                      // pairs to all others
+		{oneSidedLayout, 16 * edges / 64 * 63 / 64},              // a parent and a word for each
+		{replicatedCSR, levels * n / 8 * 63 / 64},                // bits of the frontiers of all others
+		{replicatedCSC, levels * n / 8 * 63 / 64},                // the same
+		{twoDim, levels*n/8/8*7/8 + 16*edges/64*7/8},             // 8 x 8
+		{hybrid, 8 * (pulled*n*8/64 + pulled*n*8/64 + 2*n) / 64}, // Nakao20, table 5
 	} {
 		l := layouts[c.layout]
 		if got := l.formula(l.grid(64), n, levels, pulled, edges); got < c.want*0.999999 ||

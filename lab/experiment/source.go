@@ -146,34 +146,51 @@ func (x *searcher) search(
 		return 0, 0, nil, err
 	}
 	seconds = time.Since(start).Seconds()
-	s := x.source
-	s.b.Team.For(x.g.N, 1<<14, func(_, lo, hi int) {
+	tuples, err = x.source.judge(ctx, root, func(v int) uint32 {
+		if p := x.job.Any(pregel.VertexID(x.g.IDs[v])).(pregel.VertexID); p != pregel.None {
+			return x.g.Order[p]
+		}
+		return validate.Unreached
+	})
+	return seconds, tuples, o, err
+}
+
+// judge validates a tree by Graph500's rules. parent returns the parent of an input vertex. It
+// returns the number of tuples in the component.
+func (s *source) judge(ctx context.Context, root uint64, parent func(v int) uint32) (int64, error) {
+	s.b.Team.For(len(s.parent), 1<<14, func(_, lo, hi int) {
 		for v := lo; v < hi; v++ {
-			s.parent[v] = validate.Unreached
-			if p := x.job.Any(pregel.VertexID(x.g.IDs[v])).(pregel.VertexID); p != pregel.None {
-				s.parent[v] = x.g.Order[p]
-			}
+			s.parent[v] = parent(v)
 		}
 	})
 	result, err := s.validator.BFS(ctx, root, s.parent)
 	if err != nil {
-		return 0, 0, nil, fmt.Errorf("search of %s from %d: %w", s.in.Name, root, err)
+		return 0, fmt.Errorf("search of %s from %d: %w", s.in.Name, root, err)
 	}
-	return seconds, result.Edges, o, nil
+	return result.Edges, nil
 }
 
 // round searches from every root. It returns the mean time of a search and the harmonic mean of
 // TEPS.
-func (x *searcher) round(ctx context.Context) (sample, error) {
+func (s *source) round(
+	ctx context.Context, search func(ctx context.Context, root uint64) (float64, int64, error),
+) (sample, error) {
 	sum, each := 0.0, 0.0
-	for _, root := range x.source.roots {
-		seconds, tuples, _, err := x.search(ctx, root)
+	for _, root := range s.roots {
+		seconds, tuples, err := search(ctx, root)
 		if err != nil {
 			return sample{}, err
 		}
 		sum += seconds
 		each += seconds / float64(tuples)
 	}
-	n := float64(len(x.source.roots))
+	n := float64(len(s.roots))
 	return sample{sum / n, n / each}, nil
+}
+
+func (x *searcher) round(ctx context.Context) (sample, error) {
+	return x.source.round(ctx, func(ctx context.Context, root uint64) (float64, int64, error) {
+		seconds, tuples, _, err := x.search(ctx, root)
+		return seconds, tuples, err
+	})
 }

@@ -173,19 +173,24 @@ func (t *Table) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// checked returns what was checked in every round.
-func (r *Report) checked() string {
+// method returns how the first table was made. A table with a column how says it for each row.
+func (r *Report) method() string {
+	what := "result"
 	if r.Scale == 0 {
-		return "message"
+		what = "message"
 	}
-	return "result"
+	text := fmt.Sprintf("medians of %d rounds by turns, every %s checked", r.Repeat, what)
+	if r.Tables[0].Columns[0].Name == "how" {
+		text = "rows tell how they came about; measured: " + text
+	}
+	return text
 }
 
 // Text writes the report as text: the first table and the findings.
 func (r *Report) Text(w io.Writer) error {
 	fmt.Fprintf(w,
-		"%s: %s (%s)\n%s, %d processors, medians of %d rounds by turns, every %s checked\n\n",
-		r.Name, r.Title, r.Paper, r.graphText(), r.CPUs, r.Repeat, r.checked())
+		"%s: %s (%s)\n%s, %d processors, %s\n\n", r.Name, r.Title, r.Paper, r.graphText(), r.CPUs,
+		r.method())
 	if err := r.Tables[0].Text(w); err != nil {
 		return err
 	}

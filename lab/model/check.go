@@ -69,17 +69,7 @@ func Check(
 	ctx context.Context, scale, edgeFactor int, grid Grid, roots int,
 	progress func(stage string, done, total int64),
 ) (*Comparison, error) {
-	kronecker := generate.Kronecker{Scale: scale, EdgeFactor: edgeFactor, Seed1: 2, Seed2: 3}
-	in, err := generate.Input(ctx, kronecker,
-		generate.Options{Progress: func(done, total int64) { progress("generating", done, total) }})
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	g, err := build.Local(ctx, in, graph.Options{
-		Grid: graph.Grid{Rows: grid.Rows, Columns: grid.Columns}, Duplicates: graph.LeastDuplicate,
-		DropLoops: true, Progress: progress,
-	})
+	g, err := buildFor(ctx, scale, edgeFactor, grid, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +104,24 @@ func Check(
 		)
 	}
 	return c, nil
+}
+
+// buildFor builds a Kronecker graph with a partition for each process of a grid.
+func buildFor(
+	ctx context.Context, scale, edgeFactor int, grid Grid,
+	progress func(stage string, done, total int64),
+) (*graph.Graph, error) {
+	kronecker := generate.Kronecker{Scale: scale, EdgeFactor: edgeFactor, Seed1: 2, Seed2: 3}
+	in, err := generate.Input(ctx, kronecker,
+		generate.Options{Progress: func(done, total int64) { progress("generating", done, total) }})
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return build.Local(ctx, in, graph.Options{
+		Grid: graph.Grid{Rows: grid.Rows, Columns: grid.Columns}, Duplicates: graph.LeastDuplicate,
+		DropLoops: true, Progress: progress,
+	})
 }
 
 func search(

@@ -78,18 +78,36 @@ type Machine struct {
 	Threads int     `json:"threads"`
 	Rates   Rates   `json:"rates"`
 	Network Network `json:"network"`
+	Waiting Waiting `json:"waiting"`
+	// PerNode is the number of processes that share a node's memory and network, 1 if 0.
+	PerNode int `json:"processes_per_node,omitempty"`
+	// Rendezvous means that a message of the ring takes a round trip before it is sent.
+	Rendezvous bool `json:"rendezvous,omitempty"`
 }
 
 // Times has a level's time by phase in seconds, for a process with an average share.
 type Times struct {
 	Expand   float64 `json:"expand"`
 	Traverse float64 `json:"traverse"`
+	Ring     float64 `json:"ring"` // the time that exceeds that of the search in other ranges
 	Fold     float64 `json:"fold"`
 	Agree    float64 `json:"agree"`
+	Wait     float64 `json:"wait"` // for the slowest process
 }
 
 // Total returns the sum.
-func (t Times) Total() float64 { return t.Expand + t.Traverse + t.Fold + t.Agree }
+func (t Times) Total() float64 {
+	return t.Expand + t.Traverse + t.Ring + t.Fold + t.Agree + t.Wait
+}
+
+func (t *Times) add(u Times) {
+	t.Expand += u.Expand
+	t.Traverse += u.Traverse
+	t.Ring += u.Ring
+	t.Fold += u.Fold
+	t.Agree += u.Agree
+	t.Wait += u.Wait
+}
 
 // Prediction is a predicted search on a machine.
 type Prediction struct {
@@ -128,10 +146,7 @@ func Predict(s *Search, m Machine, allowed ...Scheme) *Prediction {
 			}
 		}
 		p.Levels = append(p.Levels, best)
-		p.Times.Expand += best.Times.Expand
-		p.Times.Traverse += best.Times.Traverse
-		p.Times.Fold += best.Times.Fold
-		p.Times.Agree += best.Times.Agree
+		p.Times.add(best.Times)
 		p.Volume.Expand.add(best.Traffic.Expand)
 		p.Volume.Ring.add(best.Traffic.Ring)
 		p.Volume.Fold.add(best.Traffic.Fold)
@@ -145,28 +160,38 @@ func (m *Machine) times(s *Search, l *Level, scheme Scheme, traffic Traffic) Tim
 	p := m.Grid.Partitions()
 	g := m.Grid.as(scheme)
 	r, c := float64(g.Rows), float64(g.Columns)
-	workers := p * float64(m.Threads)
+	workers := p * m.Waiting.threads(m.Threads, m.PerNode)
 	words := math.Exp2(float64(s.Scale)) / 64
 	var t Times
 	t.Expand = m.carry(traffic.Expand) +
 		(traffic.Expand.Values*m.Rates.Value+l.Likely*words*(r-1)/64*m.Rates.Word)/workers
 	t.Fold = m.carry(traffic.Fold) + traffic.Fold.Values*m.Rates.Value/workers
-	if scheme == Push {
+	edges := l.Edges
+	switch scheme {
+	case Push, Pairs, CSC:
 		// A sending vertex has a row in every block of its column into which it has an edge.
-		t.Traverse = (l.Edges*m.Rates.Push +
+		t.Traverse = (edges*m.Rates.Push +
 			(l.Vertices+traffic.Expand.Values)*m.Rates.Row) / workers
-	} else {
-		// Sub-steps overlap with the search of other ranges: the longer time counts.
-		search := (l.Looks*m.Rates.Probe + l.Open*m.Rates.Row +
+	default:
+		edges = l.Looks
+		t.Traverse = (l.Looks*m.Rates.Probe + l.Open*m.Rates.Row +
 			words*c*m.Rates.Word) * l.Likely / workers
-		t.Traverse = max(search, m.carry(traffic.Ring))
+		// Sub-steps overlap with the search of other ranges: the longer time counts.
+		ring := m.carry(traffic.Ring)
+		if m.Rendezvous {
+			ring += 2 * traffic.Ring.Messages * m.Network.Beta / p
+		}
+		t.Ring = max(0, ring-t.Traverse)
 	}
 	// Between two supersteps there are two trees of messages, one up and one down.
 	t.Agree = l.Likely * 2 * math.Ceil(math.Log2(p)) * m.Network.Beta
+	t.Wait = m.Waiting.Skew.excess(edges/p, p) * (t.Traverse + traffic.Fold.Values*m.Rates.Value/workers)
 	return t
 }
 
 // carry returns the time of a process's share of a volume, with its messages one after the other.
+// The processes of a node share its bandwidth.
 func (m *Machine) carry(v Volume) float64 {
-	return (v.Bytes*m.Network.Alpha + v.Messages*m.Network.Beta) / m.Grid.Partitions()
+	return (v.Bytes*m.Network.Alpha*float64(max(m.PerNode, 1)) + v.Messages*m.Network.Beta) /
+		m.Grid.Partitions()
 }

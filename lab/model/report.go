@@ -19,24 +19,34 @@ func (p *Prediction) Text(w io.Writer) error {
 		bytes(1/m.Network.Alpha), si(m.Network.Beta))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t,
-		"level\tfrontier\tedges\topen\tscheme\texpand\tring\tfold\texpand\ttraverse\tfold\tagree\t\n")
-	fmt.Fprint(t, "\t\t\t\t\tB/node\tB/node\tB/node\ts\ts\ts\ts\t\n")
+		"level\tfrontier\tedges\topen\tscheme\texpand\tring\tfold\texpand\ttraverse\tring\tfold\tagree\twait\t\n")
+	fmt.Fprint(t, "\t\t\t\t\tB/node\tB/node\tB/node\ts\ts\ts\ts\ts\ts\t\n")
 	n := m.Grid.Partitions()
 	for i, l := range p.Levels {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", i, count(l.Vertices),
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%v\t%s\t%s\t%s\t%s\t\n", i, count(l.Vertices),
 			count(l.Edges), count(l.Open), l.Scheme,
 			bytes(l.Traffic.Expand.Bytes/n), bytes(l.Traffic.Ring.Bytes/n),
-			bytes(l.Traffic.Fold.Bytes/n),
-			si(l.Times.Expand), si(l.Times.Traverse), si(l.Times.Fold), si(l.Times.Agree))
+			bytes(l.Traffic.Fold.Bytes/n), l.Times.text())
 	}
-	fmt.Fprintf(t, "all\t\t\t\t\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", bytes(p.Volume.Expand.Bytes/n),
-		bytes(p.Volume.Ring.Bytes/n), bytes(p.Volume.Fold.Bytes/n),
-		si(p.Times.Expand), si(p.Times.Traverse), si(p.Times.Fold), si(p.Times.Agree))
+	fmt.Fprintf(t, "all\t\t\t\t\t%s\t%s\t%s\t%s\t\n", bytes(p.Volume.Expand.Bytes/n),
+		bytes(p.Volume.Ring.Bytes/n), bytes(p.Volume.Fold.Bytes/n), p.Times.text())
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%ss a search: %sTEPS\n", si(p.Seconds), si(p.TEPS))
 	return err
+}
+
+// text returns the cells of a table.
+func (t Times) text() string {
+	cells := ""
+	for i, x := range []float64{t.Expand, t.Traverse, t.Ring, t.Fold, t.Agree, t.Wait} {
+		if i > 0 {
+			cells += "\t"
+		}
+		cells += si(x)
+	}
+	return cells
 }
 
 // si formats a number with three digits and a prefix.

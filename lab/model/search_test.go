@@ -138,7 +138,7 @@ func TestTrafficOfManyPartitions(t *testing.T) {
 
 // TestReplicatedBitsAndGridsCross: they cross at 512 nodes, as in Ueno11.
 func TestReplicatedBitsAndGridsCross(t *testing.T) {
-	c := Beside(Rates{1e-9, 1e-9, 1e-9, 1e-9, 1e-9}, func(func(Published) bool) {})
+	c := Beside(Rates{1e-9, 1e-9, 1e-9, 1e-9, 1e-9}, Waiting{}, func(func(Published) bool) {})
 	for _, x := range c.Crossing {
 		if x.Nodes > 1 && x.Nodes != 512 && (x.Nodes < 512) != (x.Replicated < x.Square) {
 			t.Errorf("%d nodes: %.3g bytes replicated, %.3g in a grid of %v", x.Nodes, x.Replicated,

@@ -14,15 +14,22 @@ const (
 // Scheme is how a level of a search is delivered.
 type Scheme uint8
 
-// With one row, push is `simple`; with one column, pull is `replicated` (Ueno11).
+// The first two are of this engine. With one row, push sends as `simple` does, but combined; with one
+// column, pull sends as `replicated` does. The others send as the papers' codes do: whole frontiers
+// as bits, and a pair of vertex and parent for each edge.
 const (
-	Push Scheme = iota // expand, push through the block, fold
-	Pull               // expand, sub-steps along the row, fold (Nakao20, 3.5)
-	schemes
+	Push    Scheme      = iota // expand, push through the block, fold
+	Pull                       // expand, sub-steps along the row, fold (Nakao20, 3.5)
+	schemes                    // number of the engine's
+	Pairs   = schemes          // expand bits, fold pairs (Ueno11, 4.1); with one row: simple
+	CSR     = Pairs + 1        // all bits to all, look from each open vertex (replicated-csr)
+	CSC     = CSR + 1          // all bits to all, walk the frontier's edges (replicated-csc)
 )
 
-// String returns push or pull.
-func (s Scheme) String() string { return [...]string{"push", "pull"}[s] }
+// String returns push or pull, or the name of a paper's code.
+func (s Scheme) String() string {
+	return [...]string{"push", "pull", "pairs", "replicated-csr", "replicated-csc"}[s]
+}
 
 // MarshalText is String, for JSON.
 func (s Scheme) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
@@ -41,7 +48,9 @@ func (g Grid) Partitions() float64 { return float64(g.Rows) * float64(g.Columns)
 // only expands.
 func (g Grid) as(scheme Scheme) Grid {
 	switch n := g.Rows * g.Columns; {
-	case g.Rows > 1 && g.Columns > 1:
+	case scheme == CSR || scheme == CSC:
+		return Grid{n, 1}
+	case g.Rows > 1 && g.Columns > 1 || scheme == Pairs:
 		return g
 	case scheme == Push:
 		return Grid{1, n}
@@ -84,6 +93,9 @@ func (l *Level) Traffic(scale int, g Grid, scheme Scheme) Traffic {
 	var t Traffic
 	g = g.as(scheme)
 	r, c := float64(g.Rows), float64(g.Columns)
+	if scheme >= Pairs {
+		return l.paper(scale, g)
+	}
 	listed, sent := 0.0, 0.0
 	for _, k := range l.classes {
 		each := (r - 1) * spread(k.edges, r)
@@ -121,6 +133,21 @@ func (l *Level) Traffic(scale int, g Grid, scheme Scheme) Traffic {
 		}
 	}
 	return t
+}
+
+// pairBytes is a vertex and its parent.
+const pairBytes = 16
+
+// paper predicts what a level sends in Ueno11's codes: to each process of the column all bits of a
+// process's frontier, and along the row a pair for each edge of the frontier that leaves the
+// process. csr and csc only have a column.
+func (l *Level) paper(scale int, g Grid) Traffic {
+	p, r, c := g.Partitions(), float64(g.Rows), float64(g.Columns)
+	pairs := l.Edges * (c - 1) / c
+	return Traffic{
+		Expand: Volume{l.Likely * p * (r - 1), 0, l.Likely * (r - 1) * math.Exp2(float64(scale)) / 8},
+		Fold:   Volume{l.Likely * p * (c - 1), pairs, pairs * pairBytes},
+	}
 }
 
 // spread returns the probability that a vertex has an edge in a given block of a line of blocks

@@ -21,7 +21,7 @@ var ways = []string{
 	"sites",
 }
 
-// compare is a task: it runs CG and IS with algorithms chosen in all ways, in turns.
+// compare is a task: it runs CG, FT and IS with algorithms chosen in all ways, in turns.
 type compare struct{ Repeat int }
 
 // trial is a benchmark with one way.
@@ -39,6 +39,11 @@ func (c *compare) do(
 ) (any, error) {
 	var trials []*trial
 	matrix := MakeA(class.CG)
+	group, err := collective.NewGroup(link, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	ft := NewTransformer(class.FT, group)
 	for _, way := range ways {
 		stage("measuring the network", 0, 1)
 		model, err := modelOf(ctx, link, sites, way)
@@ -53,8 +58,12 @@ func (c *compare) do(
 		if err != nil {
 			return nil, err
 		}
-		cg.Way, is.Way = way, way
-		trials = append(trials, cg, is)
+		transform, err := ft.trial(class, link, model)
+		if err != nil {
+			return nil, err
+		}
+		cg.Way, is.Way, transform.Way = way, way, way
+		trials = append(trials, cg, transform, is)
 	}
 	for turn := range c.Repeat {
 		for i := range trials {
@@ -62,7 +71,7 @@ func (c *compare) do(
 				i = len(trials) - 1 - i
 			}
 			t := trials[i]
-			stage("running CG and IS", turn*len(trials)+i, c.Repeat*len(trials))
+			stage("running CG, FT and IS", turn*len(trials)+i, c.Repeat*len(trials))
 			seconds, right, err := t.run(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("%s, %s: %w", t.Benchmark, t.Way, err)
@@ -148,7 +157,7 @@ var placements = []struct {
 	{"by turns", func(rank, _ int) int { return rank % 2 }},           // even ranks at one site
 }
 
-// Comparison compares CG and IS between two sites, with algorithms chosen with and without
+// Comparison compares CG, FT and IS between two sites, with algorithms chosen with and without
 // knowledge of the sites.
 type Comparison struct {
 	Class string  `json:"class"`
@@ -161,7 +170,7 @@ type Comparison struct {
 	Verified  bool              `json:"verified"`
 }
 
-// Compare runs CG and IS between two sites for repeat rounds, after one that does not count.
+// Compare runs CG, FT and IS between two sites for repeat rounds, after one that does not count.
 func Compare(ctx context.Context, class Class, at Place, repeat int) (*Comparison, error) {
 	r := &Comparison{
 		Class: class.Name, Ranks: at.Ranks, Delay: at.Delay.Seconds(),
@@ -187,7 +196,7 @@ func Compare(ctx context.Context, class Class, at Place, repeat int) (*Compariso
 			return nil, err
 		}
 		trials := report.([]*trial)
-		for _, benchmark := range []string{"CG", "IS"} {
+		for _, benchmark := range []string{"CG", "FT", "IS"} {
 			of := slices.DeleteFunc(slices.Clone(trials),
 				func(t *trial) bool { return t.Benchmark != benchmark })
 			aware := of[len(of)-1].Seconds[1:]
@@ -215,7 +224,7 @@ func (r *Comparison) Text(w io.Writer) error {
 		bound = fmt.Sprintf(" and %.4g bytes a second", r.Bandwidth)
 	}
 	_, err := fmt.Fprintf(w,
-		"NAS CG and IS, class %s, %d ranks, goroutines, at two sites with %v of delay%s each way between them\nmedians of %d rounds by turns: %s\n\n",
+		"NAS CG, FT and IS, class %s, %d ranks, goroutines, at two sites with %v of delay%s each way between them\nmedians of %d rounds by turns: %s\n\n",
 		r.Class, r.Ranks, time.Duration(math.Round(r.Delay*1e9)), bound,
 		r.Repeat, verdict(r.Verified))
 	if err != nil {

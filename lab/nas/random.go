@@ -1,11 +1,12 @@
-// Package nas has two of the NAS Parallel Benchmarks (Bailey et al. 1991; NPB 3.4): CG, the
-// smallest eigenvalue of a sparse matrix by conjugate gradients, and IS, the ranks of integer keys.
-// GridMPI was measured with them (Matsuda, figure 2). Their numbers are generated as in NPB, so
-// results can be compared with the published ones. Start with cg.go and is.go.
+// Package nas has three of the NAS Parallel Benchmarks (Bailey et al. 1991; NPB 3.4): CG, the
+// smallest eigenvalue of a sparse matrix by conjugate gradients, IS, the ranks of integer keys, and
+// FT, a partial differential equation by Fourier transforms. GridMPI was measured with them
+// (Matsuda, figure 2). Their numbers are generated as in NPB, so results can be compared with the
+// published ones. Start with cg.go, is.go and ft.go.
 //
 //	random -> MakeA -> Matrix -> CG, a vertex program, of any engine: in one process or on a cluster
 //	                     `----> Solver, of ranks that do collectives (Matsumoto15, figure 7)
-//	random -> Sorter, of ranks that do collectives
+//	random -> Sorter, Transformer, of ranks that do collectives
 package nas
 
 // Random is the generator of NPB: x' = 5^13 x mod 2^46.

@@ -29,9 +29,10 @@ type Place struct {
 type task struct {
 	Class Class
 	Delay time.Duration // between sites
-	// Compare or Predict is the task. If both are nil, the task is to sort.
+	// Compare or Predict is the task. If both are nil, the task is FT or IS.
 	Compare *compare
 	Predict *predict
+	FT      bool
 }
 
 // stager receives a rank's progress.
@@ -46,6 +47,9 @@ func (t task) do(
 		return t.Compare.do(ctx, t.Class, link, sites, stage)
 	case t.Predict != nil:
 		return t.Predict.do(ctx, t.Class, link, sites, stage)
+	case t.FT:
+		stage("transforming", 0, 1)
+		return transform(ctx, t.Class, link, sites)
 	}
 	stage("sorting", 0, 1)
 	return sortKeys(ctx, t.Class, link, sites)
