@@ -176,10 +176,11 @@ func known(ctx context.Context) {
 	}
 }
 
-// storeSilence bounds the time between two parts of an object of a worker.
+// storeSilence bounds the time for which the next part of an object of a worker is awaited.
 const storeSilence = time.Minute
 
-// patient is a body whose deadline is renewed by each read.
+// patient is a body with a deadline for each read. Between reads it has none, because the disk here
+// may be slow.
 type patient struct {
 	io.ReadCloser
 	to *http.ResponseController
@@ -187,7 +188,9 @@ type patient struct {
 
 func (p patient) Read(b []byte) (int, error) {
 	_ = p.to.SetReadDeadline(time.Now().Add(storeSilence))
-	return p.ReadCloser.Read(b)
+	n, err := p.ReadCloser.Read(b)
+	_ = p.to.SetReadDeadline(time.Time{})
+	return n, err
 }
 
 // handle bounds the bodies of requests, and marks connections with requests in progress. A partial

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"connectrpc.com/connect"
@@ -456,3 +457,48 @@ func TestBodiesAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// deadlines records the read deadline that the handler has set.
+type deadlines struct {
+	http.ResponseWriter
+	at time.Time
+}
+
+func (d *deadlines) SetReadDeadline(at time.Time) error {
+	d.at = at
+	return nil
+}
+
+// TestOnlyTheSenderOfAnObjectIsTimed: each part of an object has a deadline until it arrives. While
+// the server stores the part, there is none: a slow disk does not fail the upload.
+func TestOnlyTheSenderOfAnObjectIsTimed(t *testing.T) {
+	w := &deadlines{ResponseWriter: httptest.NewRecorder()}
+	reads := 0
+	body := iotest.OneByteReader(readerFunc(func(b []byte) (int, error) {
+		if left := time.Until(w.at); left <= 0 || left > storeSilence {
+			t.Errorf("read %d: its deadline is in %v", reads, left)
+		}
+		reads++
+		return len(b), nil
+	}))
+	r := httptest.NewRequest(http.MethodPost, WorkersPutObjectProcedure, io.LimitReader(body, 3))
+	r.ProtoMajor = 2
+	limits{size: 1}.handle(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		for b := make([]byte, 4); ; {
+			n, err := r.Body.Read(b)
+			if !w.at.IsZero() {
+				t.Error("there is a deadline while nobody reads")
+			}
+			if n == 0 || err != nil {
+				return
+			}
+		}
+	})).ServeHTTP(w, r)
+	if reads != 3 {
+		t.Errorf("found %d reads, expected 3", reads)
+	}
+}
+
+type readerFunc func(b []byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
