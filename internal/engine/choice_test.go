@@ -32,14 +32,14 @@ func BenchmarkChoice(b *testing.B) {
 		func(pregel.VertexID) algorithms.WCC { return algorithms.WCC{} })
 }
 
-// benchmarkGraph returns a Kronecker graph of SCALE 20, or 14 in short tests, and roots of
+// benchmarkGraph returns a Kronecker graph of SCALE 20, or 12 in short tests, and roots of
 // searches.
 func benchmarkGraph(
 	b *testing.B, team *parallel.Team, roots int, weights edges.Weights,
 ) (*graph.Graph, []pregel.VertexID) {
 	gen := generate.Kronecker{Scale: 20, EdgeFactor: 16, Seed1: 2, Seed2: 3}
 	if testing.Short() {
-		gen.Scale = 14
+		gen.Scale = 12
 	}
 	in, err := generate.Input(b.Context(), gen, generate.Options{Team: team, Weights: weights})
 	check(b, err)

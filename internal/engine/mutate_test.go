@@ -176,7 +176,7 @@ func (l lister) Compute(v cursor, messages []uint64) {
 }
 
 func TestMutationIsAsTheToyDoesIt(t *testing.T) {
-	rounds := 30
+	rounds := 16
 	if raced || testing.Short() {
 		rounds = 8
 	}

@@ -219,7 +219,7 @@ func rerun[V comparable, M any](
 // rerunStep is the number of events between two at which runs are stopped.
 func rerunStep(place int) int64 {
 	if place < 0 {
-		return 211
+		return 317
 	}
-	return 11
+	return 17
 }

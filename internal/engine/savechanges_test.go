@@ -19,11 +19,7 @@ import (
 // A run that continues from a checkpoint with a changed graph, with other partitions, ends like the
 // toy.
 func TestAChangedGraphGoesOnFromACheckpoint(t *testing.T) {
-	rounds := 9
-	if raced || testing.Short() {
-		rounds = 5
-	}
-	for seed := range rounds {
+	for seed := range 5 {
 		changedGoesOn(t, uint64(seed))
 	}
 }

@@ -18,7 +18,7 @@ import (
 // A run of a plan continues from a checkpoint in any of its phases, with the graph and columns of
 // the earlier phases. It ends like toys that run one after the other.
 func TestAPlanGoesOnFromACheckpoint(t *testing.T) {
-	rounds := 6
+	rounds := 3
 	if raced {
 		rounds = 2
 	}

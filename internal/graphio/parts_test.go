@@ -188,6 +188,14 @@ func list(n int, weighted bool, id func(*rand.Rand) uint64) []byte {
 func dense(r *rand.Rand) uint64  { return r.Uint64N(1 << 20) }
 func sparse(r *rand.Rand) uint64 { return r.Uint64() >> 8 }
 
+// short returns the size of a benchmark's file: a sixteenth in short tests.
+func short(size int) int {
+	if testing.Short() {
+		return size / 16
+	}
+	return size
+}
+
 // BenchmarkParse parses bytes into columns on one core.
 func BenchmarkParse(b *testing.B) {
 	for _, weighted := range []bool{false, true} {
@@ -211,7 +219,7 @@ func BenchmarkParse(b *testing.B) {
 
 // BenchmarkRead reads a file from the page cache into the packed list.
 func BenchmarkRead(b *testing.B) {
-	const size = 32 << 20
+	size := short(32 << 20)
 	for _, file := range []struct {
 		name string
 		make func() string
@@ -241,7 +249,7 @@ func BenchmarkRead(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/workers=%d", file.name, workers), func(b *testing.B) {
 				path := put(b, file.name, file.make())
 				team := team(b, workers)
-				b.SetBytes(size)
+				b.SetBytes(int64(size))
 				for b.Loop() {
 					in, err := Read(b.Context(), path,
 						ReadOptions{Team: team, Weights: edges.Float64})
@@ -257,7 +265,7 @@ func BenchmarkRead(b *testing.B) {
 
 // BenchmarkWrite writes the packed list to a file.
 func BenchmarkWrite(b *testing.B) {
-	in := mustRead(b, put(b, "a.wel", string(list(16<<20, true, dense))),
+	in := mustRead(b, put(b, "a.wel", string(list(short(16<<20), true, dense))),
 		ReadOptions{Weights: edges.Float64, Team: team(b, 2)})
 	for _, name := range []string{"a.el", "a.wel", "a.el.gz", "a.el.zst", "a.mtx"} {
 		b.Run(name, func(b *testing.B) {
