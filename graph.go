@@ -259,6 +259,17 @@ func (g *Graph) NumEdges() uint64 { return g.g.Arcs }
 // IsDirected reports whether edges have a direction.
 func (g *Graph) IsDirected() bool { return g.g.Directed }
 
+// Numbering returns the fingerprint of the numbering of vertices, to which vertex sets are bound
+// (package vertexset). Graphs with the same edges that were loaded with the same options have the
+// same fingerprint. All VertexIDs are below ids. Both are 0 for a graph on a cluster.
+func (g *Graph) Numbering() (fingerprint uint64, ids int) {
+	if !g.refs.Acquire() {
+		return 0, 0
+	}
+	defer g.refs.Release()
+	return g.g.Numbering()
+}
+
 // Partitions returns the number of partitions.
 func (g *Graph) Partitions() int {
 	if !g.refs.Acquire() {
@@ -309,6 +320,32 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 	in := g.g.Input()
 	defer in.Close()
 	return store(ctx, in, o, team)
+}
+
+// Within returns the part of the graph within a set of its vertices (package vertexset): these
+// vertices, and the edges between them. It has its own numbering of vertices, and keeps the input
+// ids. Both graphs may be used, and each must be closed.
+func (g *Graph) Within(ctx context.Context, set interface {
+	Numbering() (fingerprint uint64, ids int)
+	Len() int
+	Contains(v pregel.VertexID) bool
+},
+) (_ *Graph, err error) {
+	defer mem.Recover(&err)
+	if !g.refs.Acquire() {
+		return nil, errClosed
+	}
+	defer g.refs.Release()
+	team := newTeam(0)
+	defer team.Close()
+	o := g.g.Options
+	o.Team, o.Progress = team, nil
+	part, in, err := load.Part(ctx, g.g, set, o)
+	if err != nil {
+		return nil, fmt.Errorf("superstep: Graph.Within: %w", err)
+	}
+	in.Close()
+	return &Graph{g: part, Account: slices.Clone(g.Account), refs: mem.NewRefs(part.Close)}, nil
 }
 
 // Apply returns a second graph with vertices and edges removed and added. It takes a fraction of

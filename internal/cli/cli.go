@@ -172,7 +172,7 @@ func (a *app) commands() map[string]func() *cobra.Command {
 		"convert": a.convert, "info": a.info, "ui": a.ui, "report": a.report,
 		"algorithms": a.algorithms, "up": a.up, "master": a.master, "worker": a.worker,
 		"ca": a.ca, "status": a.status, "jobs": a.jobs, "watch": a.watch, "logs": a.logs,
-		"result": a.result, "cancel": a.cancel, "drain": a.drain, "graphs": a.graphs,
+		"result": a.result, "set": a.set, "cancel": a.cancel, "drain": a.drain, "graphs": a.graphs,
 		"backup": a.backup, "restore": a.restore, "health": a.health, "netbench": a.netbench,
 		monitorName:  a.workerMonitor,
 		"completion": a.completion, "version": a.version,

@@ -42,12 +42,13 @@ type sourceFlags struct {
 	job.Source
 	AsDirected   bool   `flag:"directed" group:"input" help:"read edges as directed"`
 	AsUndirected bool   `flag:"undirected" group:"input" help:"read edges as undirected"`
+	Part         string `flag:"within" group:"input,more" help:"use only the vertices in the vertex set {FILE}, and the edges between them; run --save-set and superstep set write such files"`
 	BadFile      string `flag:"bad-file" group:"output,more" help:"write the place and the error of each skipped line to {FILE}"`
 }
 
 // ofStoring are flags for storing a graph. ofWorkers are flags for comparing the workers' files.
 var (
-	ofStoring = []string{"duplicates", "self-loops", "unit-weights"}
+	ofStoring = []string{"duplicates", "self-loops", "unit-weights", "within"}
 	ofWorkers = []string{"check-files", "trust-files"}
 )
 
@@ -67,7 +68,7 @@ func completeFormats(cmd *cobra.Command, name string, formats []string) {
 // source describes a graph from its name and the flags.
 func (f *sourceFlags) source(name string) (*job.Source, error) {
 	s := f.Source
-	s.Input = name
+	s.Input, s.Within = name, f.Part
 	switch {
 	case f.AsDirected && f.AsUndirected:
 		return nil, usagef("--directed and --undirected contradict each other")
@@ -117,6 +118,8 @@ func (f *sourceFlags) toLoad(name string, onCluster bool) (*job.Source, error) {
 		return nil, usagef("--check-files and --trust-files need a cluster (--master)")
 	case !onCluster:
 		return s, nil
+	case s.Within != "":
+		return nil, usagef("--%w", load.ErrWithin)
 	case s.SkipBad > mostSkippedThere:
 		return nil, usagef("--skip-bad: found %d, expected at most %d on a cluster", s.SkipBad,
 			mostSkippedThere)

@@ -93,7 +93,7 @@ ends the loading.`,
 			return l.execute(cmd.Context(), args[0])
 		},
 	}
-	l.define(cmd)
+	l.define(cmd, "within")
 	return cmd
 }
 

@@ -59,6 +59,7 @@ func (f *runFlags) place(onCluster bool, waiting ...string) error {
 		flags []string
 	}{
 		{"the master serves a cluster's page", []string{"http", "http-linger", "http-token-file"}},
+		{"a vertex set needs the graph", []string{"save-set"}},
 		{"on a cluster superstep master --checkpoints sets the place", []string{"checkpoint", "keep-checkpoints"}},
 		{"on a cluster superstep worker --%[1]s sets it", []string{"memory", "spill", "threads"}},
 	} {

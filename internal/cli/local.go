@@ -25,6 +25,7 @@ import (
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/resultlines"
+	"github.com/superstep-go/superstep/internal/sets"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/record"
@@ -118,7 +119,7 @@ func (l *local) program(ctx context.Context, spec *job.Spec, verify bool) (_ res
 	r.loadTime = time.Since(began)
 	grid := specGrid(spec).String()
 	l.seen.graph(r.graph, grid, r.loadTime.Seconds())
-	parameters, err := r.vertexParameters()
+	parameters, err := sets.Parameters(ctx, r.graph, r.entry.Parameters, spec.Parameters)
 	if err != nil {
 		return nil, err
 	}

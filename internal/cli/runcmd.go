@@ -20,6 +20,7 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/sets"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/record"
@@ -46,8 +47,9 @@ type askedFlags struct {
 type resultFlags struct {
 	Output string `flag:"output" short:"o" group:"output" help:"write a line \"id value\" for every vertex to {FILE}, - for standard output"`
 	resultFormat
-	Sorted bool `flag:"sorted" group:"output,more" default:"true" help:"write vertices by rising id; --sorted=false writes them by falling degree, which is faster"`
-	Verify bool `flag:"verify" group:"output" help:"check the result independently of the engine"`
+	Sorted  bool   `flag:"sorted" group:"output,more" default:"true" help:"write vertices by rising id; --sorted=false writes them by falling degree, which is faster"`
+	SaveSet string `flag:"save-set" group:"output,more" help:"write the vertices, of --select, --top or --bottom if given, as a vertex set to {FILE}"`
+	Verify  bool   `flag:"verify" group:"output" help:"check the result independently of the engine"`
 }
 
 func (a *app) runProgram() *cobra.Command {
@@ -107,7 +109,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	onCluster := r.run.cluster.wanted(r.run.flags) ||
 		strings.HasPrefix(string(r.asked.Graph), control.CatalogPrefix)
 	err := r.run.place(onCluster, "output", "output-format", "top", "bottom", "by",
-		"select", "json",
+		"select", "json", "save-set",
 		"trace", "verify")
 	if err != nil {
 		return err
@@ -118,6 +120,11 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	}
 	if r.run.columns, err = splitColumns(r.asked.Column); err != nil {
 		return err
+	}
+	if onCluster {
+		if err := r.withoutSets(spec); err != nil {
+			return err
+		}
 	}
 	return r.perform(ctx, spec)
 }
@@ -130,7 +137,7 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 		}
 	}
 	if err := apart(string(r.asked.Graph), "--bad-file", r.input.BadFile, "--output",
-		r.result.Output, "--json", r.run.JSON, "--trace", r.run.seeFlags.Trace); err != nil {
+		r.result.Output, "--save-set", r.result.SaveSet, "--json", r.run.JSON, "--trace", r.run.seeFlags.Trace); err != nil {
 		return err
 	}
 	picked, err := r.pick.check()
@@ -165,7 +172,15 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 				if write, err = picked.save(form, write); err != nil {
 					return err
 				}
-				path = cmp.Or(path, "-")
+				if r.result.SaveSet == "" {
+					path = cmp.Or(path, "-")
+				}
+			}
+			if here, ok := computed.(*localResult); ok && r.result.SaveSet != "" {
+				err := sets.Save(ctx, r.result.SaveSet, here.graph, form, write)
+				if err != nil {
+					return fmt.Errorf("--save-set: %w", err)
+				}
 			}
 			write = r.result.save(path, form, write)
 			if err := r.app.save(ctx, path, 0o666, r.run.Threads, write); err != nil {
@@ -183,7 +198,7 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 			seen.done()
 			r.app.reported(r.app.reportTo(path, r.run.JSON), report, seen.meter.Lines())
 			return r.app.writeJSON(ctx, r.run.JSON, report)
-		}, r.result.Output)
+		}, r.result.Output, r.result.SaveSet)
 }
 
 // zeros returns the columns of a job's program that no --column fills.
@@ -246,7 +261,7 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *job.Spec, err er
 }
 
 // ofLoading are the flags for loading a graph.
-var ofLoading = []string{"format", "directed", "undirected", "max-expand", "skip-bad", "bad-file", "source-column", "target-column", "weight-column", "delimiter", "header", "ids", "vertices", "vertex-column", "duplicates", "self-loops", "unit-weights", "check-files", "trust-files", "partitions", "grid"}
+var ofLoading = []string{"format", "directed", "undirected", "max-expand", "skip-bad", "bad-file", "source-column", "target-column", "weight-column", "delimiter", "header", "ids", "vertices", "vertex-column", "duplicates", "self-loops", "unit-weights", "check-files", "trust-files", "partitions", "grid", "within"}
 
 // runReport is the output of --json.
 type runReport struct {

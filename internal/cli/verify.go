@@ -15,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/names"
+	"github.com/superstep-go/superstep/internal/sets"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -81,7 +82,7 @@ func (l *loaded) certify(
 		defer in.Close()
 	}
 	l.progress.stage("verifying", 0, 0)
-	parameters, err := l.vertexParameters()
+	parameters, err := sets.Parameters(ctx, g, l.entry.Parameters, l.spec.Parameters)
 	if err != nil {
 		return err
 	}
@@ -105,19 +106,6 @@ func (l *loaded) certify(
 		return fmt.Errorf("verifying: %w", err)
 	}
 	return nil
-}
-
-// vertexParameters returns the job's parameters with names of vertices replaced by input ids.
-func (l *loaded) vertexParameters() (map[string]string, error) {
-	if l.graph.Names == nil {
-		return l.spec.Parameters, nil
-	}
-	values, err := resolve.VertexParameters(l.entry.Parameters, l.spec.Parameters,
-		l.graph.Names.Find)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", l.graph.Name, err)
-	}
-	return values, nil
 }
 
 // vertex returns the input vertex with an id.

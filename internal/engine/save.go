@@ -4,7 +4,6 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
-	"math/bits"
 	"reflect"
 	"slices"
 	"time"
@@ -254,18 +253,10 @@ func (r *saver) saveSends(p *checkpoint.Part) error {
 	return state.Save(p, sectionSends, messages, messages.Len())
 }
 
-// print returns a checksum of the loaded graph: of the owned vertices' numbers, input ids and
-// degrees.
+// print returns the fingerprint of the loaded partition.
 func (r *saver) print() uint64 {
-	if p := r.loaded; r.printed == 0 {
-		for v := range uint32(p.Owned) {
-			id := p.Global(v)
-			x := uint64(id)*0x9e3779b97f4a7c15 ^ bits.RotateLeft64(r.label(id)*0xc2b2ae3d27d4eb4f,
-				31)
-			x ^= (uint64(p.OutDegrees[v])<<32 | uint64(p.InDegrees[v])) * 0x165667b19e3779f9
-			x = (x ^ x>>29) * 0xbf58476d1ce4e5b9
-			r.printed += x ^ x>>32
-		}
+	if r.printed == 0 {
+		r.printed = r.loaded.Fingerprint(r.label)
 	}
 	return r.printed
 }

@@ -74,6 +74,10 @@ func File(
 	if err != nil {
 		return 0, err
 	}
+	if graph.IsSet(path) {
+		err = c.set(ctx, path)
+		return c.Count, err
+	}
 	of.OfEdges, of.Named = p.OfEdges, !p.OfEdges && g.Names != nil
 	in := Vertices{Find: g.Find}
 	if g.Names != nil {

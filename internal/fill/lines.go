@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
@@ -23,6 +24,9 @@ var vertexType = reflect.TypeFor[pregel.VertexID]()
 func CopyLines(
 	ctx context.Context, w io.Writer, c *kernel.Property, path string, of graphio.Column,
 ) (lines int, err error) {
+	if graph.IsSet(path) {
+		return 0, errSet
+	}
 	var scratch reflect.Value // unset if texts are not checked
 	if c != nil {
 		if err := engine.Readable(*c); err != nil {

@@ -112,6 +112,7 @@ type Graph struct {
 
 	Parts []*Partition
 
+	whole *whole // the graph of which this one is a part; or nil
 	added *added // vertices added after loading, if the maps do not have them; or nil
 	arena *mem.Arena
 	held  *held // of a graph of changed partitions; or nil

@@ -13,7 +13,7 @@ import (
 // and omits the edges of partitions in other processes.
 func (g *Graph) Input() *edges.Input {
 	if g.Vertices() < g.N {
-		return g.inputOfPresent()
+		return g.inputOf(func(id pregel.VertexID) bool { return !g.Absent(id) })
 	}
 	return &edges.Input{
 		Name: g.Name, Edges: &tupleList{g: g}, Vertices: g.N, Labels: g.Labels, Names: g.Names,
@@ -21,13 +21,13 @@ func (g *Graph) Input() *edges.Input {
 	}
 }
 
-// inputOfPresent is Input for a graph with removed vertices: the remaining vertices are renumbered.
-func (g *Graph) inputOfPresent() *edges.Input {
+// inputOf returns the edges between some of the vertices, which are renumbered.
+func (g *Graph) inputOf(has func(id pregel.VertexID) bool) *edges.Input {
 	const gone = math.MaxUint32
 	numbers, labels := make([]uint32, g.N), make([]uint64, 0, g.N)
 	for v, id := range g.IDs {
 		numbers[v] = gone
-		if !g.Absent(pregel.VertexID(id)) {
+		if has(pregel.VertexID(id)) {
 			numbers[v] = uint32(len(labels))
 			labels = append(labels, g.Labels.Of(uint64(v)))
 		}

@@ -21,11 +21,11 @@ type countedHeader struct {
 func (h *countedHeader) check(n int) error {
 	if h.edges != uint64(n) {
 		return wrong(counted(n, h.noun)+" in the file",
-			thousands(h.edges)+", as this line says").onLine(h.line, 1)
+			Thousands(h.edges)+", as this line says").onLine(h.line, 1)
 	}
 	if most := mostVertices(n); h.vertices > most {
-		return wrong(fmt.Sprintf("%s vertices for %s", thousands(h.vertices), counted(n, h.noun)),
-			fmt.Sprintf("at most %s (1024 each)", thousands(most))).onLine(h.line, 1)
+		return wrong(fmt.Sprintf("%s vertices for %s", Thousands(h.vertices), counted(n, h.noun)),
+			fmt.Sprintf("at most %s (1024 each)", Thousands(most))).onLine(h.line, 1)
 	}
 	return nil
 }

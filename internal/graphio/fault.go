@@ -81,8 +81,8 @@ func quote(text []byte) string {
 	return strconv.Quote(string(text))
 }
 
-// thousands formats a count with commas: 12,345.
-func thousands[T int | int64 | uint64](n T) string {
+// Thousands formats a count with commas: 12,345.
+func Thousands[T int | int64 | uint64](n T) string {
 	digits := strconv.FormatUint(uint64(n), 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
@@ -104,5 +104,5 @@ func counted[T int | int64 | uint64](n T, noun string, plural ...string) string 
 	default:
 		noun += "s"
 	}
-	return thousands(n) + " " + noun
+	return Thousands(n) + " " + noun
 }

@@ -47,7 +47,7 @@ func (r *reader) readMETIS(ctx context.Context, p *parsed) error {
 	}
 	// the rank with the last part has read the whole file
 	if r.rank == r.ranks-1 && uint64(src.counted) < h.vertices {
-		bad := wrong(counted(src.counted, "line")+" of vertices in the file", thousands(h.vertices)+
+		bad := wrong(counted(src.counted, "line")+" of vertices in the file", Thousands(h.vertices)+
 			", as this line says (a vertex without neighbours has an empty one)")
 		return bad.onLine(h.line, 1)
 	}
@@ -119,7 +119,7 @@ func (h *metisHeader) list(p *parser, line []byte) *fault {
 		if len(text) == 0 {
 			return nil
 		}
-		return wrong(fmt.Sprintf("line %s of a vertex: %s", thousands(u), quote(text)),
+		return wrong(fmt.Sprintf("line %s of a vertex: %s", Thousands(u), quote(text)),
 			fmt.Sprintf("%s, as line %d says", counted(h.vertices, "line"), h.line)).at(line, text)
 	}
 	for range h.before {

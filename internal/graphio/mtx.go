@@ -125,8 +125,8 @@ func (h *mtxHeader) size(line []byte, kind *mtxKind) *fault {
 		h.vertices, h.edges = sizes[0], sizes[0]
 		return nil
 	case sizes[0] != sizes[1]:
-		return wrong(fmt.Sprintf("%s rows and %s columns", thousands(sizes[0]),
-			thousands(sizes[1])), "as many rows as columns")
+		return wrong(fmt.Sprintf("%s rows and %s columns", Thousands(sizes[0]),
+			Thousands(sizes[1])), "as many rows as columns")
 	}
 	h.vertices, h.edges = sizes[0], sizes[2]
 	return nil

@@ -133,5 +133,5 @@ func rankIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, er
 
 // tooMany is the fault of an input with more than maxVertices vertices.
 func tooMany(n uint64) *fault {
-	return wrong(thousands(n)+" vertices", "at most "+thousands(uint64(maxVertices)))
+	return wrong(Thousands(n)+" vertices", "at most "+Thousands(uint64(maxVertices)))
 }

@@ -45,6 +45,18 @@ type file struct {
 	cancel  func() bool
 }
 
+// Open opens a file that is no graph. It may be compressed.
+func Open(ctx context.Context, path string) (io.ReadCloser, error) {
+	f, err := newReader(ReadOptions{}, pieceSize).open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{f.content, f}, nil
+}
+
 // open opens a text file. Its first bytes tell whether it is compressed.
 func (r *reader) open(ctx context.Context, path string) (*file, error) {
 	f, err := r.openRaw(ctx, path)

@@ -100,7 +100,7 @@ func largestTuple(path string, last uint64, tuples int) error {
 		return fileFault(path,
 			fmt.Sprintf("the vertex %d in a file of %s", last, counted(tuples, "edge")),
 			fmt.Sprintf("at most %d: %s, and may name %s (1024 an edge)", most-1, all,
-				thousands(most)))
+				Thousands(most)))
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (r *reader) openWeights(ctx context.Context, f *file) (*file, error) {
 	w, err := r.openRecords(ctx, path, 1, times)
 	if n := f.size() / packedSize; err == nil && w.size() != n*singleSize {
 		err = errors.Join(w.fault(counted(w.size(), "byte"),
-			fmt.Sprintf("%s: 4 for each tuple of %s", thousands(n*singleSize), f.path)), w.Close())
+			fmt.Sprintf("%s: 4 for each tuple of %s", Thousands(n*singleSize), f.path)), w.Close())
 	}
 	return w, err
 }

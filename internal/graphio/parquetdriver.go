@@ -136,7 +136,7 @@ func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 			f.fault("no "+parquetMagic+" at the beginning or the end", "a whole file of Parquet")
 	case size > f.size()-12 || size > maxFooter:
 		return nil, f.fault("a footer of "+counted(size, "byte"),
-			fmt.Sprintf("at most %s", thousands(min(f.size()-12, maxFooter))))
+			fmt.Sprintf("at most %s", Thousands(min(f.size()-12, maxFooter))))
 	}
 	r.admission(f).admit(footerMemory*size, "its footer")
 	footer, end := make([]byte, size), f.size()-8-size

@@ -112,7 +112,7 @@ func serializedHeader(f *file, weighted bool) (*serialized, error) {
 		want *= 2
 	}
 	if want += serializedHead; want != f.size() {
-		expected := fmt.Sprintf("%s: those of %s and %s", thousands(want), counted(h.nodes, "node"),
+		expected := fmt.Sprintf("%s: those of %s and %s", Thousands(want), counted(h.nodes, "node"),
 			counted(h.m, "edge"))
 		if !weighted && want+4*h.m*int64(1+head[0]) == f.size() { // 4 more bytes a neighbour
 			expected += " (--format wsg reads weights)"

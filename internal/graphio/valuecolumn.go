@@ -125,7 +125,7 @@ func readMatrix(ctx context.Context, lines *lineReader, of *Column, each eachLin
 	}
 	n, err := readLines(ctx, lines, of, func(v *Value) (found, expected string) {
 		if of.rows && v.ID > h.edges {
-			return "a value of row " + thousands(v.ID),
+			return "a value of row " + Thousands(v.ID),
 				fmt.Sprintf("%s, as line %d says", counted(h.edges, "row"), h.line)
 		}
 		return each(v)

@@ -84,6 +84,7 @@ type Source struct {
 	VertexColumn string `json:"vertex_column,omitempty" group:"input,more" help:"the {COLUMN} of ids in the file of --vertices (default: a column with a usual name, or the first)"`
 	Header       *bool  `json:"header,omitempty" group:"input,more" words:"auto,yes,no" help:"CSV and TSV: whether the first line has the names of the columns"`
 	IDs          string `json:"ids,omitempty" group:"input,more" words:"auto,number,name" help:"tables and GraphML: whether vertices are numbers or names"`
+	Within       string `json:"within,omitempty" flag:"-"` // the file of a vertex set
 	CheckFiles   bool   `json:"check_files,omitempty" group:"cluster,more" help:"compare all bytes of the files that the workers see (default: of files above 4 MiB one block in 16)"`
 	TrustFiles   bool   `json:"trust_files,omitempty" group:"cluster,more" help:"do not compare the files that the workers see"`
 }

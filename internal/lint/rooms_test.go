@@ -51,6 +51,7 @@ var rooms = []room{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
+	{"sets", 575, []string{"vertexset", "internal/sets"}},
 	{"algorithms", 5485, []string{"algorithms", "internal/builtin"}},
 	{"graph500", 2721, []string{"internal/graph500", "internal/graphalytics"}},
 	{"cluster", 7933, []string{

@@ -12,8 +12,12 @@ import (
 
 // Build opens a graph in this process, and builds it with the options. A snapshot with the same
 // options is opened as it is stored. If the options do not set partitions it keeps those of the
-// snapshot. The caller closes the input, which is the graph's tuples, and then the graph.
+// snapshot. With Within it then builds the part within the set. The caller closes the input, which
+// is the graph's tuples, and then the graph.
 func Build(ctx context.Context, r Request, o graph.Options) (*graph.Graph, *edges.Input, error) {
+	if r.Within != "" {
+		return r.buildWithin(ctx, o)
+	}
 	if snapshot.Is(r.Name) {
 		return r.buildSnapshot(ctx, o)
 	}

@@ -37,7 +37,10 @@ type Request struct {
 	Columns graphio.Columns
 	// SkipBad is the number of malformed lines of a file that may be skipped.
 	SkipBad int
-	Team    *parallel.Team
+	// Within is the file of a vertex set: only this part of the graph is built. Only Build supports
+	// it.
+	Within string
+	Team   *parallel.Team
 	// Progress, if not nil, is called with the current stage and its progress.
 	Progress func(stage string, done, total int64)
 }
@@ -77,6 +80,9 @@ func (r Request) open(ctx context.Context) (*edges.Input, error) {
 // OpenRank reads or generates a rank's part of the tuples. Generated tuples are made when they are
 // read. The caller closes the result.
 func OpenRank(ctx context.Context, r Request, rank, ranks int) (*edges.RankInput, error) {
+	if r.Within != "" {
+		return nil, ErrWithin
+	}
 	if generate.IsGenerator(r.Name) {
 		g, o, err := r.generator()
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 func OpenShare(
 	ctx context.Context, r Request, o graph.Options, rank, ranks int, owner []int,
 ) (*graph.Graph, build.Share, error) {
-	if !snapshot.Is(r.Name) {
+	if !snapshot.Is(r.Name) || r.Within != "" {
 		return nil, build.Share{}, nil
 	}
 	place, err := r.findSnapshot(ctx)

@@ -15,7 +15,7 @@ import (
 func From(s *job.Source) (Request, graph.Options, error) {
 	request := Request{
 		Name: s.Input, Directed: s.Directed, MaxExpand: int64(s.MaxExpand),
-		SkipBad: int(s.SkipBad),
+		SkipBad: int(s.SkipBad), Within: s.Within,
 	}
 	request.Columns = graphio.Columns{
 		Source: s.SourceColumn, Target: s.TargetColumn, Weight: s.WeightColumn,

@@ -42,7 +42,7 @@ func Absolute(s *job.Source) error {
 	for _, file := range []struct {
 		field string
 		name  *string
-	}{{"graph", &s.Input}, {"vertices", &s.Vertices}} {
+	}{{"graph", &s.Input}, {"vertices", &s.Vertices}, {"within", &s.Within}} {
 		name, err := graphio.Absolute(*file.name)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", file.field, *file.name, err)

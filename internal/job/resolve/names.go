@@ -3,10 +3,12 @@ package resolve
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/snapshot"
@@ -48,7 +50,9 @@ func VertexParameters(
 func BeforeLoading(
 	parameters []engine.Parameter, values map[string]string, source *job.Source,
 ) map[string]string {
-	if source != nil && !MayBeNamed(source) {
+	sets := func(text string) bool { return strings.Contains(text, graph.SetPrefix) }
+	if source != nil && !MayBeNamed(source) &&
+		!slices.ContainsFunc(slices.Collect(maps.Values(values)), sets) {
 		return values
 	}
 	return AsNames(parameters, values)

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/escape"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/sets"
+	"github.com/superstep-go/superstep/vertexset"
+)
+
+// setCommand is `superstep set`.
+type setCommand struct {
+	app   *app
+	Graph graphValue `flag:"graph" short:"g" group:"input" help:"the {GRAPH} of the set, for --from and --list"`
+	From  string     `flag:"from" group:"input" help:"make a set of the vertices in {FILE}: a line for each, with its id or name; - for standard input"`
+	Union []string   `flag:"union" group:"input" help:"add the vertices of the set in {FILE}; may be repeated"`
+	And   []string   `flag:"and" group:"input" help:"then keep only vertices that are also in the set in {FILE}; may be repeated"`
+	Not   []string   `flag:"not" group:"input" help:"then remove the vertices of the set in {FILE}; may be repeated"`
+	List  string     `flag:"list" group:"output" help:"write the id or name of each vertex of the set to {FILE}; - for standard output"`
+	sourceFlags
+	threadsFlag
+}
+
+func (a *app) set() *cobra.Command {
+	c := &setCommand{app: a, threadsFlag: allThreads()}
+	cmd := &cobra.Command{
+		Use:   "set FILE.vset",
+		Short: "Make, combine, list or describe a set of vertices",
+		Long: `Make a set of vertices of a graph from a list, or combine sets of the same graph, and
+write it to FILE.vset. Without --from and --union, describe or list the set in FILE.vset.
+
+A set belongs to its graph, loaded with the same --directed, --undirected, --duplicates and
+--self-loops: other graphs refuse it. "superstep run" writes sets (--save-set), runs on the part of
+a graph within a set (--within FILE.vset), and takes sets as sources (-p source=set:FILE.vset) and
+as columns (--column NAME=FILE.vset, which is 1 in the set).`,
+		Example: `  superstep run pagerank --graph web.el --select 'value>0.001' --save-set top.vset
+  superstep set mine.vset --graph web.el --from ids.txt
+  superstep set both.vset --union mine.vset --and top.vset
+  superstep set rest.vset --union mine.vset --not top.vset
+  superstep set both.vset --graph web.el --list -
+  superstep run wcc --graph web.el --within mine.vset`,
+		Args: exactly(1, "the file of a vertex set, such as hubs.vset"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.execute(cmd.Context(), args[0])
+		},
+	}
+	without := append([]string{"within"}, ofWorkers...)
+	flagsOf(cmd, c, without...)
+	c.define(cmd, without...)
+	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)
+	return cmd
+}
+
+func (c *setCommand) execute(ctx context.Context, path string) (err error) {
+	recipe := sets.Recipe{From: c.From, Union: c.Union, And: c.And, Not: c.Not}
+	makes := c.From != "" || len(c.Union) > 0
+	switch {
+	case (c.From != "" || c.List != "") && c.Graph == "":
+		return usagef("--graph is missing: the graph of the set, for --from and --list")
+	case !makes && len(c.And)+len(c.Not) > 0:
+		return usagef("--and and --not are for sets of --from and --union: expected one of them")
+	}
+	var g *graph.Graph
+	if c.Graph != "" {
+		if g, err = c.load(ctx); err != nil {
+			return err
+		}
+		defer g.Close()
+	}
+	var s vertexset.Set
+	if makes {
+		if s, err = recipe.Make(ctx, g); err == nil {
+			err = s.WriteFile(ctx, path)
+		}
+	} else {
+		s, err = vertexset.ReadFile(ctx, path)
+	}
+	if err == nil {
+		err = c.app.save(ctx, c.List, 0o666, 1,
+			func(_ context.Context, w io.Writer) error { return sets.List(w, g, s) })
+	}
+	if err != nil {
+		return err
+	}
+	_, of := s.Numbering()
+	escape.Printf(c.app.reportTo(c.List), "%s: %s of %s\n", path, counted(s.Len()),
+		things(of, "vertex", "vertices"))
+	return nil
+}
+
+// load loads the graph of the set, without weights.
+func (c *setCommand) load(ctx context.Context) (*graph.Graph, error) {
+	source, err := c.toLoad(string(c.Graph), false)
+	if err != nil {
+		return nil, err
+	}
+	source.Weights = "none"
+	team, progress := c.team(), c.app.progress()
+	defer team.Close()
+	defer progress.done()
+	g, in, err := buildGraph(ctx, progress, source, graph.Of(1), team)
+	if err == nil {
+		in.Close()
+	}
+	return g, err
+}
+
+// withoutSets rejects sets in a job for a cluster.
+func (r *runCommand) withoutSets(spec *job.Spec) error {
+	for name, text := range spec.Parameters {
+		if strings.HasPrefix(text, graph.SetPrefix) {
+			return usagef("-p %s=%s: %w", name, text, sets.ErrElsewhere)
+		}
+	}
+	for _, c := range r.run.columns {
+		if graph.IsSet(c.path) {
+			return usagef("--column %s=%s: %w", c.name, c.path, sets.ErrElsewhere)
+		}
+	}
+	return nil
+}

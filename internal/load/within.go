@@ -1,0 +1,67 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/graphio"
+)
+
+// ErrWithin is the error for a part of a graph on a cluster.
+var ErrWithin = errors.New("within: a vertex set needs the graph in one process: run without a cluster, or store the part by graphs save --within, and load the snapshot on the cluster")
+
+// buildWithin is Build for the part of the graph within a vertex set. Memory for both graphs is
+// needed at the same time.
+func (r Request) buildWithin(
+	ctx context.Context, o graph.Options,
+) (*graph.Graph, *edges.Input, error) {
+	set, err := graph.OpenSet(ctx, r.Within)
+	if err != nil {
+		return nil, nil, fmt.Errorf("within: %w", err)
+	}
+	file := r.Within
+	r.Within = ""
+	all, read, err := Build(ctx, r, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer all.Close()
+	defer read.Close()
+	part, in, err := Part(ctx, all, set, o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("within: %s: %w", file, err)
+	}
+	part.PartOf(all)
+	n, whole := graphio.Thousands[int], all.Input()
+	note := fmt.Sprintf("%s: within %s of %s vertices, %s of %s edges", file, n(part.N),
+		n(all.Vertices()), n(in.Edges.Len()), n(whole.Edges.Len()))
+	whole.Close()
+	in.Account, in.Notes, in.Skipped = append(read.Account, note), append(read.Notes, note),
+		read.Skipped
+	return part, in, nil
+}
+
+// Part builds the part of a graph within a set, with as many partitions and the same weights. The
+// options can only drop edges and weights. The caller closes the input and then the graph.
+func Part(
+	ctx context.Context, all *graph.Graph, set graph.VertexSet, o graph.Options,
+) (*graph.Graph, *edges.Input, error) {
+	if err := all.Has(set); err != nil {
+		return nil, nil, err
+	}
+	in, err := all.Within(set)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Grid, o.Partitions, o.Weights = all.Options.Grid, all.Options.Partitions, all.Weights
+	part, err := build.Local(ctx, in, o)
+	if err != nil {
+		in.Close()
+		return nil, nil, err
+	}
+	return part, in, nil
+}

@@ -1,0 +1,197 @@
+// Package sets connects vertex sets with the command line: it makes them of lists and of results,
+// lists them, and puts their vertices into parameters. Package vertexset has the sets themselves.
+package sets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/resultlines"
+	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/vertexset"
+)
+
+// ErrElsewhere is the error for a set in a job for a cluster.
+var ErrElsewhere = errors.New("a vertex set needs the graph in this process: superstep set --list writes its vertices for a cluster")
+
+// numbered is a graph as package vertexset needs it. Sets of a part of a graph have the numbers of
+// the whole graph.
+type numbered struct{ *graph.Graph }
+
+func (g numbered) Vertex(id uint64) (pregel.VertexID, bool) { return g.Number(id) }
+func (g numbered) Named(name string) (pregel.VertexID, bool) {
+	if g.Names == nil {
+		return pregel.None, false
+	}
+	label, ok := g.Names.Find(name)
+	if !ok {
+		return pregel.None, false
+	}
+	return g.Number(label)
+}
+
+// Recipe describes a set: the vertices of the list From and of the sets Union that are also in all
+// sets And, and in no set Not. All are files.
+type Recipe struct {
+	From            string
+	Union, And, Not []string
+}
+
+// Make makes the set. It needs a graph only for From.
+func (r *Recipe) Make(ctx context.Context, g *graph.Graph) (s vertexset.Set, err error) {
+	if r.From != "" {
+		f, err := graphio.Open(ctx, r.From)
+		if err != nil {
+			return s, err
+		}
+		defer func() { _ = f.Close() }()
+		s, err = vertexset.ReadList(f, numbered{g}, g.Names != nil)
+		if wrong := new(vertexset.LineError); errors.As(err, &wrong) {
+			return s, graphio.LineError(r.From, wrong.Line, wrong.Found, wrong.Expected)
+		} else if err != nil {
+			return s, fmt.Errorf("%s: %w", r.From, err)
+		}
+	}
+	for _, step := range []struct {
+		files   []string
+		combine func(a, b vertexset.Set) (vertexset.Set, error)
+	}{
+		{r.Union, vertexset.Set.Union},
+		{r.And, vertexset.Set.Intersect},
+		{r.Not, vertexset.Set.Minus},
+	} {
+		for _, file := range step.files {
+			other, err := vertexset.ReadFile(ctx, file)
+			if err != nil {
+				return s, err
+			}
+			if s, err = step.combine(s, other); err != nil {
+				return s, fmt.Errorf("%s: %w", file, err)
+			}
+		}
+	}
+	return s, nil
+}
+
+// List writes a line for each vertex of a set, with its input id or name.
+func List(w io.Writer, g *graph.Graph, s vertexset.Set) error {
+	labels, err := g.Members(s)
+	for _, label := range labels {
+		line := g.AppendName(nil, label)
+		if g.Names != nil {
+			line = graphio.AppendField(nil, func(dst []byte) []byte { return append(dst, line...) })
+		}
+		if _, err = w.Write(append(line, '\n')); err != nil {
+			break
+		}
+	}
+	return err
+}
+
+// Save writes a set of the vertices in the lines that fill writes.
+func Save(
+	ctx context.Context, path string, g *graph.Graph, form resultlines.Form,
+	fill func(ctx context.Context, w io.Writer) error,
+) error {
+	l := &lines{graph: numbered{g}, form: form}
+	if err := fill(ctx, l); err != nil {
+		return err
+	}
+	s, err := vertexset.Of(l.graph, slices.Values(l.vertices))
+	if err != nil {
+		return err
+	}
+	return s.WriteFile(ctx, path)
+}
+
+// lines collects the vertices of lines of a result.
+type lines struct {
+	graph    numbered
+	form     resultlines.Form
+	cutter   resultlines.Cutter
+	vertices []pregel.VertexID
+}
+
+func (l *lines) Write(data []byte) (int, error) {
+	return l.cutter.Each(data, func(line []byte) error {
+		text, _ := l.form.Cut(line)
+		v, ok := pregel.None, false
+		if l.form.Named {
+			v, ok = l.graph.Named(resultlines.Unquoted(string(text)))
+		} else if label, err := strconv.ParseUint(string(text), 10, 64); err == nil {
+			v, ok = l.graph.Vertex(label)
+		}
+		if !ok {
+			return fmt.Errorf("found %.80q, which was no vertex when the graph was loaded", text)
+		}
+		l.vertices = append(l.vertices, v)
+		return nil
+	})
+}
+
+// Parameters returns a program's parameters with input ids in place of names of vertices, and of
+// set:FILE.
+func Parameters(
+	ctx context.Context, g *graph.Graph, of []engine.Parameter, given map[string]string,
+) (map[string]string, error) {
+	values := maps.Clone(given)
+	for _, p := range of {
+		text := values[p.Name]
+		if text == "" || !strings.HasSuffix(p.Type, "vertex") {
+			continue
+		}
+		all := []string{text}
+		if p.List {
+			all = engine.SplitNames(text)
+		}
+		var ids []string
+		for _, one := range all {
+			some, err := idsOf(ctx, g, one)
+			if err != nil {
+				return nil, fmt.Errorf("%s: parameter %s: %w", g.Name, p.Name, err)
+			}
+			ids = append(ids, some...)
+		}
+		if len(ids) != 1 && !p.List {
+			return nil, fmt.Errorf("parameter %s: found a set of %d vertices, expected one vertex",
+				p.Name, len(ids))
+		}
+		values[p.Name] = strings.Join(ids, ",")
+	}
+	return values, nil
+}
+
+// idsOf returns the input ids of an element of a parameter.
+func idsOf(ctx context.Context, g *graph.Graph, text string) (ids []string, err error) {
+	if file, ok := strings.CutPrefix(text, graph.SetPrefix); ok {
+		set, err := vertexset.ReadFile(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		labels, err := g.Members(set)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for _, label := range labels {
+			ids = append(ids, strconv.FormatUint(label, 10))
+		}
+		return ids, nil
+	}
+	if g.Names == nil {
+		return []string{text}, nil
+	}
+	label, ok := g.Names.Find(text)
+	if !ok {
+		return nil, fmt.Errorf("the graph has no vertex %q", text)
+	}
+	return []string{strconv.FormatUint(label, 10)}, nil
+}
