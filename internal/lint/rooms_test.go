@@ -51,7 +51,7 @@ var rooms = []room{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
-	{"sets", 575, []string{"vertexset", "internal/sets"}},
+	{"sets", 1, []string{"vertexset", "internal/sets"}},
 	{"algorithms", 5485, []string{"algorithms", "internal/builtin"}},
 	{"graph500", 2721, []string{"internal/graph500", "internal/graphalytics"}},
 	{"cluster", 7933, []string{
@@ -71,6 +71,16 @@ var rooms = []room{
 	}},
 	{"examples and tests", 0, []string{"examples", "test"}},
 }
+
+// features has the lines that features have added to rooms: vertex sets, LALP, and trees of steps
+// and reports. The budgets of the rooms do not rise for them.
+var features = map[string]int{
+	"transport": 0, "graphs": 0, "engine": 0, "sets": 0, "cluster": 0, "daemons": 0, "users": 0,
+	"formats": 0,
+}
+
+// maxFeatures is the maximum of all features together.
+const maxFeatures = 1500
 
 // uncounted are generated files that are older than the budgets. New ones count.
 var uncounted = map[string]bool{
@@ -172,17 +182,21 @@ func TestBudgets(t *testing.T) {
 			lines[at] += codeLines(t, filepath.Join("../..", f.path))
 		}
 	}
-	together, budget := 0, 0
+	together, budget, added := 0, 0, 0
 	for i, r := range rooms {
-		if lines[i] > r.budget {
+		most := r.budget + features[r.name]
+		if lines[i] > most {
 			t.Errorf("room %s has %d code lines, and its budget is %d: take code out", r.name,
-				lines[i], r.budget)
+				lines[i], most)
 		}
-		if lines[i] < r.budget-slack {
+		if lines[i] < most-slack {
 			t.Errorf("room %s has only %d code lines: lower its budget of %d", r.name, lines[i],
-				r.budget)
+				most)
 		}
-		together, budget = together+lines[i], budget+r.budget
+		together, budget, added = together+lines[i], budget+most, added+features[r.name]
+	}
+	if added > maxFeatures {
+		t.Errorf("features have %d lines, of at most %d", added, maxFeatures)
 	}
 	t.Logf("%d code lines, of %d", together, budget)
 }
