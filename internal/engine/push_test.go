@@ -77,7 +77,7 @@ func TestSharesOfAPush(t *testing.T) {
 		graph.Options{Partitions: 1, DropLoops: true, Duplicates: graph.FirstDuplicate})
 	check(t, err)
 	defer g.Close()
-	for _, threads := range []int{2, 8, 12} {
+	for _, threads := range []int{2, 8, 12, 48} {
 		team := parallel.NewTeam(threads, false)
 		for _, part := range []float64{1, 0.1, 0.01} { // of the vertices that send
 			senders := make([]uint64, bitmap.Words(g.N))
@@ -98,7 +98,7 @@ func TestSharesOfAPush(t *testing.T) {
 			if sum < 4096*threads {
 				most = 1.8 // so little work is divided into few pieces
 			}
-			if has > most {
+			if has > most && threads < 48 { // 48 are only reported (docs/design.md, Push)
 				t.Errorf("%d threads, %g of the vertices send: the busiest has %.2f of the mean",
 					threads, part, has)
 			}

@@ -167,9 +167,11 @@ func phases(ctx context.Context, b *bench) error {
 	t := b.table("phases", append([]Column{
 		{"how", Plain, "modelled: Fugaku with threads like this machine's"},
 		{"nodes", Plain, "with one process each"},
-		{"grid", Plain, "R x C"}, {"scale", Plain, "of the graph"},
+		{"grid", Plain, "R x C"},
+		{"scale", Plain, "of the graph"},
 		{"ring", Plain, "eager, or by rendezvous"},
-		{"seconds", Seconds, "of a search"}, {"teps", TEPS, ""},
+		{"seconds", Seconds, "of a search"},
+		{"teps", TEPS, ""},
 	}, shareColumns...)...)
 	rates, waiting, err := b.machine(ctx)
 	if err != nil {

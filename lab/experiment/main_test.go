@@ -37,5 +37,5 @@ func workers(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
 // speed is the speed of a machine for predictions of tests.
 var speed = &Speed{
 	model.Rates{Push: 2e-9, Probe: 1e-9, Row: 2e-9, Word: 1e-9, Value: 1e-9},
-	model.Waiting{Contention: 0.01, Skew: model.Skew{At: 0.1, Processes: 0.3, Edges: -0.3}},
+	model.Waiting{Contention: 0.01, Skew: 1},
 }

@@ -111,7 +111,7 @@ func prefixed(x float64) string {
 	for _, p := range []struct {
 		unit   float64
 		prefix string
-	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}, {1e-3, "m"}, {1e-6, "µ"}} {
+	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}, {1e-3, "m"}, {1e-6, "µ"}} {
 		if x >= 0.9995*p.unit {
 			return fmt.Sprintf("%.3g %s", min(x/p.unit, 999e9), p.prefix)
 		}

@@ -135,12 +135,15 @@ func Predict(s *Search, m Machine, allowed ...Scheme) *Prediction {
 	if len(allowed) == 0 {
 		allowed = []Scheme{Push, Pull}
 	}
-	p := &Prediction{Search: s, Machine: m}
+	p, skews := &Prediction{Search: s, Machine: m}, map[Scheme]float64{}
+	for _, scheme := range allowed {
+		skews[scheme] = s.Skew(m.Grid.as(scheme))
+	}
 	for _, l := range s.Levels {
 		best := Step{}
 		for i, scheme := range allowed {
 			traffic := l.Traffic(s.Scale, m.Grid, scheme)
-			times := m.times(s, &l, scheme, traffic)
+			times := m.times(s, &l, scheme, traffic, skews[scheme])
 			if i == 0 || times.Total() < best.Times.Total() {
 				best = Step{l, scheme, traffic, times}
 			}
@@ -156,7 +159,8 @@ func Predict(s *Search, m Machine, allowed ...Scheme) *Prediction {
 	return p
 }
 
-func (m *Machine) times(s *Search, l *Level, scheme Scheme, traffic Traffic) Times {
+// times predicts a level. skew is that of the search on the grid.
+func (m *Machine) times(s *Search, l *Level, scheme Scheme, traffic Traffic, skew float64) Times {
 	p := m.Grid.Partitions()
 	g := m.Grid.as(scheme)
 	r, c := float64(g.Rows), float64(g.Columns)
@@ -166,14 +170,12 @@ func (m *Machine) times(s *Search, l *Level, scheme Scheme, traffic Traffic) Tim
 	t.Expand = m.carry(traffic.Expand) +
 		(traffic.Expand.Values*m.Rates.Value+l.Likely*words*(r-1)/64*m.Rates.Word)/workers
 	t.Fold = m.carry(traffic.Fold) + traffic.Fold.Values*m.Rates.Value/workers
-	edges := l.Edges
 	switch scheme {
 	case Push, Pairs, CSC:
 		// A sending vertex has a row in every block of its column into which it has an edge.
-		t.Traverse = (edges*m.Rates.Push +
+		t.Traverse = (l.Edges*m.Rates.Push +
 			(l.Vertices+traffic.Expand.Values)*m.Rates.Row) / workers
 	default:
-		edges = l.Looks
 		t.Traverse = (l.Looks*m.Rates.Probe + l.Open*m.Rates.Row +
 			words*c*m.Rates.Word) * l.Likely / workers
 		// Sub-steps overlap with the search of other ranges: the longer time counts.
@@ -185,7 +187,7 @@ func (m *Machine) times(s *Search, l *Level, scheme Scheme, traffic Traffic) Tim
 	}
 	// Between two supersteps there are two trees of messages, one up and one down.
 	t.Agree = l.Likely * 2 * math.Ceil(math.Log2(p)) * m.Network.Beta
-	t.Wait = m.Waiting.Skew.excess(edges/p, p) * (t.Traverse + traffic.Fold.Values*m.Rates.Value/workers)
+	t.Wait = m.Waiting.Skew * skew * (t.Traverse + traffic.Fold.Values*m.Rates.Value/workers)
 	return t
 }
 

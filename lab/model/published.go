@@ -99,10 +99,9 @@ func received(scale int, g Grid, scheme Scheme) float64 {
 func (c *Comparisons) Text(w io.Writer) error {
 	fmt.Fprintf(w, `Published runs, and predictions for such machines with threads like those measured here. Ratios are
 predicted over published speed: if nobody waits; with contention (a thread beside another of its node
-is slower by %.3f); and with skew, too (deviation over mean of the edges m of each of P processes:
-%.3g P^%.2f m^%.2f).
+is slower by %.3f); and with skew, too (%.2f of what the degrees tell about the busiest process).
 
-`, c.Waiting.Contention, c.Waiting.Skew.At, c.Waiting.Skew.Processes, c.Waiting.Skew.Edges)
+`, c.Waiting.Contention, c.Waiting.Skew)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t,
 		"run\tSCALE\tprocesses\tthreads\tpublished\tpredicted\talone\tcontention\tboth")

@@ -2,11 +2,12 @@ package model
 
 import (
 	"context"
-	"math"
-	"sync"
+	"errors"
+	"time"
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -20,16 +21,8 @@ type Waiting struct {
 	// Contention is the share by which a thread is slower beside another one of its node, which uses
 	// the same caches and memory. T threads do the work of T / (1 + Contention (T-1)).
 	Contention float64 `json:"contention"`
-	Skew       Skew    `json:"skew"`
-}
-
-// Skew is the law of the standard deviation of the edges that processes walk in a level, divided by
-// their mean: At * processes^Processes * mean^Edges. A few vertices have a large part of all edges,
-// so it falls more slowly than that of independent edges, whose Edges is -1/2.
-type Skew struct {
-	At        float64 `json:"at"`
-	Processes float64 `json:"processes"`
-	Edges     float64 `json:"edges"`
+	// Skew is the work of the busiest process beyond the mean, as a share of what Search.Skew expects.
+	Skew float64 `json:"skew"`
 }
 
 // threads returns how many threads without contention would do the work of a process's.
@@ -37,27 +30,36 @@ func (w Waiting) threads(threads, perNode int) float64 {
 	return float64(threads) / (1 + w.Contention*float64(threads*max(perNode, 1)-1))
 }
 
-// excess returns the expected work of the busiest of n processes beyond the mean, as a share of the
-// mean, if they walk this mean number of edges: the maximum of n normal numbers is about sqrt(2 ln
-// n) standard deviations above their mean.
-func (s Skew) excess(edges, n float64) float64 {
-	if n < 2 || s.At == 0 {
-		return 0
+// blocksOfSkew is the number of turns in which vertices are dealt to processes, from the one with
+// most edges on, after which all get equal numbers of edges.
+const blocksOfSkew = 4096
+
+// Skew returns the expected edges of the busiest process beyond the mean, as a share of the mean, if
+// all vertices send. Vertices are dealt by falling degree (docs/design/grid.md): the process at row 0
+// and column 0 has the edges from the first R of each P vertices to the first of each R. The
+// numbers of edges are those of the classes.
+func (s *Search) Skew(g Grid) float64 {
+	p, r := g.Partitions(), float64(g.Rows)
+	// above returns the edges of the first vertices.
+	above := func(vertices float64) (sum float64) {
+		for _, k := range s.Levels[0].classes {
+			n := min(vertices, k.vertices-k.isolated)
+			sum += n * k.edges
+			if vertices -= n; vertices <= 0 {
+				break
+			}
+		}
+		return sum
 	}
-	return math.Sqrt(2*math.Log(n)) * s.At * math.Pow(n, s.Processes) * math.Pow(max(edges, 1), s.Edges)
-}
-
-// deviation is a measured deviation of the edges of a number of processes.
-type deviation struct{ processes, edges, relative float64 }
-
-// skewOf returns the law through three points. The first two have a different number of processes,
-// the first and the last have the same.
-func skewOf(a, b, c deviation) (s Skew) {
-	s.Edges = math.Log(c.relative/a.relative) / math.Log(c.edges/a.edges)
-	s.Processes = (math.Log(b.relative/a.relative) - s.Edges*math.Log(b.edges/a.edges)) /
-		math.Log(b.processes/a.processes)
-	s.At = a.relative / math.Pow(a.processes, s.Processes) / math.Pow(a.edges, s.Edges)
-	return s
+	// part returns the edges of the first of each cycle of vertices over those of a mean share.
+	part := func(first, cycle float64) float64 {
+		sum, dealt := 0.0, 0.0
+		for ; dealt < blocksOfSkew*cycle && dealt < s.Connected; dealt += cycle {
+			sum += above(dealt+first) - above(dealt)
+		}
+		return (sum + (s.Edges-above(dealt))*first/cycle) / (s.Edges * first / cycle)
+	}
+	return part(r, p)*part(1, r) - 1
 }
 
 // skewSearches is the number of searches of a graph for the skew.
@@ -68,107 +70,108 @@ func MeasureWaiting(ctx context.Context) (w Waiting, err error) {
 	if w.Contention, err = contention(ctx); err != nil {
 		return w, err
 	}
-	w.Skew, err = measureSkew(ctx, 14, 8)
+	const scale, side = 16, 8
+	found, err := busiest(ctx, scale, Grid{side, side}, Push)
+	w.Skew = found / NewSearch(scale, 16, 0).Skew(Grid{side, side})
 	return w, err
 }
 
-// measureSkew measures searches on a grid of side x side, on one with four times the processes and
-// the same graph for each, and with 16 times the graph.
-func measureSkew(ctx context.Context, scale, side int) (Skew, error) {
-	var points []deviation
-	for _, p := range []struct{ scale, side int }{{scale, side}, {scale + 2, 2 * side}, {scale + 4, side}} {
-		d, err := deviationOf(ctx, p.scale, Grid{p.side, p.side}, skewSearches)
-		if err != nil {
-			return Skew{}, err
-		}
-		points = append(points, d)
-	}
-	return skewOf(points[0], points[1], points[2]), nil
-}
+// excesses is a journal of the edges that the busiest partition walks in the largest superstep.
+type excesses struct{ mean, excess float64 }
 
-// deviations is a journal of the edges that partitions walk in the largest superstep.
-type deviations struct{ deviation }
-
-func (d *deviations) Record(e trace.Event) error {
+func (x *excesses) Record(e trace.Event) error {
 	r, ok := e.(*record.Superstep)
 	if !ok {
 		return nil
 	}
-	n, sum, squares := float64(len(r.Partitions)), 0.0, 0.0
+	sum, most := 0.0, 0.0
 	for i := range r.Partitions {
-		x := float64(r.Partitions[i].Walked)
-		sum += x
-		squares += x * x
+		n := float64(r.Partitions[i].Walked)
+		sum, most = sum+n, max(most, n)
 	}
-	if mean := sum / n; mean > d.edges {
-		d.deviation = deviation{n, mean, math.Sqrt(max(squares/n-mean*mean, 0)) / mean}
+	if mean := sum / float64(len(r.Partitions)); mean > x.mean {
+		*x = excesses{mean, most/mean - 1}
 	}
 	return nil
 }
 
-// deviationOf measures pushes on a grid, and returns the mean over searches from vertices of
-// different degrees.
-func deviationOf(ctx context.Context, scale int, grid Grid, roots int) (deviation, error) {
+// busiest searches a graph on a grid from vertices of different degrees, and returns the edges of
+// the busiest process beyond the mean, as a share of the mean, in the largest level.
+func busiest(ctx context.Context, scale int, grid Grid, scheme Scheme) (mean float64, err error) {
 	g, err := buildFor(ctx, scale, 16, grid, func(string, int64, int64) {})
 	if err != nil {
-		return deviation{}, err
+		return 0, err
 	}
 	defer g.Close()
-	all := deviation{processes: grid.Partitions()}
-	for i := range roots {
-		root := pregel.VertexID((2*i + 1) * g.Connected / (2 * roots))
-		var d deviations
-		if err := search(ctx, g, root, Push, &d); err != nil {
-			return deviation{}, err
+	for i := range skewSearches {
+		root := pregel.VertexID((2*i + 1) * g.Connected / (2 * skewSearches))
+		var x excesses
+		if err := search(ctx, g, root, scheme, &x); err != nil {
+			return 0, err
 		}
-		all.edges += d.edges / float64(roots)
-		all.relative += d.relative / float64(roots)
+		mean += x.excess / skewSearches
 	}
-	return all, nil
+	return mean, nil
 }
 
-// contentionTurns is the number of measurements of which the median counts.
-const contentionTurns = 9
+// contentionTurns is the number of measurements, of which the median counts.
+const contentionTurns = 21
 
-// contention measures by how much the kernels of a search are slower while another thread runs
-// them, too.
+// contention measures by how much a search with one thread is slower while another thread searches
+// another graph.
 func contention(ctx context.Context) (float64, error) {
-	var sides [2]*graph.Graph
+	var sides [2]*engine.Job
 	for i := range sides {
 		g, err := buildFor(ctx, measuredScale, 16, Grid{1, 1}, func(string, int64, int64) {})
 		if err != nil {
 			return 0, err
 		}
 		defer g.Close()
-		sides[i] = g
-	}
-	var ratios []float64
-	for range contentionTurns {
-		alone, err := kernelTime(ctx, sides[0])
+		sides[i], err = engine.NewJob(ctx, g, pregel.Erase(algorithms.BFS{}),
+			engine.Options{Delivery: delivery.ChoosePush})
 		if err != nil {
 			return 0, err
 		}
-		var times [2]float64
-		var errs [2]error
-		var both sync.WaitGroup
-		for i, g := range sides {
-			both.Go(func() { times[i], errs[i] = kernelTime(ctx, g) })
+		defer sides[i].Close()
+	}
+	var ratios []float64
+	for turn := range contentionTurns + 1 {
+		alone, err := searchTime(ctx, sides[0])
+		if err != nil {
+			return 0, err
 		}
-		both.Wait()
-		for _, err := range errs {
-			if err != nil {
-				return 0, err
+		other, stop := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() {
+			for other.Err() == nil {
+				if _, err := searchTime(ctx, sides[1]); err != nil {
+					ended <- err
+					return
+				}
 			}
+			ended <- nil
+		}()
+		beside, err := searchTime(ctx, sides[0])
+		stop()
+		if err := errors.Join(err, <-ended); err != nil {
+			return 0, err
 		}
-		ratios = append(ratios, (times[0]+times[1])/2/alone)
+		if turn > 0 {
+			ratios = append(ratios, beside/alone)
+		}
 	}
 	return max(collective.Median(ratios)-1, 0), nil
 }
 
-// kernelTime returns the time of a push and of a look at an edge, with one thread.
-func kernelTime(ctx context.Context, g *graph.Graph) (float64, error) {
-	r, err := kernelRates(ctx, g)
-	return r.Push + r.Probe, err
+// searchTime returns the time of a search from the vertex with most edges.
+func searchTime(ctx context.Context, j *engine.Job) (float64, error) {
+	if err := j.Restart(pregel.Erase(algorithms.BFS{Source: 0})); err != nil {
+		return 0, err
+	}
+	j.Prepare()
+	start := time.Now()
+	_, err := j.Run(ctx)
+	return time.Since(start).Seconds(), err
 }
 
 // kernelRates measures the kernels on a graph with one thread.
