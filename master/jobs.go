@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -69,10 +70,7 @@ func (j *job) active() bool {
 
 // graph returns the name of the job's graph on the workers.
 func (j *job) graph() string {
-	if j.spec.Graph != "" {
-		return j.spec.Graph
-	}
-	return resolve.OwnGraph(j.id) // loaded for this job only
+	return cmp.Or(j.spec.Graph, resolve.OwnGraph(j.id)) // loaded for this job only
 }
 
 // specText returns the job's description as JSON. The caller holds the lock.

@@ -167,12 +167,9 @@ const resolveTime = time.Second
 // from. It returns "" if the metrics are at another host, because Prometheus would send its token
 // there.
 func scraped(ctx context.Context, peer, address string) string {
-	from, _, err := net.SplitHostPort(peer)
-	if err != nil {
-		return ""
-	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
+	from, _, err1 := net.SplitHostPort(peer)
+	host, port, err2 := net.SplitHostPort(address)
+	if err1 != nil || err2 != nil {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)

@@ -234,9 +234,7 @@ func (x *executor) abandon(cause error) {
 // drop frees a graph of the catalog or, without a name, everything that the job holds. It ignores
 // what does not exist.
 func (x *executor) drop(t task, graph string) {
-	if graph == "" {
-		graph = resolve.OwnGraph(t.job)
-	}
+	graph = cmp.Or(graph, resolve.OwnGraph(t.job))
 	remove(x, x.attempts, graph)
 	remove(x, x.graphs, graph)
 }

@@ -161,10 +161,8 @@ func (k *Keeper) Due(superstep int) bool {
 	if k.pending != nil || superstep <= k.at {
 		return false
 	}
-	if k.asked.Swap(false) || k.Left() != nil || k.wanted(superstep) {
-		return true
-	}
-	return k.policy.Every == 0 && k.now().Sub(k.last) >= k.policy.interval(k.cost)
+	return k.asked.Swap(false) || k.Left() != nil || k.wanted(superstep) ||
+		k.policy.Every == 0 && k.now().Sub(k.last) >= k.policy.interval(k.cost)
 }
 
 // wanted reports whether the user requested the state before a superstep, by number or time.

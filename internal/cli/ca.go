@@ -44,14 +44,15 @@ as --tls-ca, and the key ca-key.pem. It overwrites no file.`,
 }
 
 func (a *app) issue() *cobra.Command {
-	var roles, hosts []string
 	var f struct {
-		CA   string `flag:"ca" help:"the {DIR} that superstep ca init made"`
-		Name string `flag:"name" help:"the {NAME} of the holder (default: the first role)"`
-		Days int    `flag:"days" default:"365" range:"1..36500" help:"valid for {N} days"`
-		Out  string `flag:"out" help:"write the files into {DIR} (default: that of the CA)"`
+		CA    string   `flag:"ca" help:"the {DIR} that superstep ca init made"`
+		Name  string   `flag:"name" help:"the {NAME} of the holder (default: the first role)"`
+		Days  int      `flag:"days" default:"365" range:"1..36500" help:"valid for {N} days"`
+		Out   string   `flag:"out" help:"write the files into {DIR} (default: that of the CA)"`
+		Roles []string `flag:"role" list:"," words:"worker,client,reader,operator,master" help:"the {ROLE} of the holder, or several: worker, client, reader, operator, master"`
+		Hosts []string `flag:"host" list:"," help:"a {HOST} (name or address) at which others reach the holder, or several; a master needs each one that --master may name"`
 	}
-	cmd := &cobra.Command{
+	return flagsOf(&cobra.Command{
 		Use:   "issue --ca DIR --role ROLE",
 		Short: "Issue a certificate",
 		Long: `Issue a certificate: NAME.pem and its key NAME-key.pem. It overwrites no
@@ -66,8 +67,8 @@ cluster.`,
   superstep ca issue --ca ca --role master,worker,client --host 127.0.0.1 --name local`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r := certs.Request{Hosts: hosts, Days: f.Days}
-			for _, name := range roles {
+			r := certs.Request{Hosts: f.Hosts, Days: f.Days}
+			for _, name := range f.Roles {
 				role, err := certs.ParseRole(name)
 				if err != nil {
 					return usagef("--role: %w", err)
@@ -77,23 +78,14 @@ cluster.`,
 			switch {
 			case f.CA == "":
 				return usagef("expected --ca DIR, which superstep ca init made")
-			case len(roles) == 0:
+			case len(f.Roles) == 0:
 				return usagef("expected --role worker, client, reader, operator or master")
 			}
-			r.Name = cmp.Or(f.Name, roles[0])
+			r.Name = cmp.Or(f.Name, f.Roles[0])
 			p, err := certs.Issue(f.CA, cmp.Or(f.Out, f.CA), r)
 			return a.made(p, err)
 		},
-	}
-	flagsOf(cmd, &f)
-	cmd.Flags().StringSliceVar(&roles, "role", nil,
-		"the `ROLE` of the holder, or several: worker, client, reader, operator, master")
-	cmd.Flags().StringSliceVar(&hosts, "host", nil,
-		"a `HOST` (name or address) at which others reach the holder, or several; a master needs each one that --master may name")
-	_ = cmd.RegisterFlagCompletionFunc("role",
-		cobra.FixedCompletions([]string{"worker", "client", "reader", "operator", "master"},
-			cobra.ShellCompDirectiveNoFileComp))
-	return cmd
+	}, &f)
 }
 
 // made prints the names of the files made.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -112,8 +113,12 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 		return nil, fmt.Errorf("%s:%d: found byte %#02x, expected text", file,
 			1+bytes.Count(data[:i], []byte("\n")), data[i])
 	}
+	lines := map[string]string{} // of the keys, such as ":1"
 	for _, t := range lexer.Tokenize(string(data)) {
 		switch t.Type {
+		case token.MappingValueType: // the colon
+			key := cmp.Or(t.Prev, t).Value
+			lines[key] = cmp.Or(lines[key], fmt.Sprintf(":%d", t.Position.Line))
 		// These could make a short file expand to a large value.
 		case token.AnchorType, token.AliasType, token.TagType, token.MergeKeyType:
 			return nil, fmt.Errorf("%s:%d:%d: found an anchor, an alias or a tag, expected a value",
@@ -130,12 +135,7 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 	}
 	for _, pair := range pairs {
 		key := fmt.Sprint(pair.Key)
-		s := setting{flag: flags.Lookup(key), at: file}
-		lines := strings.Split(string(data), "\n")
-		begins := func(l string) bool { return strings.HasPrefix(strings.Trim(l, "\"' "), key) }
-		if i := slices.IndexFunc(lines, begins); i >= 0 {
-			s.at = fmt.Sprintf("%s:%d", file, i+1)
-		}
+		s := setting{flag: flags.Lookup(key), at: file + lines[key]}
 		if s.flag == nil || !configurable(s.flag) {
 			var names []string
 			flags.VisitAll(func(f *pflag.Flag) {

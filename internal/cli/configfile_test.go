@@ -88,10 +88,11 @@ func TestConfigFile(t *testing.T) {
 		"listen: &x a:1\nlog: *x\n":             `f.yaml:1:9: found an anchor, an alias or a tag`,
 		"listen: \"a\nlease: 1s\n":              `f.yaml:1:9: `,
 		"\tlisten: a\n":                         `f.yaml:1:7: tab character`,
-		"7: a\n":                                `f.yaml:1: found the key "7"`,
-		"listen: \"\"\n":                        `--listen: found nothing, expected a value`,
-		"listen: a\x00b\n":                      `f.yaml:1: found byte 0x00`,
-		strings.Repeat("#", 1<<20+1):            `found more than 1048576 bytes`,
+		"listen: data-root\n# data-root:\ndata-root: 5\n": `f.yaml:3: data-root: found "5", expected a text`,
+		"7: a\n":                     `f.yaml:1: found the key "7"`,
+		"listen: \"\"\n":             `--listen: found nothing, expected a value`,
+		"listen: a\x00b\n":           `f.yaml:1: found byte 0x00`,
+		strings.Repeat("#", 1<<20+1): `found more than 1048576 bytes`,
 	} {
 		if _, err := run(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: found %v, expected %s", text, err, want)

@@ -116,7 +116,11 @@ func defineFlags(cmd *cobra.Command, flags *pflag.FlagSet, of any, without ...st
 		}
 		switch to := f.Value.Addr().Interface().(type) {
 		case *[]string:
-			flags.StringArrayVarP(to, name, f.Tag.Get("short"), nil, usage)
+			define := flags.StringArrayVarP
+			if f.Tag.Get("list") != "" { // values have no commas, which separate them
+				define = flags.StringSliceVarP
+			}
+			define(to, name, f.Tag.Get("short"), nil, usage)
 		case pflag.Value:
 			flags.VarP(to, name, f.Tag.Get("short"), usage)
 		default:

@@ -25,7 +25,7 @@ import (
 type graphalyticsCommand struct {
 	app        *app
 	run        runFlags
-	algorithms []string
+	Algorithms []string `flag:"algorithms" list:"," group:"run" words:"bfs,pr,wcc,cdlp,lcc,sssp" help:"run only the algorithms in {LIST}, of bfs, pr, wcc, cdlp, lcc, sssp"`
 	Params     []string `flag:"param" short:"p" group:"run" help:"set {KEY=VALUE} for all graphs, such as bfs.source-vertex=1: an entry of the properties without graph.NAME.; may be repeated"`
 }
 
@@ -58,13 +58,8 @@ divided by processing time, EVPS edges and vertices divided by processing time.`
 			return g.execute(cmd.Context(), args[0])
 		},
 	}
-	cmd.Flags().StringSliceVar(&g.algorithms, "algorithms", nil,
-		"run only the algorithms in `LIST`, of "+strings.Join(graphalytics.Algorithms, ", "))
 	flagsOf(cmd, g)
 	g.run.define(cmd, columnOf, "seed", "max-supersteps")
-	_ = cmd.Flags().SetAnnotation("algorithms", groupOf, []string{"run"})
-	_ = cmd.RegisterFlagCompletionFunc("algorithms", cobra.FixedCompletions(graphalytics.Algorithms,
-		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -103,7 +98,7 @@ type graphalyticsRun struct {
 }
 
 func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
-	for _, a := range g.algorithms {
+	for _, a := range g.Algorithms {
 		if !slices.Contains(graphalytics.Algorithms, a) {
 			return usagef("--algorithms: found %q, expected some of %s", a,
 				strings.Join(graphalytics.Algorithms, ", "))
@@ -190,8 +185,8 @@ func (g *graphalyticsCommand) trials(dir string, grid *job.Spec) ([]trial, error
 				trial{report: graphalyticsRun{Graph: in.Name, Algorithm: "-"}, failed: in.Err})
 		}
 		for _, a := range graphalytics.Algorithms {
-			if !slices.Contains(in.Algorithms, a) || g.algorithms != nil &&
-				!slices.Contains(g.algorithms, a) {
+			if !slices.Contains(in.Algorithms, a) || g.Algorithms != nil &&
+				!slices.Contains(g.Algorithms, a) {
 				continue
 			}
 			run := graphalyticsRun{Graph: in.Name, Algorithm: a}
@@ -221,7 +216,7 @@ func (g *graphalyticsCommand) trials(dir string, grid *job.Spec) ([]trial, error
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s: found no graph for the algorithms %s", dir,
-			strings.Join(g.algorithms, ", "))
+			strings.Join(g.Algorithms, ", "))
 	}
 	return all, nil
 }

@@ -70,15 +70,12 @@ func (a *app) info() *cobra.Command {
 }
 
 func survey(w io.Writer, in *edges.Input, s *build.Survey) {
-	kind, weights := "undirected", "without weights"
-	if s.Directed {
-		kind = "directed"
-	}
+	weights := "without weights"
 	if s.Weighted {
 		weights = "with weights"
 	}
 	escape.Printf(w, "vertices    %s (%s isolated)\n", counted(s.Vertices), counted(s.Isolated))
-	escape.Printf(w, "edges       %s, %s, %s\n", counted(s.Tuples), kind, weights)
+	escape.Printf(w, "edges       %s, %s, %s\n", counted(s.Tuples), edges.Kind(s.Directed), weights)
 	escape.Printf(w, "trouble     %s duplicates, %s self-loops\n", counted(s.Duplicates),
 		counted(s.Loops))
 	if s.LargestDegree > 0 {

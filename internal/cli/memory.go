@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"log/slog"
 	"os"
 
@@ -19,10 +20,7 @@ const leastMemory = 32 << 20
 
 // budget makes the memory budget of the flags. It returns nil if the available memory is unknown.
 func (f *memoryFlags) budget() (*mem.Budget, error) {
-	limit := mem.DefaultLimit()
-	if f.Memory > 0 {
-		limit = int64(f.Memory)
-	}
+	limit := cmp.Or(int64(f.Memory), mem.DefaultLimit())
 	dir := f.Spill
 	switch dir {
 	case "off":

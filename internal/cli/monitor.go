@@ -3,13 +3,13 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -28,11 +28,11 @@ import (
 //	{"Master":...,"Incarnation":...}  ->
 //	end of the pipe                   ->  ReportExit to the master
 type monitor struct {
-	name   string
-	who    control.Credentials
-	pipe   *os.File
-	exited chan struct{} // closed when the child has ended
-	kill   func() error
+	name string
+	who  control.Credentials
+	cmd  *exec.Cmd
+	pipe io.WriteCloser
+	over sync.Once
 }
 
 // monitorName is the command that runs a monitor.
@@ -56,22 +56,16 @@ func startMonitor(name string, who control.Credentials) (*monitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, pipe, err := os.Pipe()
+	cmd := exec.Command(binary, monitorName)
+	cmd.Env, cmd.SysProcAttr = []string{"GOMAXPROCS=1"}, ownGroup()
+	pipe, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
-	cmd := exec.Command(binary, monitorName)
-	cmd.Stdin, cmd.Env, cmd.SysProcAttr = in, []string{"GOMAXPROCS=1"}, ownGroup()
-	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(err, pipe.Close())
-	}
-	m := &monitor{name, who, pipe, make(chan struct{}), cmd.Process.Kill}
-	go func() {
-		defer close(m.exited)
-		_ = cmd.Wait() // in whatever way it ended
-	}()
-	return m, nil
+	return &monitor{name: name, who: who, cmd: cmd, pipe: pipe}, nil
 }
 
 // tell writes a line. It ignores errors, because the worker does not need its monitor.
@@ -102,15 +96,12 @@ func (m *monitor) end() {
 	if m == nil {
 		return
 	}
-	go func() {
+	m.over.Do(func() {
+		defer time.AfterFunc(time.Second, func() { _ = m.cmd.Process.Kill() }).Stop()
 		m.tell(monitorLine{Over: true})
 		_ = m.pipe.Close()
-	}()
-	select {
-	case <-m.exited:
-	case <-time.After(time.Second):
-		_ = m.kill() // it may have just ended
-	}
+		_ = m.cmd.Wait() // in whatever way it ended
+	})
 }
 
 // workerMonitor makes the command that runs a monitor, which users do not call.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -36,10 +35,7 @@ type resultFormat struct {
 
 // of returns the format of a file. auto derives it from the file's name.
 func (f *resultFormat) of(path string) string {
-	if f.Format != "" {
-		return f.Format
-	}
-	return cmp.Or(formatsByEnding[filepath.Ext(withoutCompression(path))], "text")
+	return cmp.Or(f.Format, formatsByEnding[filepath.Ext(withoutCompression(path))], "text")
 }
 
 var formatsByEnding = map[string]string{
@@ -181,9 +177,5 @@ func appendJSON(dst []byte, text string, name bool) []byte {
 			return append(dst, text...)
 		}
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string cannot fail
-	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte{'\n'})...)
+	return graphio.AppendJSON(dst, []byte(text))
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/job"
@@ -334,12 +335,9 @@ func (a *app) reported(w io.Writer, report *runReport, lines []string) {
 }
 
 func (p *runReport) text(w io.Writer) {
-	kind := "undirected"
-	if p.Directed {
-		kind = "directed"
-	}
 	escape.Printf(w, "%s on %s: %s, %s, %s\n", p.Algorithm, p.Graph,
-		things(p.Vertices, "vertex", "vertices"), things(p.Edges, "edge", "edges"), kind)
+		things(p.Vertices, "vertex", "vertices"), things(p.Edges, "edge", "edges"),
+		edges.Kind(p.Directed))
 	how := string(p.Ended)
 	switch p.Ended {
 	case trace.Iterations:

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/graphio"
@@ -24,13 +24,10 @@ func (a *app) leftOut(ctx context.Context, file string, lines []string) error {
 	if file == "" {
 		return nil
 	}
+	text := strings.Join(append(slices.Clip(lines), ""), "\n")
 	return graphio.WriteFile(ctx, file, 0o666, 1, func(w io.Writer) error {
-		for _, line := range lines {
-			if _, err := fmt.Fprintln(w, line); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err := io.WriteString(w, text)
+		return err
 	})
 }
 

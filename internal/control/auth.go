@@ -163,14 +163,7 @@ func HandlerOptions() []connect.HandlerOption {
 // machine.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
 // Local reports whether a Host header names the loopback of this machine.

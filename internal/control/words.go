@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"regexp"
 	"runtime"
 	"strings"
 
@@ -131,17 +132,9 @@ var NameRule = fmt.Sprintf(
 // CatalogPrefix distinguishes the name of a graph in the catalog from the name of a file.
 const CatalogPrefix = "catalog:"
 
+var validName = regexp.MustCompile(
+	fmt.Sprintf(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,%d}$`, maxName-1))
+
 // ValidName reports whether a name of a worker or graph is safe to display and cannot be mistaken
 // for a flag (-x) or a directory (..).
-func ValidName(name string) bool {
-	if name != "" && strings.IndexByte("-.:", name[0]) >= 0 {
-		return false
-	}
-	for _, c := range name {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && c != '-' && c != '_' && c != '.' && c != ':' {
-			return false
-		}
-	}
-	return name != "" && len(name) <= maxName
-}
+func ValidName(name string) bool { return validName.MatchString(name) }

@@ -55,9 +55,7 @@ func (p *Process) Complete(
 			return errors.Join(problems...)
 		}
 	}
-	if p.Build == "" {
-		p.Build = buildinfo.Source()
-	}
+	p.Build = cmp.Or(p.Build, buildinfo.Source())
 	p.Version = cmp.Or(p.Version, buildinfo.Revision())
 	if p.Stores == nil {
 		p.Stores = store.Open
@@ -65,8 +63,6 @@ func (p *Process) Complete(
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	if p.Random == nil {
-		p.Random = rand.Reader
-	}
+	p.Random = cmp.Or(p.Random, rand.Reader)
 	return nil
 }

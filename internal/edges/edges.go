@@ -32,6 +32,14 @@ type List interface {
 // Blocks returns the number of blocks of a list.
 func Blocks(l List) int { return (l.Len() + BlockSize - 1) / BlockSize }
 
+// Kind returns "directed" or "undirected".
+func Kind(directed bool) string {
+	if directed {
+		return "directed"
+	}
+	return "undirected"
+}
+
 // Input is a graph as it was read or generated.
 type Input struct {
 	// Name is the source of the graph: a file or a generator.

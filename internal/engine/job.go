@@ -100,9 +100,7 @@ func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, e
 		j.options.Decides = m.Decides(o, g.Weights)
 	}
 	j.arena = j.newArena()
-	if j.options.Job == "" {
-		j.options.Job = j.name
-	}
+	j.options.Job = cmp.Or(j.options.Job, j.name)
 	if o.Parts != nil || o.From != nil {
 		if err := m.Checkpointable(); err != nil {
 			return nil, err

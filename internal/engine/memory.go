@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/mem"
@@ -9,10 +10,7 @@ import (
 
 // budget returns the budget that limits the job's memory, or nil.
 func (j *Job) budget() *mem.Budget {
-	if j.options.Budget != nil {
-		return j.options.Budget
-	}
-	return mem.Process()
+	return cmp.Or(j.options.Budget, mem.Process())
 }
 
 // newArena makes an arena for columns. newStore makes one for messages.

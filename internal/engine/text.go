@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"encoding"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"reflect"
@@ -252,7 +251,7 @@ func (a appender) nested(dst []byte, v reflect.Value) []byte {
 		dst = a.value(dst, v.Interface())
 		if plain := dst[start:]; !isPlain(v.Type()) || a.name != nil && v.Type() == vertexType ||
 			bytes.ContainsAny(plain, "iN") || string(plain) == "nan" {
-			return appendString(dst[:start], string(plain))
+			return graphio.AppendJSON(dst[:start], plain)
 		}
 		return dst
 	}
@@ -264,15 +263,6 @@ func (a appender) nested(dst []byte, v reflect.Value) []byte {
 		dst = a.nested(dst, p)
 	}
 	return append(dst, ']')
-}
-
-// appendString appends a JSON string.
-func appendString(dst []byte, text string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string cannot fail
-	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte{'\n'})...)
 }
 
 // isComposite reports whether values of a type are written in several parts.

@@ -70,17 +70,13 @@ func Input(ctx context.Context, g Generator, o Options) (*edges.Input, error) {
 		p.Close()
 		return nil, fmt.Errorf("generating %s: %w", g.Name(), err)
 	}
-	kind := "undirected"
-	if g.Directed() {
-		kind = "directed"
-	}
 	return &edges.Input{
 		Name:     g.Name(),
 		Edges:    p,
 		Vertices: int(g.Vertices()),
 		Directed: g.Directed(),
 		Account: []string{fmt.Sprintf("generated %s: %d vertices, %d %s tuples, %v, %s packed",
-			g.Name(), g.Vertices(), g.Edges(), kind, o.Weights,
+			g.Name(), g.Vertices(), g.Edges(), edges.Kind(g.Directed()), o.Weights,
 			mem.Text(edges.PackedBytes(g.Vertices(), g.Edges(), o.Weights)))},
 		Free: p.Close,
 	}, nil

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"cmp"
+
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
@@ -145,10 +147,7 @@ type storedSide struct {
 // 2D grid they are those of its block, of arcs or of reversed arcs.
 func (p *Partition) stored() (lists []storedLists, sides []storedSide) {
 	if !p.Grid.Flat() {
-		b := p.along.Push
-		if b == nil {
-			b = p.reversed.Push
-		}
+		b := cmp.Or(p.along.Push, p.reversed.Push)
 		return []storedLists{
 			{b.ByReceiver, "by-receiver", p.Slots, false, nil},
 			{b.BySender, "by-sender", p.Slots, true, nil},

@@ -60,9 +60,6 @@ type Rank struct {
 	together  together
 }
 
-// RankTags is the number of tags of the group that a Rank uses, from its first tag on.
-const RankTags = forBuilding + build.Tags
-
 // Offsets of these tags.
 const (
 	forItself = iota

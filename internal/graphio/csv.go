@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/names"
 )
 
@@ -119,7 +120,7 @@ func (c *csvGrammar) kinds(said *string) (directed bool) {
 		return true
 	}
 	c.kind, c.kindText = at+1, []byte(text)
-	*said += fmt.Sprintf(", %s by %q", directedAccount(directed), c.titles[at])
+	*said += fmt.Sprintf(", %s by %q", edges.Kind(directed), c.titles[at])
 	return directed
 }
 

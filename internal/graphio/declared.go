@@ -2,6 +2,7 @@ package graphio
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -57,9 +58,7 @@ func declared(head []byte) (d declaration) {
 		directed := told["directed"] != ""
 		d.directed, d.by = &directed, told["directed"]+told["undirected"]
 	} else if d.by == "" && (doubtful != "" || len(told) > 1) {
-		if doubtful == "" {
-			doubtful = told["undirected"]
-		}
+		doubtful = cmp.Or(doubtful, told["undirected"])
 		d.warning = fmt.Sprintf("the comment %s may mean that edges are undirected: --undirected reads them as undirected, --directed as directed", quote([]byte(doubtful)))
 	}
 	return d

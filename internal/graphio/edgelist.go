@@ -30,7 +30,7 @@ func (r *reader) readEdgeList(_ context.Context, p *parsed) error {
 		switch p.note = told.warning; {
 		case told.directed != nil:
 			p.Directed = *told.directed
-			p.note = fmt.Sprintf("%s, as its comment says: %s", directedAccount(p.Directed),
+			p.note = fmt.Sprintf("%s, as its comment says: %s", edges.Kind(p.Directed),
 				quote([]byte(told.by)))
 		case told.by != "":
 			return bipartite(p.f, told.by)
@@ -119,7 +119,7 @@ func (r *reader) account(
 		parts = append(parts, counted(n, "malformed line")+" left out")
 	}
 	parts = append(parts, "weights "+weightsAccount(weighted, r.Weights))
-	parts = append(parts, directedAccount(s.Directed))
+	parts = append(parts, edges.Kind(s.Directed))
 	return name + ": " + strings.Join(parts, ", ")
 }
 
@@ -155,11 +155,4 @@ func weightsAccount(has bool, kind edges.Weights) string {
 	default:
 		return kind.String()
 	}
-}
-
-func directedAccount(directed bool) string {
-	if directed {
-		return "directed"
-	}
-	return "undirected"
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/names"
 )
 
@@ -345,7 +346,7 @@ func (g *graphml) addEdge(e xml.StartElement) (err error) {
 	}
 	if kind := attribute(e.Attr, "directed"); kind != "" && g.r.Directed == nil &&
 		(kind == "true") != g.directed {
-		return wrong("directed="+strconv.Quote(kind)+" in a graph whose edges are "+directedAccount(
+		return wrong("directed="+strconv.Quote(kind)+" in a graph whose edges are "+edges.Kind(
 			g.directed), "edges of one kind (--directed or --undirected takes all for that)")
 	}
 	var ends [2]uint64

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/superstep-go/superstep/internal/edges"
 )
 
 // ldbcFiles are the files of a graph of LDBC Graphalytics.
@@ -130,9 +132,9 @@ func (r *reader) readLDBC(ctx context.Context, p *parsed) error {
 func (f *ldbcFiles) account(p *properties, override *bool) string {
 	switch {
 	case override != nil:
-		return fmt.Sprintf("%s: %s, as asked for", f.base, directedAccount(*override))
+		return fmt.Sprintf("%s: %s, as asked for", f.base, edges.Kind(*override))
 	case p.directed != nil:
-		return fmt.Sprintf("%s: %s", f.properties, directedAccount(*p.directed))
+		return fmt.Sprintf("%s: %s", f.properties, edges.Kind(*p.directed))
 	case f.properties != "":
 		return fmt.Sprintf(
 			"%s: does not say whether edges are directed: taken as directed", f.properties)

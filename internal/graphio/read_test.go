@@ -210,7 +210,7 @@ func TestLDBCProperties(t *testing.T) {
 		in := mustRead(t, dir+"/g.properties", ReadOptions{Directed: test.override})
 		account := strings.ReplaceAll(strings.Join(in.Account, "\n"), dir+"/", "")
 		want := "g.v: Graphalytics vertices, 2 vertices\ng.e.gz: Graphalytics edges, gzip, 1 edge, 2 vertices, ids 1..2, weights no, " +
-			directedAccount(test.directed) + "\n" + test.account
+			edges.Kind(test.directed) + "\n" + test.account
 		if in.Directed != test.directed || account != want {
 			t.Errorf("%q: directed %t, account\n%s\nwant\n%s", test.properties, in.Directed,
 				account, want)

@@ -29,9 +29,7 @@ func formatOfContent(format Format, head []byte) Format {
 	if look := lookOf(head); look != "" && format != EL {
 		return look
 	}
-	if format == "" {
-		format = SNAP
-	}
+	format = cmp.Or(format, SNAP)
 	if columns(head) >= 3 {
 		return WEL
 	}

@@ -55,7 +55,7 @@ func (w *writer) table() error {
 			name := w.in.Names.Append(room[:0], w.in.Labels.Of(v))
 			switch {
 			case w.format == JSONLines:
-				return appendJSON(dst, name), nil
+				return AppendJSON(dst, name), nil
 			case bytes.Contains(name, []byte("\r\n")) || bytes.IndexByte(name, 0) >= 0:
 				return nil, fmt.Errorf("format %s cannot hold the name %s: \\r\\n is read as \\n, and a NUL byte refused; jsonl and parquet can", w.format, quote(name))
 			}
@@ -78,8 +78,8 @@ func AppendCSV(dst, text []byte, delimiter string) []byte {
 	return append(dst, '"')
 }
 
-// appendJSON appends a string in JSON.
-func appendJSON(dst, text []byte) []byte {
+// AppendJSON appends a string in JSON.
+func AppendJSON(dst, text []byte) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

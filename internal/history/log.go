@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/trace"
@@ -13,7 +14,6 @@ import (
 type LogHandler struct {
 	store *Store
 	attrs []slog.Attr
-	group string // names of groups, each followed by a dot
 }
 
 var _ slog.Handler = (*LogHandler)(nil)
@@ -48,25 +48,15 @@ func (h *LogHandler) Handle(_ context.Context, r slog.Record) error {
 	for _, a := range h.attrs {
 		add(a)
 	}
-	r.Attrs(func(a slog.Attr) bool {
-		a.Key = h.group + a.Key
-		return add(a)
-	})
+	r.Attrs(add)
 	line.Text = text.String()
 	return h.store.Record(line)
 }
 
 // WithAttrs adds attributes to every line.
 func (h *LogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	all := &LogHandler{h.store, h.attrs[:len(h.attrs):len(h.attrs)], h.group}
-	for _, a := range attrs {
-		a.Key = h.group + a.Key
-		all.attrs = append(all.attrs, a)
-	}
-	return all
+	return &LogHandler{h.store, slices.Concat(h.attrs, attrs)}
 }
 
-// WithGroup adds a prefix to the names of later attributes.
-func (h *LogHandler) WithGroup(name string) slog.Handler {
-	return &LogHandler{h.store, h.attrs, h.group + name + "."}
-}
+// WithGroup changes nothing: the master's log has no groups.
+func (h *LogHandler) WithGroup(string) slog.Handler { return h }

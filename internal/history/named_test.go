@@ -66,7 +66,7 @@ func TestLogHandler(t *testing.T) {
 	log.With("a", 1).Error("bad")
 	want := []trace.Log{
 		{Level: "info", Text: "job, state running", Job: "m-1"},
-		{Level: "warn", Text: "lost, at.n 3", Worker: "w0"},
+		{Level: "warn", Text: "lost, n 3", Worker: "w0"},
 		{Level: "error", Text: "bad, a 1"},
 	}
 	got := s.Lines()

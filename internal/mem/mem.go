@@ -8,6 +8,7 @@
 package mem
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"reflect"
@@ -55,10 +56,7 @@ func (r region) release(kind string) {
 
 // budget returns the budget that limits the arena's arrays, or nil.
 func (a *Arena) budget() *Budget {
-	if a.Budget != nil {
-		return a.Budget
-	}
-	return Process()
+	return cmp.Or(a.Budget, Process())
 }
 
 // Make returns a zeroed slice of n elements of type T. Small arrays and types with pointers are on

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -69,10 +70,7 @@ func (j *journal) begin(b *trace.Job) {
 }
 
 func (j *journal) stage(s *trace.Stage) {
-	in := j.job
-	if in == nil {
-		in = j.parent
-	}
+	in := cmp.Or(j.job, j.parent)
 	if s.Seconds == 0 || in == context.Background() {
 		return // still running, or without a span
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/cli"
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graphio"
@@ -175,12 +176,9 @@ func generators(to *text, _ string) error {
 		if err != nil {
 			return err
 		}
-		kind := "undirected"
-		if g.Directed() {
-			kind = "directed"
-		}
 		made = append(made, []string{
-			code(d.Example), plain(d.Help), fmt.Sprint(g.Vertices()), fmt.Sprint(g.Edges()), kind,
+			code(d.Example), plain(d.Help), fmt.Sprint(g.Vertices()), fmt.Sprint(g.Edges()),
+			edges.Kind(g.Directed()),
 		})
 	}
 	to.table([]string{"example", "what it makes", "vertices", "edges", "kind"}, made)

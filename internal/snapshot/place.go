@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -38,10 +40,7 @@ type Place struct {
 // Find reads the manifest of a snapshot. The caller closes the place; graphs opened from it do not
 // need it.
 func Find(ctx context.Context, name string) (*Place, error) {
-	place := strings.TrimSuffix(name, ManifestName)
-	if place == "" {
-		place = "."
-	}
+	place := cmp.Or(strings.TrimSuffix(name, ManifestName), ".")
 	if !store.IsS3(place) {
 		// opening it would create the directory
 		_, err := store.RootsOf(ctx).Stat(filepath.Join(place, ManifestName))
@@ -77,13 +76,9 @@ func removeEmpty(s store.Store, dir string) {
 
 // Account describes the snapshot for people.
 func (m *Manifest) Account() string {
-	kind := "undirected"
-	if m.Directed {
-		kind = "directed"
-	}
 	weights := "no weights"
 	if m.Weights != "none" {
 		weights = m.Weights + " weights"
 	}
-	return fmt.Sprintf("a snapshot of %s, %s, %s: partitions in a grid of %s, parallel edges: %s, self-loops: %s", m.Graph, kind, weights, m.Grid, m.Duplicates, m.SelfLoops)
+	return fmt.Sprintf("a snapshot of %s, %s, %s: partitions in a grid of %s, parallel edges: %s, self-loops: %s", m.Graph, edges.Kind(m.Directed), weights, m.Grid, m.Duplicates, m.SelfLoops)
 }

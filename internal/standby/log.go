@@ -17,6 +17,7 @@ package standby
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,9 +88,7 @@ var ErrLost = errors.New("no longer the leader")
 
 // Open prepares to follow a log.
 func Open(o Options) *Log {
-	if o.SnapshotEvery == 0 {
-		o.SnapshotEvery = 256
-	}
+	o.SnapshotEvery = cmp.Or(o.SnapshotEvery, 256)
 	if o.Trouble == nil {
 		o.Trouble = func(error) {}
 	}
@@ -268,10 +267,7 @@ func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 		// show that before the context's timer does.
 		case ctx.Err() != nil, !l.Now().Before(until):
 			l.over()
-			cause := context.Cause(ctx)
-			if cause == nil {
-				cause = late
-			}
+			cause := cmp.Or(context.Cause(ctx), late)
 			if last != nil {
 				return fmt.Errorf("%w: %w", cause, last)
 			}

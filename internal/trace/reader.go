@@ -26,15 +26,17 @@ var ErrCut = errors.New("the line is cut short: the run was killed, or is still 
 // Reader reads a trace line by line.
 type Reader struct {
 	name string
-	in   *bufio.Reader
+	in   *bufio.Scanner
 	line int
-	text []byte
 }
 
 // NewReader reads a trace. name is the file's name for errors, which have the form "NAME:LINE:
 // found X, expected Y".
 func NewReader(r io.Reader, name string) *Reader {
-	return &Reader{name: name, in: bufio.NewReaderSize(r, 256<<10)}
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 256<<10), maxLine)
+	in.Split(lines)
+	return &Reader{name: name, in: in}
 }
 
 // Play forwards all events of the trace to a journal, up to the first error. If only the end is
@@ -68,36 +70,33 @@ func (r *Reader) Begins() error {
 
 // next returns the next line that is not empty. It is valid until the next call.
 func (r *Reader) next() ([]byte, error) {
-	for {
+	for r.in.Scan() && r.in.Err() == nil { // an error of reading may have cut the line
 		r.line++
-		r.text = r.text[:0]
-		for {
-			part, err := r.in.ReadSlice('\n')
-			r.text = append(r.text, part...)
-			if err == nil {
-				break
-			}
-			if len(r.text) > maxLine {
-				return nil, r.errorf("found a line of more than %d bytes", maxLine)
-			}
-			if err == bufio.ErrBufferFull {
-				continue
-			}
-			if err != io.EOF {
-				return nil, fmt.Errorf("%s: %w", r.name, err)
-			}
-			if len(r.text) == 0 {
-				return nil, io.EOF
-			}
-			if !json.Valid(r.text) {
-				return nil, r.errorf("%w", ErrCut)
-			}
-			break
+		text := r.in.Bytes()
+		if !bytes.HasSuffix(text, []byte("\n")) && !json.Valid(text) {
+			return nil, r.errorf("%w", ErrCut)
 		}
-		if len(bytes.TrimSpace(r.text)) > 0 {
-			return r.text, nil
+		if len(bytes.TrimSpace(text)) > 0 {
+			return text, nil
 		}
 	}
+	err := r.in.Err()
+	switch r.line++; {
+	case err == nil:
+		return nil, io.EOF
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, r.errorf("found a line of more than %d bytes", maxLine)
+	}
+	return nil, fmt.Errorf("%s: %w", r.name, err)
+}
+
+// lines is bufio.ScanLines, but its lines end with the newline, which may be missing in the last.
+func lines(data []byte, atEOF bool) (int, []byte, error) {
+	n, line, err := bufio.ScanLines(data, atEOF)
+	if line != nil {
+		line = data[:n]
+	}
+	return n, line, err
 }
 
 func (r *Reader) errorf(format string, args ...any) error {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/superstep-go/superstep/record"
@@ -181,4 +182,14 @@ func FuzzReader(f *testing.F) {
 			t.Errorf("found %q, expected %q", twice, once)
 		}
 	})
+}
+
+// TestAnErrorInALineIsReported: an error of reading in the middle of a line is not taken for the
+// end of a trace that was cut short.
+func TestAnErrorInALineIsReported(t *testing.T) {
+	broken := errors.New("the disk is broken")
+	in := io.MultiReader(strings.NewReader(`{"v":2,"kind":"superst`), iotest.ErrReader(broken))
+	if err := NewReader(in, "t").Play(Tee{}); !errors.Is(err, broken) || errors.Is(err, ErrCut) {
+		t.Errorf("found %v, expected %v", err, broken)
+	}
 }

@@ -80,17 +80,12 @@ func (o *Options) setDefaults() {
 	} else {
 		o.Dial = new(net.Dialer).DialContext
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 }
 
 // budget returns the bound of the memory of received frames.
 func (m *Mesh) budget() *mem.Budget {
-	if m.options.Budget != nil {
-		return m.options.Budget
-	}
-	return mem.Process()
+	return cmp.Or(m.options.Budget, mem.Process())
 }
 
 func (o *Options) validate() error {

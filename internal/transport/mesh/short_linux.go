@@ -26,24 +26,18 @@ func readShort(fd uintptr, first, second []byte) (int, error) {
 			n++
 		}
 	}
-	for {
-		done, _, errno := syscall.RawSyscall(syscall.SYS_READV, fd,
-			uintptr(unsafe.Pointer(&places)), uintptr(n))
-		switch errno {
-		case 0:
-			return int(done), nil
-		case syscall.EINTR:
-		default:
-			return 0, errno
-		}
-	}
+	return raw(syscall.SYS_READV, fd, unsafe.Pointer(&places), n)
 }
 
 // writeShort writes a prefix of b.
 func writeShort(fd uintptr, b []byte) (int, error) {
+	return raw(syscall.SYS_WRITE, fd, unsafe.Pointer(unsafe.SliceData(b)), len(b))
+}
+
+// raw makes a system call, again while a signal interrupts it.
+func raw(call, fd uintptr, at unsafe.Pointer, n int) (int, error) {
 	for {
-		done, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, fd,
-			uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+		done, _, errno := syscall.RawSyscall(call, fd, uintptr(at), uintptr(n))
 		switch errno {
 		case 0:
 			return int(done), nil
