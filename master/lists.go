@@ -148,21 +148,21 @@ func oneIf(fact bool) int {
 	return 0
 }
 
-// Status returns the state of the cluster.
-func (s *server) Status(
-	ctx context.Context, r *control.StatusRequest,
-) (*control.StatusResponse, error) {
-	all := s.shownStatus(ctx)
+// Usage returns the usage of each worker in the last minutes, oldest first.
+func (s *server) Usage() map[string][]*control.Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w := s.cluster.workers[r.UsageOf]; w != nil {
-		all.Usage = slices.Clone(w.usage)
+	all := map[string][]*control.Usage{}
+	for name, w := range s.cluster.workers {
+		all[name] = slices.Clone(w.usage)
 	}
-	return all, nil
+	return all
 }
 
-// shownStatus returns the status that a caller may see.
-func (s *server) shownStatus(ctx context.Context) *control.StatusResponse {
+// Status returns the state of the cluster that the caller may see.
+func (s *server) Status(
+	ctx context.Context, _ *control.StatusRequest,
+) (*control.StatusResponse, error) {
 	all := s.status()
 	for i, j := range all.Jobs {
 		all.Jobs[i] = s.shownJob(ctx, j)
@@ -170,7 +170,7 @@ func (s *server) shownStatus(ctx context.Context) *control.StatusResponse {
 	for _, g := range all.Graphs {
 		s.shownGraph(ctx, g)
 	}
-	return all
+	return all, nil
 }
 
 // status returns the status with long lists cut to fit a message.
@@ -207,5 +207,6 @@ func (s *server) whole() *control.StatusResponse {
 func (s *server) statusPage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write([]byte(control.Columns(control.StatusText(s.shownStatus(r.Context())), 0)))
+	all, _ := s.Status(r.Context(), nil) // never fails
+	_, _ = w.Write([]byte(control.Columns(control.StatusText(all), 0)))
 }

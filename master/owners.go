@@ -5,7 +5,6 @@ import (
 	"context"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"connectrpc.com/connect"
@@ -16,6 +15,7 @@ import (
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/objects"
 	"github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // The submitter of a job owns it, and the caller that loaded a graph owns the graph. The owner and
@@ -115,11 +115,6 @@ func (s *server) allowedPlace(ctx context.Context, at string) (what string, refu
 // operators nor the owner of the job or graph, do not see such quotes. Without certificates all
 // callers count as the same.
 
-// quoted matches the quote in an error about an input.
-var quoted = regexp.MustCompile(`(?s)found .*, expected `)
-
-const unquoted = "found something that its owner is told, expected "
-
 // hides reports whether a caller may not see quotes from an owner's files.
 func (s *server) hides(ctx context.Context, owner string) bool {
 	return s.gate.TLS != nil && allowed(ctx, owner, "", "") != nil
@@ -129,7 +124,7 @@ func (s *server) hides(ctx context.Context, owner string) bool {
 func (s *server) shownJob(ctx context.Context, j *control.Job) *control.Job {
 	if s.hides(ctx, j.Owner) {
 		j = proto.CloneOf(j)
-		j.Reason, j.Skipped = quoted.ReplaceAllString(j.Reason, unquoted), nil
+		j.Reason, j.Skipped = trace.Unquoted(j.Reason), nil
 	}
 	return j
 }
@@ -137,7 +132,7 @@ func (s *server) shownJob(ctx context.Context, j *control.Job) *control.Job {
 // shownGraph is shownJob for a graph. It changes g, which must not be shared.
 func (s *server) shownGraph(ctx context.Context, g *control.Graph) *control.Graph {
 	if s.hides(ctx, g.Owner) {
-		g.Reason, g.Skipped = quoted.ReplaceAllString(g.Reason, unquoted), nil
+		g.Reason, g.Skipped = trace.Unquoted(g.Reason), nil
 	}
 	return g
 }
@@ -147,12 +142,12 @@ func (s *server) shownEvent(
 	ctx context.Context, owner string, e *control.JobEvent,
 ) *control.JobEvent {
 	text := e.GetLog().GetText()
-	if !s.hides(ctx, owner) || e.GetJob() == nil && !quoted.MatchString(text) {
+	if !s.hides(ctx, owner) || e.GetJob() == nil && trace.Unquoted(text) == text {
 		return e
 	}
 	e = proto.CloneOf(e)
 	if log := e.GetLog(); log != nil {
-		log.Text = quoted.ReplaceAllString(text, unquoted)
+		log.Text = trace.Unquoted(text)
 	} else {
 		e.Body = &control.JobEvent_Job{Job: s.shownJob(ctx, e.GetJob())}
 	}

@@ -7537,7 +7537,6 @@ func (x *ListWorkersResponse) GetMore() uint32 {
 
 type StatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	UsageOf       string                 `protobuf:"bytes,1,opt,name=usage_of,json=usageOf,proto3" json:"usage_of,omitempty"` // a worker whose usage is wanted
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7572,13 +7571,6 @@ func (*StatusRequest) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
-func (x *StatusRequest) GetUsageOf() string {
-	if x != nil {
-		return x.UsageOf
-	}
-	return ""
-}
-
 type StatusResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       string                 `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -7597,7 +7589,6 @@ type StatusResponse struct {
 	Stragglers    uint64                 `protobuf:"varint,14,opt,name=stragglers,proto3" json:"stragglers,omitempty"`                            // moves of jobs away from slow workers since the start
 	More          uint32                 `protobuf:"varint,15,opt,name=more,proto3" json:"more,omitempty"`                                        // number of jobs, graphs and workers that do not fit into a message
 	Refusing      string                 `protobuf:"bytes,16,opt,name=refusing,proto3" json:"refusing,omitempty"`                                 // why no jobs are accepted; empty: they are
-	Usage         []*Usage               `protobuf:"bytes,17,rep,name=usage,proto3" json:"usage,omitempty"`                                       // of the last five minutes, of the worker that the request names
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7742,13 +7733,6 @@ func (x *StatusResponse) GetRefusing() string {
 		return x.Refusing
 	}
 	return ""
-}
-
-func (x *StatusResponse) GetUsage() []*Usage {
-	if x != nil {
-		return x.Usage
-	}
-	return nil
 }
 
 // QuotaUse is an owner's quota and its use. A quota of 0 means no bound.
@@ -8695,9 +8679,8 @@ const file_control_proto_rawDesc = "" +
 	"\x12ListWorkersRequest\"a\n" +
 	"\x13ListWorkersResponse\x126\n" +
 	"\aworkers\x18\x01 \x03(\v2\x1c.superstep.control.v1.WorkerR\aworkers\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\rR\x04more\"*\n" +
-	"\rStatusRequest\x12\x19\n" +
-	"\busage_of\x18\x01 \x01(\tR\ausageOf\"\x87\x05\n" +
+	"\x04more\x18\x02 \x01(\rR\x04more\"\x0f\n" +
+	"\rStatusRequest\"\xd4\x04\n" +
 	"\x0eStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\x12%\n" +
@@ -8718,8 +8701,7 @@ const file_control_proto_rawDesc = "" +
 	"stragglers\x18\x0e \x01(\x04R\n" +
 	"stragglers\x12\x12\n" +
 	"\x04more\x18\x0f \x01(\rR\x04more\x12\x1a\n" +
-	"\brefusing\x18\x10 \x01(\tR\brefusing\x121\n" +
-	"\x05usage\x18\x11 \x03(\v2\x1b.superstep.control.v1.UsageR\x05usage\"\x99\x02\n" +
+	"\brefusing\x18\x10 \x01(\tR\brefusing\"\x99\x02\n" +
 	"\bQuotaUse\x12\x14\n" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12\x16\n" +
 	"\x06queued\x18\x02 \x01(\rR\x06queued\x12\x18\n" +
@@ -9031,70 +9013,69 @@ var file_control_proto_depIdxs = []int32{
 	71,  // 88: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
 	109, // 89: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
 	105, // 90: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	27,  // 91: superstep.control.v1.StatusResponse.usage:type_name -> superstep.control.v1.Usage
-	71,  // 92: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	41,  // 93: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	41,  // 94: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	43,  // 95: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 96: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	46,  // 97: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	13,  // 98: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	17,  // 99: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	52,  // 100: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
-	62,  // 101: superstep.control.v1.Workers.DeliverValues:input_type -> superstep.control.v1.ValuesChunk
-	5,   // 102: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 103: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 104: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 105: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	73,  // 106: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	74,  // 107: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	75,  // 108: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	77,  // 109: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	78,  // 110: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	85,  // 111: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	67,  // 112: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	86,  // 113: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	88,  // 114: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	90,  // 115: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	92,  // 116: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	93,  // 117: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	94,  // 118: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	96,  // 119: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	99,  // 120: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	83,  // 121: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	101, // 122: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	103, // 123: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	16,  // 124: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	18,  // 125: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	87,  // 126: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
-	22,  // 127: superstep.control.v1.Workers.DeliverValues:output_type -> superstep.control.v1.DeliverValuesResponse
-	6,   // 128: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 129: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 130: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 131: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	71,  // 132: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	71,  // 133: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	76,  // 134: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	71,  // 135: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	79,  // 136: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	71,  // 137: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	68,  // 138: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	87,  // 139: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	89,  // 140: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	91,  // 141: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	89,  // 142: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	89,  // 143: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	95,  // 144: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	97,  // 145: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	100, // 146: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	84,  // 147: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	102, // 148: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	104, // 149: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	124, // [124:150] is the sub-list for method output_type
-	98,  // [98:124] is the sub-list for method input_type
-	98,  // [98:98] is the sub-list for extension type_name
-	98,  // [98:98] is the sub-list for extension extendee
-	0,   // [0:98] is the sub-list for field type_name
+	71,  // 91: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	41,  // 92: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	41,  // 93: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	43,  // 94: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 95: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	46,  // 96: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	13,  // 97: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	17,  // 98: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	52,  // 99: superstep.control.v1.Workers.ReadColumn:input_type -> superstep.control.v1.ReadColumnRequest
+	62,  // 100: superstep.control.v1.Workers.DeliverValues:input_type -> superstep.control.v1.ValuesChunk
+	5,   // 101: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 102: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 103: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 104: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	73,  // 105: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	74,  // 106: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	75,  // 107: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	77,  // 108: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	78,  // 109: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	85,  // 110: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	67,  // 111: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	86,  // 112: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	88,  // 113: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	90,  // 114: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	92,  // 115: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	93,  // 116: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	94,  // 117: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	96,  // 118: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	99,  // 119: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	83,  // 120: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	101, // 121: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	103, // 122: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	16,  // 123: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	18,  // 124: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	87,  // 125: superstep.control.v1.Workers.ReadColumn:output_type -> superstep.control.v1.ResultChunk
+	22,  // 126: superstep.control.v1.Workers.DeliverValues:output_type -> superstep.control.v1.DeliverValuesResponse
+	6,   // 127: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 128: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 129: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 130: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	71,  // 131: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	71,  // 132: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	76,  // 133: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	71,  // 134: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	79,  // 135: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	71,  // 136: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	68,  // 137: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	87,  // 138: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	89,  // 139: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	91,  // 140: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	89,  // 141: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	89,  // 142: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	95,  // 143: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	97,  // 144: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	100, // 145: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	84,  // 146: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	102, // 147: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	104, // 148: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	123, // [123:149] is the sub-list for method output_type
+	97,  // [97:123] is the sub-list for method input_type
+	97,  // [97:97] is the sub-list for extension type_name
+	97,  // [97:97] is the sub-list for extension extendee
+	0,   // [0:97] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }

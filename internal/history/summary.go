@@ -101,9 +101,9 @@ type Skewed struct {
 	Seconds   float64 `json:"seconds"` // slowest minus mean
 }
 
-// tiny is the time in seconds below which a run is not summarized, and predictions are not judged,
+// Tiny is the time in seconds below which a run is not summarized, and predictions are not judged,
 // because such times depend on the machine rather than the program.
-const tiny = 1e-3
+const Tiny = 1e-3
 
 // factors is a histogram of logarithms of factors. It gives quantiles with an error of 2.5 %.
 type factors [256]uint32
@@ -158,7 +158,7 @@ func (s *Summary) Add(job string, step *trace.Step) {
 		s.Delivered += step.Actual
 		s.Regret += step.Regret()
 	}
-	if guess := step.Predicted[step.Scheme]; guess > 0 && step.Actual >= tiny {
+	if guess := step.Predicted[step.Scheme]; guess > 0 && step.Actual >= Tiny {
 		s.Judged++
 		s.factors.add(math.Abs(math.Log(step.Actual / guess)))
 		s.MedianError = s.factors.quantile(2)
@@ -167,7 +167,7 @@ func (s *Summary) Add(job string, step *trace.Step) {
 
 // Lines formats the summary as lines of text. There are none for a run below a millisecond.
 func (s *Summary) Lines() []string {
-	if s.Supersteps == 0 || s.Times.Total < tiny {
+	if s.Supersteps == 0 || s.Times.Total < Tiny {
 		return nil
 	}
 	lines := []string{"time: " + s.phases()}
@@ -216,7 +216,7 @@ func (s *Summary) switching() string {
 		text += fmt.Sprintf(
 			"; predictions off by a factor of %s (%d above 1 ms, the middle half)", off, s.Judged)
 	}
-	if s.Regret >= tiny {
+	if s.Regret >= Tiny {
 		text += fmt.Sprintf("; by them another choice would have saved %s, %.1f %%",
 			Seconds(s.Regret), 100*s.Regret/s.Delivered)
 	}

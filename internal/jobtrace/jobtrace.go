@@ -173,6 +173,11 @@ func (t *Observer) begin(now *control.Job) *trace.Job {
 		// a job that was cancelled while it waited has not started
 		Began: cmp.Or(timeOf(now.Started), timeOf(now.Submitted), time.Now()),
 	}
+	g := now.Graph500 // of a worker, which may send anything
+	if most := 1e9; g.GetGeneration() >= 0 && g.GetGeneration() < most && g.GetConstruction() > 0 &&
+		g.GetConstruction() < most {
+		b.Generation, b.Construction = g.Generation, g.Construction
+	}
 	if t.Defaults != nil {
 		b.Defaults = t.Defaults(spec.Program, spec.Parameters)
 	}

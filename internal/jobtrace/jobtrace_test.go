@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -237,6 +238,23 @@ func TestRecordsNameNoOtherJob(t *testing.T) {
 		if !slices.ContainsFunc(lines,
 			func(line string) bool { return strings.HasPrefix(line, of+"0/0 pull") }) {
 			t.Errorf("%s: found %q, expected a superstep of %q", about.Program, lines, of)
+		}
+	}
+}
+
+// TestOfficialTimes: a running job of Graph500 has the official times of its graph, if they are
+// possible.
+func TestOfficialTimes(t *testing.T) {
+	o := &Observer{}
+	for _, c := range []struct{ generation, construction, known float64 }{
+		{1, 2, 2}, {0, 2, 2}, {1, math.NaN(), 0}, {math.Inf(1), 2, 0}, {-1, 2, 0},
+	} {
+		b := o.begin(&control.Job{
+			Id: "j1", SpecJson: jobspec.Text(spec),
+			Graph500: &control.Graph500Result{Generation: c.generation, Construction: c.construction},
+		})
+		if b.Construction != c.known || c.known == 0 && b.Generation != 0 {
+			t.Errorf("%+v: found %g s and %g s", c, b.Generation, b.Construction)
 		}
 	}
 }

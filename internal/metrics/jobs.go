@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/superstep-go/superstep/internal/history"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // Bounds of the jobs with their own series: the running ones, the newest if there are more, and the
@@ -28,6 +30,9 @@ type job struct {
 	running                    float64 // 1 while it runs, else 0
 	kernels                    []history.Kernel
 	generation, construction   float64 // seconds, of Graph500
+	official                   bool    // these
+	failed                     time.Time
+	reason                     string // of the failure
 }
 
 func (j *jobs) find(name string) *job {
@@ -60,7 +65,7 @@ func (r *Runs) begin(name, program string, began time.Time) {
 	}
 }
 
-func (r *Runs) end(name string) {
+func (r *Runs) end(name string, e *trace.End) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	j := r.jobs.find(name)
@@ -69,6 +74,9 @@ func (r *Runs) end(name string) {
 	}
 	r.jobs.forget(name)
 	j.running, j.active, j.senders = 0, 0, 0
+	if e.State == trace.Failed && !e.Again {
+		j.failed, j.reason = r.now(), text(fmt.Sprintf("%.200s", trace.Unquoted(e.Error)))
+	}
 	r.jobs.ended = append(r.jobs.ended, j)
 	if len(r.jobs.ended) > maxEnded {
 		r.jobs.ended = slices.Delete(r.jobs.ended, 0, 1)
@@ -94,6 +102,9 @@ func jobDesc(name, help string) *prometheus.Desc {
 	return clusterDesc("job_"+name, help, "job_id", "program")
 }
 
+var failed = clusterDesc("job_failed_timestamp_seconds", "When the job failed, and why: the "+
+	"error has at most 200 characters, and no quotes of an input.", "job_id", "program", "error")
+
 // The series of jobs of Graph500.
 var (
 	jobTEPS = clusterDesc("graph500_teps",
@@ -117,6 +128,9 @@ func (r *Runs) collect(to chan<- prometheus.Metric) {
 	for _, j := range all {
 		for _, one := range series {
 			send(to, one.desc, prometheus.GaugeValue, one.value(&j), j.name, j.program)
+		}
+		if !j.failed.IsZero() {
+			send(to, failed, prometheus.GaugeValue, seconds(j.failed), j.name, j.program, j.reason)
 		}
 		parts := values{"generation": j.generation, "construction": j.construction}
 		for _, k := range j.kernels {

@@ -106,25 +106,34 @@ func TestRuns(t *testing.T) {
 	tell(j, "two", "bfs", trace.Failed)
 	_ = j.Record(&trace.Job{Job: "two", Program: "bfs", Partitions: 1})
 	_ = j.Record(&trace.End{Job: "two", State: trace.Failed, Again: true})
+	_ = j.Record(&trace.Job{Job: "broken", Program: "bfs", Partitions: 1})
+	_ = j.Record(&trace.End{
+		Job: "broken", State: trace.Failed,
+		Error: `/g.el:7:3: found "SECRET, expected nothing", expected an id; ` + strings.Repeat("é", 200),
+	})
 	_ = j.Record(&trace.Job{Job: "three", Program: "wcc", Partitions: 1})
 	_ = j.Record(&record.Superstep{
-		Job: "three", Superstep: 7, Scheme: "naive", Delivery: "push",
+		Job: "three", Superstep: 7, Scheme: "naive", Delivery: "push", Actual: .9e-3,
+		Predicted:  map[string]float64{"naive": 1}, // not judged: it took less than a millisecond
 		Partitions: []record.Partition{{Computed: 9, Delivered: 8, Times: record.Seconds{Total: .25}}},
 	})
 	expect(t, scrape(t, s), map[string]string{
 		`superstep_jobs_total{ended="converged",program="bfs",state="done"}`: "1",
-		`superstep_jobs_total{ended="",program="bfs",state="failed"}`:        "1",
+		`superstep_jobs_total{ended="",program="bfs",state="failed"}`:        "2",
 		`superstep_jobs_total{ended="",program="bfs",state="again"}`:         "1",
-		`superstep_jobs_total{ended="converged",program="wcc",state="done"}`: "0",
-		`superstep_job_duration_seconds_sum`:                                 "24",
-		`superstep_supersteps_total{scheme="pull"}`:                          "6",
-		`superstep_supersteps_total{scheme="naive"}`:                         "1",
-		`superstep_supersteps_total{scheme="mirrored"}`:                      "0",
-		`superstep_superstep_duration_seconds_sum{delivery="pull"}`:          "24",
-		`superstep_superstep_duration_seconds_count{delivery="push"}`:        "1",
-		`superstep_superstep_skew_ratio_bucket{le="1.1"}`:                    "0",
+		`superstep_job_failed_timestamp_seconds{error="/g.el:7:3: found something that its owner is told, expected an id; ` + strings.Repeat("é", 200-67) + `",job_id="broken",program="bfs"}`: "1000.5",
+		`superstep_job_failed_timestamp_seconds{error="",job_id="two",program="bfs"}`:                                                                                                          "",
+		`superstep_jobs_total{ended="converged",program="wcc",state="done"}`:                                                                                                                   "0",
+		`superstep_job_duration_seconds_sum`:                          "24",
+		`superstep_supersteps_total{scheme="pull"}`:                   "6",
+		`superstep_supersteps_total{scheme="naive"}`:                  "1",
+		`superstep_supersteps_total{scheme="mirrored"}`:               "0",
+		`superstep_superstep_duration_seconds_sum{delivery="pull"}`:   "24",
+		`superstep_superstep_duration_seconds_count{delivery="push"}`: "1",
+		`superstep_superstep_skew_ratio_bucket{le="1.1"}`:             "0",
 		// 3 s, with a mean of 2.5
 		`superstep_superstep_skew_ratio_bucket{le="1.25"}`:                      "6",
+		`superstep_delivery_prediction_ratio_bucket{le="0.1"}`:                  "0",
 		`superstep_delivery_prediction_ratio_bucket{le="1.1"}`:                  "0",
 		`superstep_delivery_prediction_ratio_bucket{le="1.33"}`:                 "6",
 		`superstep_messages_total`:                                              "24",
@@ -179,7 +188,8 @@ func TestSearchesAreOfTheirJob(t *testing.T) {
 	_ = j.Record(&trace.Job{Job: "j1", Program: "graph500"}) // the values of the searches stay
 	_ = j.Record(&trace.Stage{Job: "j1", Stage: "generating", Done: 1, Total: 2})
 	_ = j.Record(&trace.Stage{Job: "j1", Stage: "generating", Seconds: 2})
-	_ = j.Record(&trace.Stage{Job: "j1", Stage: "constructing", Seconds: 4})
+	_ = j.Record(&trace.Job{More: true, Job: "j1", Program: "graph500", Began: time.Unix(5, 0), Generation: 1.5, Construction: 3.5})
+	_ = j.Record(&trace.Stage{Job: "j1", Stage: "constructing", Seconds: 4}) // not the official time
 	_ = j.Record(&trace.Search{
 		Job: "bfs root 8", Kernel: "bfs", Seconds: .5, Translate: .25, Validate: 8, Edges: 150,
 		Valid: &no,
@@ -189,8 +199,8 @@ func TestSearchesAreOfTheirJob(t *testing.T) {
 		"superstep_job_running" + of: "0",
 		`superstep_graph500_teps{job_id="j1",kernel="bfs",program="graph500"}`:                "150",
 		`superstep_graph500_search_teps{job_id="j1",kernel="bfs",program="graph500"}`:         "300",
-		`superstep_graph500_part_seconds{job_id="j1",part="generation",program="graph500"}`:   "2",
-		`superstep_graph500_part_seconds{job_id="j1",part="construction",program="graph500"}`: "4",
+		`superstep_graph500_part_seconds{job_id="j1",part="generation",program="graph500"}`:   "1.5",
+		`superstep_graph500_part_seconds{job_id="j1",part="construction",program="graph500"}`: "3.5",
 		`superstep_graph500_part_seconds{job_id="j1",part="search",program="graph500"}`:       "1.25",
 		`superstep_graph500_part_seconds{job_id="j1",part="translation",program="graph500"}`:  "0.25",
 		`superstep_graph500_part_seconds{job_id="j1",part="validation",program="graph500"}`:   "8",

@@ -58,7 +58,7 @@ func (s *Set) NewRuns(names ...string) *Runs {
 			"The busiest partition's time at work over the mean of all, by superstep; 1 is even.",
 			[]float64{1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10}),
 		model: s.histogram("superstep_delivery_prediction_ratio",
-			"Measured over predicted time of delivery, by superstep.",
+			"Measured over predicted time of delivery, by superstep of at least 1 ms.",
 			[]float64{.1, .25, .5, .75, .9, 1.1, 1.33, 2, 4, 10}),
 		messages: s.counter("superstep_messages_total",
 			"Messages programs sent, before combining."),
@@ -134,13 +134,17 @@ func (j *journal) Record(e trace.Event) error {
 	return nil
 }
 
-// begin begins a run, or corrects the start time of a run that continues from a checkpoint.
+// begin begins a run, or adds what is known later: the start time of a run that continues from a
+// checkpoint, and the official times of Graph500.
 func (j *journal) begin(b *trace.Job) {
 	if b.More {
 		j.runs.mu.Lock()
 		defer j.runs.mu.Unlock()
 		if job := j.runs.jobs.find(j.name); job != nil && !b.Began.IsZero() {
 			job.began = b.Began
+			if job.official = b.Construction > 0; job.official {
+				job.generation, job.construction = b.Generation, b.Construction
+			}
 		}
 		return
 	}
@@ -151,13 +155,13 @@ func (j *journal) begin(b *trace.Job) {
 	}
 }
 
-// stage records the times of Graph500 before its searches. An attempt replaces those of the
-// attempt before.
+// stage records the times of Graph500 before its searches, until the official ones are known. An
+// attempt replaces those of the attempt before.
 func (j *journal) stage(s *trace.Stage) {
 	j.runs.mu.Lock()
 	defer j.runs.mu.Unlock()
 	job := j.runs.jobs.find(j.name)
-	if job == nil || j.program != trace.Graph500 {
+	if job == nil || j.program != trace.Graph500 || job.official {
 		return
 	}
 	switch s.Stage {
@@ -192,7 +196,7 @@ func (j *journal) end(e *trace.End) {
 	}
 	j.runs.runs.WithLabelValues(j.program, state, j.runs.words.bounded(string(e.Ended))).Inc()
 	j.runs.runSeconds.Observe(e.Seconds)
-	j.runs.end(j.name)
+	j.runs.end(j.name, e)
 }
 
 // count counts a superstep of the run, or of the search that its record names.
@@ -217,7 +221,7 @@ func (j *journal) count(search string, s *trace.Step) {
 	if s.Busy.Mean > 0 {
 		r.skew.Observe(s.Busy.Ratio())
 	}
-	if predicted := s.Predicted[s.Scheme]; predicted > 0 && s.Actual > 0 {
+	if predicted := s.Predicted[s.Scheme]; predicted > 0 && s.Actual >= history.Tiny {
 		r.model.Observe(s.Actual / predicted)
 	}
 	r.mu.Lock()

@@ -23,7 +23,7 @@ type metric struct {
 }
 
 // Names of labels whose values differ from cluster to cluster.
-var open = []string{"worker", "job_id", "program", "version", "goversion"}
+var open = []string{"worker", "job_id", "program", "error", "version", "goversion"}
 
 // metricsPage lists the metrics of a run, a master and a worker.
 func metricsPage(to *text, _ string) error {
@@ -33,7 +33,7 @@ func metricsPage(to *text, _ string) error {
 		if set == local {
 			work = set.NewWork()
 		}
-		j := set.NewRuns("p").Journal(work)
+		j := set.NewRuns(trace.Graph500).Journal(work)
 		for _, e := range []trace.Event{
 			&trace.Job{Job: "j", Program: trace.Graph500},
 			&trace.Stage{Stage: "generating", Seconds: 1},
@@ -41,6 +41,7 @@ func metricsPage(to *text, _ string) error {
 			&trace.Search{
 				Job: "bfs root 1", Kernel: "bfs", Seconds: 1, Translate: .5, Validate: 1, Edges: 1,
 			},
+			&trace.End{Job: "j", State: trace.Failed},
 		} {
 			if err := j.Record(e); err != nil {
 				return err

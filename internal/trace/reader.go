@@ -175,6 +175,9 @@ func (j *Job) check() error {
 		return fmt.Errorf("found %d partitions, expected 0 to %d", j.Partitions, MaxPartition+1)
 	case j.MaxSupersteps < 0:
 		return fmt.Errorf("found max_supersteps %d, expected 0 or more", j.MaxSupersteps)
+	case !within(maxSeconds, j.Generation, j.Construction):
+		return fmt.Errorf("found %g s of generation and %g s of construction", j.Generation,
+			j.Construction)
 	}
 	return nil
 }

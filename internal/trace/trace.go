@@ -5,6 +5,7 @@ package trace
 
 import (
 	"encoding/json"
+	"regexp"
 	"time"
 
 	"github.com/superstep-go/superstep/record"
@@ -38,6 +39,9 @@ type Job struct {
 	Delivery   string `json:"delivery,omitempty"` // the user's choice
 	// MaxSupersteps is the limit of supersteps: the user's limit or, if less, the program's own.
 	MaxSupersteps int `json:"max_supersteps,omitempty"`
+	// Generation and Construction are the official seconds of Graph500, without the start of workers.
+	Generation   float64 `json:"generation,omitempty"`
+	Construction float64 `json:"construction,omitempty"`
 	// Before has the totals of the run before the checkpoint that it continues from, in the format
 	// of package history.
 	Before json.RawMessage `json:"before,omitempty"`
@@ -161,4 +165,11 @@ func headOf(e Event) (kind string, job *string) {
 		return kindLog, &e.Job
 	}
 	return "", nil
+}
+
+var quoted = regexp.MustCompile(`(?s)found .*, expected `)
+
+// Unquoted returns an error's text without what it quotes of an input.
+func Unquoted(text string) string {
+	return quoted.ReplaceAllString(text, "found something that its owner is told, expected ")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -19,6 +20,7 @@ type Master interface {
 	control.ClusterHandler
 	Submit(context.Context, *control.SubmitJobRequest) (about *control.Job, found bool, err error)
 	Result(ctx context.Context, id string, offset uint64, each func(data []byte) error) error
+	Usage() map[string][]*control.Usage // by worker, oldest first
 }
 
 // Cluster is the Source of a master, which records its jobs in the Store. It also submits and
@@ -84,12 +86,76 @@ func workerOf(w *control.Worker) Worker {
 	}
 }
 
-// WorkerDetail is a worker, its recent usage, and the graphs and jobs of which it has partitions.
+// WorkerDetail is a worker, and the graphs and jobs of which it has partitions.
 type WorkerDetail struct {
-	Worker Worker           `json:"worker"`
-	Usage  []*control.Usage `json:"usage"`
-	Graphs []Held           `json:"graphs"`
-	Jobs   []string         `json:"jobs"`
+	Worker Worker   `json:"worker"`
+	Graphs []Held   `json:"graphs"`
+	Jobs   []string `json:"jobs"`
+}
+
+// Recent is what a worker used in the last minutes: figures of the same times, oldest first.
+// openapi.json describes them.
+type Recent map[string][]figure
+
+// figure is a number that JSON shows with three digits.
+type figure float64
+
+// MarshalJSON returns the number.
+func (f figure) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(f), 'g', 3, 64), nil
+}
+
+// coarse is the step of the curves in a list, in seconds, if a worker has more than maxFine reports.
+const (
+	coarse  = 10
+	maxFine = 30
+)
+
+// thinned returns the first report of each step, and the last of all.
+func thinned(usage []*control.Usage) (some []*control.Usage) {
+	for i, u := range usage {
+		if i == 0 || i == len(usage)-1 || len(usage) <= maxFine ||
+			int(u.AtSeconds/coarse) != int(usage[i-1].AtSeconds/coarse) {
+			some = append(some, u)
+		}
+	}
+	return some
+}
+
+// recent sums up reports of usage. It returns nil if there are less than two.
+func recent(usage []*control.Usage) Recent {
+	if len(usage) < 2 {
+		return nil
+	}
+	r := Recent{}
+	for i, v := range usage[1:] {
+		u := usage[i]
+		add := func(name string, x float64) { r[name] = append(r[name], figure(x)) }
+		rate := func(name string, from, until float64) {
+			add(name, max(until-from, 0)/(v.AtSeconds-u.AtSeconds))
+		}
+		add("seconds", v.AtSeconds-usage[0].AtSeconds)
+		rate("processors", u.ProcessorSeconds, v.ProcessorSeconds)
+		rate("collection", u.CollectionSeconds, v.CollectionSeconds)
+		rate("waiting", u.WaitSeconds, v.WaitSeconds)
+		rate("sent", float64(u.SentBytes), float64(v.SentBytes))
+		rate("received", float64(u.ReceivedBytes), float64(v.ReceivedBytes))
+		add("memory", float64(v.MemoryUsed))
+		add("spilled", float64(v.Spilled))
+	}
+	return r
+}
+
+// workers answers with the workers. With the parameter recent they have their usage.
+func (s *Site) workers(r *http.Request) (any, error) {
+	all := s.source.Workers()
+	if c := s.options.Control; c != nil && r.URL.Query().Has("recent") {
+		usage := c.master.Usage()
+		for i := range all {
+			all[i].Recent = recent(thinned(usage[all[i].Name]))
+		}
+	}
+	return list(all), nil
 }
 
 // Held has the partitions of a graph that a worker has.
@@ -101,7 +167,8 @@ type Held struct {
 // worker answers with a WorkerDetail.
 func (s *Site) worker(r *http.Request) (any, error) {
 	name := r.PathValue("worker")
-	all, err := s.options.Control.master.Status(r.Context(), &control.StatusRequest{UsageOf: name})
+	master := s.options.Control.master
+	all, err := master.Status(r.Context(), &control.StatusRequest{})
 	if err != nil {
 		return nil, err
 	}
@@ -109,10 +176,8 @@ func (s *Site) worker(r *http.Request) (any, error) {
 	if i < 0 {
 		return nil, refuse(http.StatusNotFound, "there is no worker %.40q", name)
 	}
-	d := WorkerDetail{
-		Worker: workerOf(all.Workers[i]), Usage: list(all.Usage).Items, Graphs: []Held{},
-		Jobs: []string{},
-	}
+	d := WorkerDetail{Worker: workerOf(all.Workers[i]), Graphs: []Held{}, Jobs: []string{}}
+	d.Worker.Recent = recent(master.Usage()[name])
 	for _, g := range all.Graphs {
 		h := Held{Graph: g.Name}
 		for _, p := range g.Placements {

@@ -33,15 +33,24 @@ type fakeMaster struct {
 	err       error
 }
 
-func (m *fakeMaster) Status(
-	_ context.Context, r *control.StatusRequest,
-) (*control.StatusResponse, error) {
-	var usage []*control.Usage
-	if r.UsageOf == "w0" {
-		usage = []*control.Usage{{AtSeconds: 2, ProcessorSeconds: 1, CollectionSeconds: .1, WaitSeconds: .5, SentBytes: 7, ReceivedBytes: 8, MemoryUsed: 9, Spilled: 3}}
+// Usage has five minutes of worker w0, which uses one processor, and waits half of the time.
+func (m *fakeMaster) Usage() map[string][]*control.Usage {
+	var all []*control.Usage
+	for i := range 150 {
+		at := 100 + 2*float64(i)
+		all = append(all, &control.Usage{
+			AtSeconds: at, ProcessorSeconds: at, CollectionSeconds: at / 30, WaitSeconds: at / 2,
+			SentBytes: uint64(7 * at), ReceivedBytes: uint64(8 * at), MemoryUsed: 9000 + 100*uint64(i), Spilled: 3,
+		})
 	}
+	return map[string][]*control.Usage{"w0": all}
+}
+
+func (m *fakeMaster) Status(
+	context.Context, *control.StatusRequest,
+) (*control.StatusResponse, error) {
 	return &control.StatusResponse{
-		Usage: usage, Jobs: []*control.Job{{Id: "m-7", Workers: []string{"w0", "w1"}}, {Id: "m-8", Workers: []string{"w1"}}},
+		Jobs: []*control.Job{{Id: "m-7", Workers: []string{"w0", "w1"}}, {Id: "m-8", Workers: []string{"w1"}}},
 		Graphs: []*control.Graph{
 			{
 				Placements: []*control.Placement{{Partition: 0, Worker: "w1"}, {Partition: 1, Worker: "w0"}},
@@ -325,7 +334,7 @@ func TestWorkerOfTheCluster(t *testing.T) {
 	var d WorkerDetail
 	w := ask(s, "GET", "/api/v1/workers/w0", post("", nil))
 	check(t, json.Unmarshal(w.Body.Bytes(), &d))
-	if d.Worker.Name != "w0" || len(d.Usage) != 1 || d.Usage[0].SentBytes != 7 {
+	if d.Worker.Name != "w0" || len(d.Worker.Recent["seconds"]) != 149 {
 		t.Errorf("found %s", w.Body)
 	}
 	if len(d.Graphs) != 1 || d.Graphs[0].Graph != "web" ||
@@ -334,5 +343,42 @@ func TestWorkerOfTheCluster(t *testing.T) {
 	}
 	if w := ask(s, "GET", "/api/v1/workers/w9", post("", nil)); w.Code != 404 {
 		t.Errorf("an unknown worker: status %d %s", w.Code, w.Body)
+	}
+}
+
+// TestWorkersHaveCurves: the list has the usage of each worker in the last minutes if it is asked
+// for, every ten seconds and to the newest report.
+func TestWorkersHaveCurves(t *testing.T) {
+	_, s := led(t)
+	listed := func(query string) Worker {
+		t.Helper()
+		var all struct{ Items []Worker }
+		w := ask(s, "GET", "/api/v1/workers"+query, post("", nil))
+		check(t, json.Unmarshal(w.Body.Bytes(), &all))
+		if len(all.Items) != 1 || w.Body.Len() > 2000 {
+			t.Fatalf("found %s", w.Body)
+		}
+		return all.Items[0]
+	}
+	if w := listed(""); w.Recent != nil {
+		t.Errorf("found %+v, which was not asked for", w.Recent)
+	}
+	r := listed("?recent=true").Recent
+	if at := r["seconds"]; len(at) != 30 || at[0] != 10 || at[29] != 298 {
+		t.Fatalf("found times %v", at)
+	}
+	for name, want := range map[string]figure{
+		"processors": 1, "collection": .0333, "waiting": .5, "sent": 7, "received": 8, "spilled": 3,
+	} {
+		if all := r[name]; len(all) != 30 || slices.Min(all) != want || slices.Max(all) != want {
+			t.Errorf("%s: found %v, expected %v", name, all, want)
+		}
+	}
+	if m := r["memory"]; m[0] != 9500 || m[29] != 23900 {
+		t.Errorf("memory %v", m)
+	}
+	again := []*control.Usage{{AtSeconds: 1, SentBytes: 50}, {AtSeconds: 3, SentBytes: 2}}
+	if sent := recent(again)["sent"]; len(sent) != 1 || sent[0] != 0 {
+		t.Errorf("a worker that began again sent %v", sent)
 	}
 }

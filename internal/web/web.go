@@ -70,7 +70,8 @@ type Worker struct {
 	Memory  int64  `json:"memory"` // limit, in bytes
 	Used    int64  `json:"memory_used"`
 	// Heard is the time since the worker's last message, in seconds.
-	Heard float64 `json:"heard_seconds"`
+	Heard  float64 `json:"heard_seconds"`
+	Recent Recent  `json:"recent,omitempty"`
 }
 
 // Options configure a Site.
@@ -147,7 +148,7 @@ func (s *Site) routes() {
 	get("jobs/{job}/value", s.value)
 	get("about", func(*http.Request) (any, error) { return s.source.About(), nil })
 	get("graphs", func(*http.Request) (any, error) { return list(s.source.Graphs()), nil })
-	get("workers", func(*http.Request) (any, error) { return list(s.source.Workers()), nil })
+	get("workers", s.workers)
 	get("stages", func(*http.Request) (any, error) { return list(s.store.Stages()), nil })
 	get("log", func(*http.Request) (any, error) { return list(s.store.Lines()), nil })
 	get("jobs", s.jobs)

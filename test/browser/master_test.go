@@ -100,6 +100,7 @@ func TestAMaster(t *testing.T) {
 	b.until(t, "a superstep", `+document.querySelector("[role=slider]")?.ariaValueMax > 2`)
 	visit("#/workers")
 	b.until(t, "links to the workers", `document.querySelector("tbody a[href='#/workers/east']")`)
+	workersInAList(t, b)
 	b.do(t, chromedp.Click("tbody a[href='#/workers/east']"))
 	b.until(t, "the curves of a worker", `document.querySelectorAll(".curves .u-wrap canvas").length === 4`)
 	b.until(t, "its work", `/busy 0\.[1-9]|busy [1-9]/.test(document.querySelector(".curves").innerText) && /sent [1-9]/.test(document.querySelector(".curves").innerText)`)
@@ -123,6 +124,11 @@ func TestAMaster(t *testing.T) {
 	fill("Run Graph500", "graph500.scale", "10", "graph500.roots", "4")
 	b.until(t, "the searches",
 		`document.querySelectorAll("[aria-label=Searches] tbody tr").length >= 4 && document.querySelector(".state.done")`)
+	b.until(t, "the official output", `document.querySelector("[aria-label=Searches] details")`)
+	b.do(t, chromedp.Evaluate(`document.querySelector("[aria-label=Searches] details").open = true`, nil))
+	b.until(t, "its text", `/bfs +harmonic_mean_TEPS/.test(document.querySelector("[aria-label=Searches] pre")?.innerText)`)
+	b.until(t, "the official times", `/^construction_time: +([\d.e-]+)$/m.exec(document.querySelector("[aria-label=Searches] pre").innerText) && /generation\s+[\d.]+ .?s\s+construction\s+[\d.]+ .?s/.test(document.querySelector("[aria-label='before the searches']")?.innerText)`)
+	b.picture(t, "graph500")
 
 	visit("#/jobs")
 	b.until(t, "the benchmark in one row", `[...document.querySelectorAll("tbody td:first-child")].filter(c => /graph500|root/.test(c.innerText)).length === 1`)
@@ -135,4 +141,32 @@ func TestAMaster(t *testing.T) {
 	b.until(t, "the log",
 		`["worker is there", "state running", "cancelled on the page"].every(w => document.querySelector(".log").innerText.includes(w))`)
 	b.clean(t, "400", "404")
+}
+
+// workersInAList checks the list of two workers that run a job: each has four curves, which tell
+// what they show, on windows of all widths.
+func workersInAList(t *testing.T, b *tab) {
+	t.Helper()
+	b.until(t, "a curve for each", `[...document.querySelectorAll("tbody tr")].map(r => r.querySelectorAll(".spark polyline").length).join() === "7,7"`)
+	b.until(t, "what they show", `(labels => /Processors over the last \d+ seconds: busy [\d.]*[1-9], garbage collection/.test(labels) && /Waiting .*: for other workers \d+ %/.test(labels)
+		&& /Memory .*: used [\d.]+ MiB, spilled to files 0 B/.test(labels) && /Network .*: sent [1-9].* received [1-9]/.test(labels))
+		([...document.querySelectorAll("tbody tr:last-child .spark svg")].map(s => s.getAttribute("aria-label")).join("; "))`)
+	b.until(t, "lines that are not flat", `(p => new Set(p).size > 1)([...document.querySelector(".spark polyline").points].map(p => p.y))`)
+	library := axe(t)
+	b.do(t, chromedp.Evaluate(library, nil))
+	for _, width := range []int64{390, 1000, 1600} {
+		for _, is := range []bool{false, true} {
+			var low, found string
+			var wide bool
+			b.do(t, chromedp.EmulateViewport(width, 900), dark(is), chromedp.Sleep(settle),
+				chromedp.Evaluate(contrast, &low), chromedp.Evaluate(findings+`()`, &found, wait),
+				chromedp.Evaluate(`document.documentElement.scrollWidth > innerWidth`, &wide))
+			if low+found != "" || wide {
+				t.Errorf("workers at %d pixels, dark %t, wide %t: %s %s", width, is, wide, low, found)
+			}
+		}
+	}
+	b.do(t, chromedp.EmulateViewport(1280, 300), dark(false))
+	b.picture(t, "workers")
+	b.do(t, chromedp.EmulateViewport(1280, 1120))
 }

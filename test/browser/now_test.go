@@ -86,7 +86,10 @@ func TestTheFirstPage(t *testing.T) {
 		if bytes == 0 || bytes >= 100<<10 {
 			t.Errorf("at %d pixels: %d bytes, expected less than 100 KiB", width, bytes)
 		}
-		t.Logf("%d bytes", bytes)
+		var answered, painted float64
+		b.do(t, chromedp.Evaluate(`Math.max(...performance.getEntriesByType("resource").filter(e => e.responseEnd < 60e3).slice(0, 12).map(e => e.responseEnd))`, &answered),
+			chromedp.Evaluate(`performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0`, &painted))
+		t.Logf("%d bytes; the first text after %.0f ms, the last answer after %.0f ms", bytes, painted, answered)
 		for _, is := range []bool{false, true} {
 			var low string
 			b.do(t, dark(is), chromedp.Sleep(settle), chromedp.Evaluate(contrast, &low))

@@ -38,8 +38,8 @@ func dark(yes bool) chromedp.Action {
 		[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}})
 }
 
-// picture takes a picture of the window, which must not be blank. It saves the picture if
-// requested.
+// picture takes a picture of the window, which must not be blank. If requested it saves the picture,
+// if the documentation shows it.
 func (b *tab) picture(t *testing.T, name string) {
 	t.Helper()
 	var shot []byte
@@ -50,13 +50,25 @@ func (b *tab) picture(t *testing.T, name string) {
 	if n := len(paletted.Palette); n < 16 {
 		t.Errorf("%s has %d colours", name, n)
 	}
-	if !*update {
+	if !*update || !documented(t, name) {
 		return
 	}
 	var out bytes.Buffer
 	must(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, paletted))
 	must(t, os.MkdirAll(pictures, 0o755))
 	must(t, os.WriteFile(filepath.Join(pictures, name+".png"), out.Bytes(), 0o644))
+}
+
+// documented reports whether a page of the documentation has a picture.
+func documented(t *testing.T, name string) bool {
+	t.Helper()
+	pages, err := filepath.Glob("../../docs/*.md")
+	must(t, err)
+	return slices.ContainsFunc(append(pages, "../../README.md"), func(page string) bool {
+		text, err := os.ReadFile(page)
+		must(t, err)
+		return bytes.Contains(text, []byte("images/"+name+".png"))
+	})
 }
 
 // reduce reduces a picture to 256 colors, which takes a third of the bytes. Similar colors are

@@ -258,6 +258,14 @@ func TestAllTellTheSame(t *testing.T) {
 	}
 
 	r, job = run("Graph500", processes, nil, "graph500", "--scale", "9", "--roots", "3", "--sssp")
+	for _, name := range []string{"bfs", "sssp"} {
+		shown, counted := master.kernel(job, name)
+		if len(shown) != 9 || len(counted) != 6 {
+			t.Errorf("of %s the page has %v and the metrics %v", name, shown, counted)
+		}
+		agree(t, "Graph500's "+name,
+			map[string]figures{"report": r.kernel(t, name), "job": shown, "metrics": counted})
+	}
 	searches := map[string][]record.Superstep{}
 	for _, l := range r.all {
 		searches[l.Job] = append(searches[l.Job], l)

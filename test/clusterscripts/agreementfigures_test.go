@@ -57,8 +57,10 @@ func agree(t *testing.T, of string, told map[string]figures) {
 		}
 		room := 0.0
 		switch name {
-		case "seconds", "wait":
+		case "seconds", "wait", "translate", "validate":
 			room = 1e-5*most + 1e-6
+		case "teps", "last":
+			room = 1e-9 * most
 		}
 		if most-least > room {
 			all := ""
@@ -236,6 +238,73 @@ func (s site) api(job string) (whole, steps, rows, totals figures) {
 	delete(steps, "none")
 	delete(rows, "none")
 	return whole, steps, rows, totals
+}
+
+// kernel returns the numbers of the searches of Graph500 by a kernel, according to the report.
+func (r *ran) kernel(t *testing.T, name string) figures {
+	t.Helper()
+	of := func(key string) (all []float64) {
+		scripts.Must(t, json.Unmarshal(r.has[name+"_"+key], &all))
+		return all
+	}
+	sum := func(key string) (x float64) {
+		for _, y := range of(key) {
+			x += y
+		}
+		return x
+	}
+	times, edges, mean := of("time"), of("nedge"), 0.0
+	scripts.Must(t, json.Unmarshal(r.has[name+"_harmonic_mean_TEPS"], &mean))
+	n := len(times)
+	var generation, construction float64
+	scripts.Must(t, json.Unmarshal(r.has["graph_generation"], &generation))
+	scripts.Must(t, json.Unmarshal(r.has["construction_time"], &construction))
+	return figures{
+		"generation": generation, "construction": construction,
+		"searches": float64(n), "seconds": sum("time"), "translate": sum("translate"),
+		"validate": sum("validate"), "teps": mean, "last": edges[n-1] / times[n-1],
+	}
+}
+
+// kernel returns the numbers of the searches of a job by a kernel: those of the page and of metrics.
+func (s site) kernel(job, name string) (shown, counted figures) {
+	s.t.Helper()
+	var j struct {
+		Generation, Construction float64
+		Kernels                  []struct {
+			Name                                                string
+			Searches, Valid, Seconds, Translate, Validate, TEPS float64
+			Last                                                float64 `json:"last_teps"`
+		}
+	}
+	s.json("jobs/"+job, &j)
+	for _, k := range j.Kernels {
+		if k.Name == name {
+			shown = figures{
+				"generation": j.Generation, "construction": j.Construction,
+				"searches": k.Searches, "valid": k.Valid, "seconds": k.Seconds,
+				"translate": k.Translate, "validate": k.Validate, "teps": k.TEPS, "last": k.Last,
+			}
+		}
+	}
+	counted = figures{}
+	for _, m := range sample.FindAllSubmatch(s.get("/metrics"), -1) {
+		x, err := strconv.ParseFloat(string(m[3]), 64)
+		scripts.Must(s.t, err)
+		switch of := `kernel="` + name + `"`; string(m[1]) + "{" + string(m[2]) + "}" {
+		case `graph500_teps{job_id="` + job + `",` + of + `,program="graph500"}`:
+			counted["teps"] = x
+		case `graph500_search_teps{job_id="` + job + `",` + of + `,program="graph500"}`:
+			counted["last"] = x
+		case `graph500_part_seconds{job_id="` + job + `",part="generation",program="graph500"}`:
+			counted["generation"] = x
+		case `graph500_part_seconds{job_id="` + job + `",part="construction",program="graph500"}`:
+			counted["construction"] = x
+		case `graph500_searches_total{` + of + `,valid="true"}`:
+			counted["searches"], counted["valid"] = x, x
+		}
+	}
+	return shown, counted
 }
 
 // collector receives spans.

@@ -2,7 +2,9 @@ package deploy
 
 import (
 	"bufio"
+	"io"
 	"maps"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,9 +20,17 @@ type series map[string]map[string]map[string]bool
 
 var sampleLine = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? \S+$`)
 
-// add adds a page of metrics, with the labels that Prometheus adds.
+// add adds a page of metrics, with the labels that Prometheus adds. Where there is promtool, the page
+// must follow Prometheus' conventions.
 func (s series) add(t testing.TB, text string, target map[string]string) {
 	t.Helper()
+	if promtool, err := exec.LookPath("promtool"); err == nil {
+		c := exec.Command(promtool, "check", "metrics")
+		c.Stdin = strings.NewReader(text)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("promtool check metrics: %v: %s", err, out)
+		}
+	}
 	lines := bufio.NewScanner(strings.NewReader(text))
 	for lines.Scan() {
 		line := lines.Text()
@@ -62,6 +72,9 @@ func exported(t *testing.T) series {
 	c := startCluster(t, 1)
 	c.run("bfs", "--graph", "kronecker:scale=8", "-p", "source=1")
 	c.command("graph500", "--scale", "8", "--roots", "2")
+	if c.begin(io.Discard, "run", "bfs", "--graph", "path:vertices=9", "-p", "source=10")() == nil {
+		t.Error("a search from a vertex that does not exist is done")
+	}
 	all := series{}
 	_, text := page(t, "http://"+c.master+"/metrics")
 	all.add(t, text, map[string]string{"job": "superstep-master", "instance": "m", "cluster": "c"})

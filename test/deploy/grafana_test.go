@@ -177,6 +177,14 @@ func checkPanel(t *testing.T, all series, where string, p *panel, variables map[
 		if strings.Contains(q.Expr, "ALERTS") {
 			continue
 		}
+		if strings.Contains(q.Expr, "increase(") && !strings.HasPrefix(q.Expr, "round(") {
+			t.Errorf("%s: %s has fractions of what it counts", where, q.Expr)
+		}
+		// A worker that was restarted has two instances for a while.
+		if strings.HasPrefix(q.LegendFormat, "{{worker}}") && strings.Contains(q.Expr, "[") &&
+			!strings.Contains(q.Expr, "by (cluster, worker") {
+			t.Errorf("%s: %s has two lines of a worker that was restarted", where, q.Expr)
+		}
 		for _, l := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(q.LegendFormat,
 			-1) {
 			if !hasLabel(t, all, q.Expr, l[1]) {

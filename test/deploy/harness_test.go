@@ -159,9 +159,11 @@ type cluster struct {
 	master  string
 	secrets []string // flags
 	token   string   // file name
+	workers []*process
 }
 
-func startCluster(t testing.TB, workers int) *cluster {
+// startCluster starts a master with these flags, and workers.
+func startCluster(t testing.TB, workers int, flags ...string) *cluster {
 	t.Helper()
 	dir := t.TempDir()
 	secret := func(name, text string) string {
@@ -172,8 +174,8 @@ func startCluster(t testing.TB, workers int) *cluster {
 	c := &cluster{t: t, token: secret("token", "the-token-of-the-cluster")}
 	c.secrets = []string{"--token-file", c.token, "--metrics-token-file", secret("metrics",
 		metricsToken), "--gossip-listen", "off"}
-	p := launch(t, nil, superstep(t), append([]string{"master", "--listen", "127.0.0.1:0"},
-		c.secrets...)...)
+	flags = append([]string{"master", "--listen", "127.0.0.1:0"}, flags...)
+	p := launch(t, nil, superstep(t), append(flags, c.secrets...)...)
 	line, err := p.stdout.ReadString('\n')
 	if err != nil {
 		t.Fatalf("%v: %s", err, p.stderr.String())
@@ -184,9 +186,9 @@ func startCluster(t testing.TB, workers int) *cluster {
 	}
 	c.master = found[1]
 	for i := range workers {
-		launch(t, nil, superstep(t),
+		c.workers = append(c.workers, launch(t, nil, superstep(t),
 			append([]string{"worker", "--master", c.master, "--name", fmt.Sprint("w",
-				i), "--threads", "1"}, c.secrets...)...)
+				i), "--threads", "1"}, c.secrets...)...))
 	}
 	until(t, "workers", func() bool {
 		_, text := page(t, "http://"+c.master+"/metrics")
@@ -204,15 +206,22 @@ func (c *cluster) run(args ...string) string {
 // command runs a command of superstep that uses the cluster, and returns its output.
 func (c *cluster) command(name string, args ...string) string {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, superstep(c.t),
-		append([]string{name, "--master", c.master, "--token-file", c.token},
-			args...)...).CombinedOutput()
-	if err != nil {
+	out := &lockedBuffer{}
+	if err := c.begin(out, name, args...)(); err != nil {
 		c.t.Fatalf("%v: %s", err, out)
 	}
-	return string(out)
+	return out.String()
+}
+
+// begin starts a command that uses the cluster. The result waits for its end.
+func (c *cluster) begin(out io.Writer, name string, args ...string) (wait func() error) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	cmd := exec.CommandContext(ctx, superstep(c.t),
+		append([]string{name, "--master", c.master, "--token-file", c.token}, args...)...)
+	cmd.Stdout, cmd.Stderr = out, out
+	must(c.t, cmd.Start())
+	return func() error { defer cancel(); return cmd.Wait() }
 }
 
 // startRun starts a local run that keeps serving its page. It returns its address.

@@ -114,6 +114,9 @@ export interface Job {
   said: string[] | null;
   search?: Search;
   kernels?: Kernel[];
+  /** official seconds of Graph500 on a cluster */
+  generation?: number;
+  construction?: number;
 }
 
 /** Page has some of the jobs that a query selects. total is the number of all of them. */
@@ -276,23 +279,15 @@ export interface Worker {
   memory: number;
   memory_used: number;
   heard_seconds: number;
+  /** missing if it was not asked for, in one process, and until the worker has reported twice */
+  recent?: Recent;
 }
 
-/** Usage is what a worker's process has used since it started. Numbers that are 0 are missing. */
-export interface Usage {
-  at_seconds?: number;
-  processor_seconds?: number;
-  collection_seconds?: number;
-  wait_seconds?: number;
-  sent_bytes?: number;
-  received_bytes?: number;
-  memory_used?: number;
-  spilled?: number;
-}
+/** Recent is what a worker used in the last minutes: figures of the same times. */
+export type Recent = Record<"seconds" | "processors" | "collection" | "waiting" | "memory" | "spilled" | "sent" | "received", number[]>;
 
 export interface WorkerDetail {
   worker: Worker;
-  usage: Usage[];
   graphs: { graph: string; partitions: number[] }[];
   jobs: string[];
 }
@@ -424,6 +419,7 @@ export const api = {
   report: async (id: string) => (await get<{ text: string }>(`${of(id)}/report`)).text,
   graphs: () => list<Graph>("graphs"),
   workers: () => list<Worker>("workers"),
+  workersAndCurves: () => list<Worker>(saved ? "workers" : "workers?recent=true"),
   worker: (name: string) => get<WorkerDetail>(`workers/${encodeURIComponent(name)}`),
   stages: () => list<Stage>("stages"),
   log: () => list<LogLine>("log"),

@@ -8,7 +8,7 @@ import { convergence } from "./convergence";
 import { Fact } from "./decision";
 import { Sure } from "./form";
 import * as format from "./format";
-import { live as source, useLive, usePage } from "./live";
+import { live as source, useLive, usePage, useRepeated } from "./live";
 import { Partitions } from "./partitions";
 import { Result } from "./results";
 import { go, link } from "./route";
@@ -121,13 +121,7 @@ function Running({ job }: { job: Job }) {
 
 /** WorkerCounts counts the workers by state. */
 function WorkerCounts() {
-  const [all, set] = useState<Worker[]>([]);
-  useEffect(() => {
-    const ask = () => api.workers().then(set, () => undefined);
-    void ask();
-    const timer = setInterval(() => document.hidden || void ask(), 2000);
-    return () => clearInterval(timer);
-  }, []);
+  const [all = []] = useRepeated<Worker[]>(api.workers);
   const states = [...new Set(all.map((w) => w.state))].map((state) => `${all.filter((w) => w.state === state).length} ${state}`);
   const sum = (of: (w: Worker) => number) => format.bytes(all.reduce((n, w) => n + of(w), 0));
   return (
@@ -385,6 +379,12 @@ function Searches({ job }: { job: Job }) {
   return (
     <section class="panel" aria-label="Searches">
       <h2>Searches</h2>
+      {!!job.construction && (
+        <dl class="facts" aria-label="before the searches">
+          <Fact name="generation" value={format.seconds(job.generation ?? 0)} />
+          <Fact name="construction" value={format.seconds(job.construction)} />
+        </dl>
+      )}
       {job.kernels?.map((k) => (
         <dl class="facts" key={k.name} aria-label={k.name}>
           <Fact name={`${k.name}, harmonic mean`} value={teps(k.teps)} />

@@ -1,7 +1,7 @@
 // The list of workers, and one worker with its usage over the last minutes.
 
 import type uPlot from "uplot";
-import { api, type LogLine, type Usage, type Worker, type WorkerDetail } from "./api";
+import { api, type LogLine, type Recent, type Worker, type WorkerDetail } from "./api";
 import { Fact } from "./decision";
 import * as format from "./format";
 import { useLive, useRepeated } from "./live";
@@ -10,8 +10,10 @@ import { link } from "./route";
 import { colors } from "./theme";
 
 export function Workers() {
-  const [workers] = useRepeated<Worker[]>(api.workers);
+  const [workers] = useRepeated<Worker[]>(api.workersAndCurves);
   const { about } = useLive();
+  const master = about.kind === "master";
+  const greatest = curves.map((c) => workers?.reduce((n, w) => Math.max(n, ...c.series.flatMap((s) => w.recent?.[s.of] ?? [])), 1) ?? 1);
   return (
     <section class="panel">
       <h2>Workers <small>processes that have partitions</small></h2>
@@ -21,16 +23,20 @@ export function Workers() {
           <table>
             <thead>
               <tr>
-                <th scope="col">worker</th><th scope="col">state</th><th scope="col">site</th><th scope="col">address</th>
-                <th scope="col" class="n">threads</th><th scope="col" class="n">memory used</th><th scope="col" class="n">of</th><th scope="col" class="n">heard</th>
+                <th scope="col">worker</th><th scope="col">state</th>
+                {master && curves.map((c) => <th scope="col" key={c.title}>{c.title.toLowerCase()}</th>)}
+                <th scope="col">site</th><th scope="col">address</th>
+                <th scope="col" class="n">threads</th>{!master && <th scope="col" class="n">memory used</th>}<th scope="col" class="n">limit of memory</th><th scope="col" class="n">heard</th>
               </tr>
             </thead>
             <tbody>
               {workers.map((w) => (
                 <tr key={w.name}>
-                  <td>{about.kind === "master" ? <a href={link("workers", w.name)}>{w.name}</a> : w.name}</td>
-                  <td>{w.reason ? `${w.state}: ${w.reason}` : w.state}</td><td>{w.site ?? "-"}</td><td>{w.address ?? "-"}</td>
-                  <td class="n">{w.threads}</td><td class="n">{format.bytes(w.memory_used)}</td><td class="n">{format.bytes(w.memory)}</td>
+                  <td>{master ? <a href={link("workers", w.name)}>{w.name}</a> : w.name}</td>
+                  <td>{w.reason ? `${w.state}: ${w.reason}` : w.state}</td>
+                  {master && curves.map((c, k) => <td key={c.title}><Spark curve={c} recent={w.recent} most={c.most?.(w) || greatest[k]!} /></td>)}
+                  <td>{w.site ?? "-"}</td><td>{w.address ?? "-"}</td>
+                  <td class="n">{w.threads}</td>{!master && <td class="n">{format.bytes(w.memory_used)}</td>}<td class="n">{format.bytes(w.memory)}</td>
                   <td class="n">{w.heard_seconds > 0 ? `${w.heard_seconds.toFixed(1)} s ago` : "-"}</td>
                 </tr>
               ))}
@@ -42,29 +48,50 @@ export function Workers() {
   );
 }
 
-/** Curve is one or two figures over the last minutes. A figure is a total, or its growth per second. */
+/** Curve is one or two figures over the last minutes. */
 interface Curve {
   title: string;
   says: (v: number) => string;
   /** the numbers of the axis, if they are shorter */
   ticks?: (v: number) => string;
-  series: { name: string; of: keyof Usage; total?: boolean }[];
+  series: { name: string; of: keyof Recent }[];
+  /** the end of the scale in a list; otherwise it is the greatest figure of all workers */
+  most?: (w: Worker) => number;
 }
 
 const rate = (v: number) => `${format.bytes(v)}/s`;
 const curves: Curve[] = [
-  { title: "Processors", says: (v) => v.toFixed(v < 10 ? 1 : 0), series: [{ name: "busy", of: "processor_seconds" }, { name: "garbage collection", of: "collection_seconds" }] },
-  { title: "Waiting", says: (v) => `${Math.round(100 * v)} %`, series: [{ name: "for other workers", of: "wait_seconds" }] },
-  { title: "Memory", says: format.bytes, series: [{ name: "used", of: "memory_used", total: true }, { name: "spilled to files", of: "spilled", total: true }] },
-  { title: "Network", says: rate, ticks: format.bytes, series: [{ name: "sent", of: "sent_bytes" }, { name: "received", of: "received_bytes" }] },
+  { title: "Processors", says: (v) => v.toFixed(v < 10 ? 1 : 0), series: [{ name: "busy", of: "processors" }, { name: "garbage collection", of: "collection" }], most: (w) => w.threads },
+  { title: "Waiting", says: (v) => `${Math.round(100 * v)} %`, series: [{ name: "for other workers", of: "waiting" }], most: () => 1 },
+  { title: "Memory", says: format.bytes, series: [{ name: "used", of: "memory" }, { name: "spilled to files", of: "spilled" }], most: (w) => w.memory },
+  { title: "Network", says: rate, ticks: format.bytes, series: [{ name: "sent", of: "sent" }, { name: "received", of: "received" }] },
 ];
+
+/** says returns the latest figures of a curve as text. */
+const says = (c: Curve, of: Recent) => c.series.map((s) => `${s.name} ${c.says(of[s.of].at(-1)!)}`).join(", ");
+
+/** Spark is a curve in a list, up to most. */
+function Spark({ curve, recent, most }: { curve: Curve; recent: Recent | undefined; most: number }) {
+  if (!recent) return <>-</>;
+  const figures = curve.series.map((s) => recent[s.of]);
+  const end = recent.seconds.at(-1)!;
+  const points = (of: number[]) => of.map((v, i) => `${(96 * recent.seconds[i]!) / end},${23 - 22 * Math.min(v / most, 1)}`).join(" ");
+  return (
+    <span class="spark">
+      <svg viewBox="0 0 96 24" role="img" aria-label={`${curve.title} over the last ${Math.round(end)} seconds: ${says(curve, recent)}`}>
+        {figures.map((of, k) => <polyline points={points(of)} class={k > 0 ? "second" : ""} key={k} />)}
+      </svg>{" "}
+      {curve.says(figures[0]!.at(-1)!)}
+    </span>
+  );
+}
 
 /** WorkerPage shows one worker of a cluster. */
 export function WorkerPage({ name }: { name: string }) {
   const [detail, , error] = useRepeated<WorkerDetail>(() => api.worker(name));
   const { log } = useLive();
   if (!detail) return error ? <p class="bad" role="alert">{error.message}</p> : <p class="quiet">Loading…</p>;
-  const { worker, usage, graphs, jobs } = detail;
+  const { worker, graphs, jobs } = detail;
   const lines = log.filter((l) => l.worker === name);
   return (
     <>
@@ -78,8 +105,8 @@ export function WorkerPage({ name }: { name: string }) {
           {worker.address && <Fact name="address" value={worker.address} />}
           {worker.site && <Fact name="site" value={worker.site} />}
         </dl>
-        {usage.length < 3 ? <p class="quiet">Its curves begin in a few seconds.</p> : (
-          <div class="curves">{curves.map((c) => <Small curve={c} usage={usage} key={c.title} />)}</div>
+        {(worker.recent?.seconds.length ?? 0) < 2 ? <p class="quiet">Its curves begin in a few seconds.</p> : (
+          <div class="curves">{curves.map((c) => <Small curve={c} recent={worker.recent!} key={c.title} />)}</div>
         )}
       </section>
       <section class="panel">
@@ -100,15 +127,10 @@ export function WorkerPage({ name }: { name: string }) {
 }
 
 /** Small is a small plot of a curve, with its latest figures as text. */
-function Small({ curve, usage }: { curve: Curve; usage: Usage[] }) {
-  const at = (u: Usage) => u.at_seconds ?? 0;
-  const first = at(usage[0]!);
-  const pairs = usage.slice(1).map((u, i): [Usage, Usage] => [usage[i]!, u]);
-  const figures = curve.series.map(({ of, total }) =>
-    pairs.map(([a, b]) => (total ? (b[of] ?? 0) : Math.max((b[of] ?? 0) - (a[of] ?? 0), 0) / Math.max(at(b) - at(a), 0.1))),
-  );
-  const x = pairs.map(([, b]) => at(b) - first);
-  const now = curve.series.map((s, k) => `${s.name} ${curve.says(figures[k]!.at(-1)!)}`).join(", ");
+function Small({ curve, recent }: { curve: Curve; recent: Recent }) {
+  const x = recent.seconds;
+  const figures = curve.series.map((s) => recent[s.of]);
+  const now = says(curve, recent);
   const options = () => {
     const c = colors();
     return {
