@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 	"github.com/superstep-go/superstep/internal/wire"
 )
@@ -103,8 +105,7 @@ type steps struct{ memlink.Link }
 
 func (l steps) Receive(ctx context.Context, from int, tag uint32) ([]byte, error) {
 	data, err := l.Link.Receive(ctx, from, tag)
-	time.Sleep(wait(len(data)))
-	return data, err
+	return data, cmp.Or(err, parallel.Sleep(ctx, wait(len(data))))
 }
 
 // wait is the additional time of a message of n bytes.
