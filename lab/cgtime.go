@@ -19,8 +19,8 @@ func cgTimeCmd() *cobra.Command {
 		Long: `Predict the time of an iteration of conjugate gradients as a vertex program, and measure it on
 clusters of worker processes with one thread each (Matsumoto15, section 6). The times of a product
 with the matrix (SpMV), of a vector operation (AXPY) and of a dot product are measured on one worker,
-on matrices of half the rows. Barriers are measured by supersteps without work, and alpha and beta of
-messages on loopback. If there are more workers than processors, they share the processors.
+on matrices of half the rows. Barriers are measured by supersteps without messages, and alpha and
+beta of messages on loopback. If there are more workers than processors, they share the processors.
 
 The second table has the number of rows from which another number of processes, network or grid is
 predicted to be faster, if each process is on a machine of its own.`,

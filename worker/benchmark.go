@@ -175,6 +175,7 @@ func (a *attempt) netbench(ctx context.Context) (*control.DriveReport, error) {
 	if err != nil || !a.leads() {
 		return end, err
 	}
+	report.Loopback = a.places.oneMachine()
 	if report.Workers = names; report.Model.Sites != nil {
 		report.Sites = a.places.labels
 	}

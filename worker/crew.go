@@ -50,19 +50,29 @@ const (
 	tagStep = 1<<16 + iota // from the driver to the other workers
 	tagReport
 	tagAnswer // to Locate
-	tagFacts // other collective steps, such as the exchange of facts before a run
-	tagFill  // pieces of a column's initial values
+	tagFacts  // other collective steps, such as the exchange of facts before a run
+	tagFill   // pieces of a column's initial values
 	tagFilling
 	tagValues // the delivery of values
 	tagLabels
 )
 
-// orderCall and reportCall are the collectives of a superstep. Bytes is about the size of a message.
-// By it all workers choose the same algorithm.
-var (
-	orderCall  = collective.Call{Tag: tagStep, Bytes: 256}
-	reportCall = collective.Call{Tag: tagReport, Bytes: 1 << 10}
-)
+// orderCall and reportCall are the collectives of a superstep. By Bytes, which is about the size of
+// a message, all workers choose the same algorithm. Workers of one machine share its processors, so
+// there a tree would only add to the work.
+func (a *attempt) orderCall() collective.Call {
+	call := collective.Call{Tag: tagStep, Bytes: 256}
+	if a.places.oneMachine() {
+		call.Algorithm = collective.Flat
+	}
+	return call
+}
+
+func (a *attempt) reportCall() collective.Call {
+	call := a.orderCall()
+	call.Tag, call.Bytes = tagReport, 1<<10
+	return call
+}
 
 // Superstep runs a superstep on all workers.
 func (j *job) Superstep(ctx context.Context, command *bsp.Command) ([]*bsp.Report, error) {
@@ -95,7 +105,7 @@ func (j *job) all(ctx context.Context, command *bsp.Command) ([]*bsp.Report, err
 	if j.link.Size() == 1 {
 		return j.reports, nil
 	}
-	answers, err := j.attempt.group.Gather(ctx, reportCall, 0, nil)
+	answers, err := j.attempt.group.Gather(ctx, j.attempt.reportCall(), 0, nil)
 	for rank := 1; rank < len(answers); rank++ {
 		sent := &superstepReport{}
 		if err := decode(j.link, rank, answers[rank], sent); err != nil {
@@ -116,7 +126,7 @@ func (j *job) all(ctx context.Context, command *bsp.Command) ([]*bsp.Report, err
 func (a *attempt) order(ctx context.Context, s *step) error {
 	data, err := pack.Value(s)
 	if err == nil {
-		_, err = a.group.Broadcast(ctx, orderCall, 0, data)
+		_, err = a.group.Broadcast(ctx, a.orderCall(), 0, data)
 	}
 	return err
 }
@@ -124,7 +134,7 @@ func (a *attempt) order(ctx context.Context, s *step) error {
 // ordered returns the next step of the first worker.
 func (a *attempt) ordered(ctx context.Context) (*step, error) {
 	s := &step{}
-	data, err := a.group.Broadcast(ctx, orderCall, 0, nil)
+	data, err := a.group.Broadcast(ctx, a.orderCall(), 0, nil)
 	if err == nil {
 		err = decode(a.group.Link(), 0, data, s)
 	}
@@ -249,7 +259,7 @@ func (j *job) answer(ctx context.Context, s *step) error {
 	}
 	out, err := pack.Value(report)
 	if err == nil {
-		_, err = j.attempt.group.Gather(ctx, reportCall, 0, out)
+		_, err = j.attempt.group.Gather(ctx, j.attempt.reportCall(), 0, out)
 	}
 	return err
 }

@@ -46,9 +46,8 @@ const (
 	windowsShare = 16
 )
 
-// calibration has the messages of a measurement: some hundred per pair of workers, less than a
-// megabyte.
-var calibration = collective.Calibration{Sizes: []int{0, 8 << 10, 128 << 10}, Repeat: 4}
+// calibration has the messages of a measurement: some hundred per pair of workers, two megabytes.
+var calibration = collective.Calibration{Largest: 128 << 10, Repeat: 4}
 
 // places are the workers of a group, by rank.
 type places struct {
@@ -71,6 +70,13 @@ func placesOf(placements []*control.Placement) places {
 		p.layout.Owner[at.Partition] = i
 	}
 	return p
+}
+
+// oneMachine reports whether all workers have addresses of one host.
+func (p *places) oneMachine() bool {
+	host := func(w mesh.Peer) string { return w.Addr[:strings.LastIndexByte(w.Addr, ':')+1] }
+	return !slices.ContainsFunc(p.layout.Workers,
+		func(w mesh.Peer) bool { return host(w) != host(p.layout.Workers[0]) })
 }
 
 // names returns the names of the workers.

@@ -149,7 +149,8 @@ func broadcastPlan(t tree, segments int) plan {
 
 // gatherPlan moves the data of each rank, in its own slot, up a tree.
 func gatherPlan(s shape, of func(shape) tree) plan {
-	return plan{s.ranks, of(s).upRounds(s.rank, false, func(top int) []int { return s.under(top, of) })}
+	below := func(rank int) []int { return s.under(rank, of) }
+	return plan{s.ranks, of(s).upRounds(s.rank, false, below)}
 }
 
 // ringAllreducePlan sends each of P segments round the ring twice: first to be combined, then to be

@@ -3,7 +3,6 @@ package collective
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/wire"
@@ -14,13 +13,12 @@ type Calibration struct {
 	Tag uint32
 	// Sites is the site of each rank, the same on all ranks; nil if there is only one site.
 	Sites []int
-	// Sizes are the messages' sizes in bytes. Default: 0, 1 KiB, 16 KiB, 128 KiB, 1 MiB.
-	Sizes []int
-	// Repeat is the number of round trips of each size. Default: 8, after one that is not measured.
+	// Largest is the size of the largest messages, whose sizes are Classes. Default: all of them.
+	Largest int
+	// Repeat is the number of round trips of each size, of large ones fewer. Default: 8, after one
+	// that is not measured.
 	Repeat int
 }
-
-var defaultSizes = []int{0, 1 << 10, 16 << 10, 128 << 10, 1 << 20}
 
 const burst = 32 // number of consecutive messages in the measurement of Gap
 
@@ -30,8 +28,8 @@ const burst = 32 // number of consecutive messages in the measurement of Gap
 // result holds for all pairs of ranks of these sites. Then all pairs of ranks send at once, to
 // measure the trunk.
 func Calibrate(ctx context.Context, link Link, o Calibration) (*Model, error) {
-	if len(o.Sizes) == 0 {
-		o.Sizes = defaultSizes
+	if o.Largest <= 0 {
+		o.Largest = Classes[len(Classes)-1]
 	}
 	if o.Repeat <= 0 {
 		o.Repeat = 8
@@ -115,17 +113,24 @@ func (c *calibrator) between(ctx context.Context) error {
 func (c *calibrator) measure(ctx context.Context, peer int) error {
 	first := c.g.link.Rank() < peer
 	var samples []Sample
-	for _, n := range c.Sizes {
+	p := Pair{}
+	for k, n := range Classes {
+		if n > c.Largest {
+			break
+		}
+		var times []float64
 		data := Noise(n)
-		for i := range c.Repeat + 1 {
+		for i := range 1 + min(c.Repeat, max((2<<20)/max(n, 1), 1)) {
 			begin := time.Now()
 			if err := c.pingPong(ctx, peer, first, data, 1); err != nil {
 				return err
 			}
 			if i > 0 {
-				samples = append(samples, Sample{n, time.Since(begin).Seconds() / 2})
+				times = append(times, time.Since(begin).Seconds()/2)
 			}
 		}
+		samples = append(samples, Sample{n, Median(times)})
+		p.Times[k] = float32(samples[k].Seconds)
 	}
 	var gaps []float64
 	for range c.Repeat {
@@ -136,10 +141,9 @@ func (c *calibrator) measure(ctx context.Context, peer int) error {
 		gaps = append(gaps, time.Since(begin).Seconds())
 	}
 	if first {
-		p := Pair{}
 		p.Alpha, p.Beta = Fit(samples)
-		// A burst goes there, whose last message takes Beta, and one message comes back.
-		p.Gap = min(max((Median(gaps)-2*p.Beta)/(burst-1), 0), p.Beta)
+		// A burst goes there, whose last message takes the latency, and one message comes back.
+		p.Gap = min(max((Median(gaps)-2*samples[0].Seconds)/(burst-1), 0), p.Beta)
 		c.row[peer] = p
 	}
 	return nil
@@ -170,8 +174,8 @@ func (c *calibrator) pingPong(ctx context.Context, peer int, first bool, data []
 // comes back.
 func (c *calibrator) measureTrunk(ctx context.Context, a, b []int) error {
 	k := min(len(a), len(b))
-	data := Noise(slices.Max(c.Sizes))
-	if k < 2 || len(data) == 0 {
+	data := Noise(min(c.Largest, 1<<20))
+	if k < 2 {
 		return c.g.Barrier(ctx, Call{Tag: c.Tag})
 	}
 	one, err := c.across(ctx, a[:1], b[:1], data)

@@ -1,12 +1,11 @@
 package collective
 
 import (
-	"maps"
 	"math"
 	"slices"
 )
 
-// Sample is the measurement of one message.
+// Sample is the median time of messages of one size.
 type Sample struct {
 	Bytes   int     `json:"bytes"`
 	Seconds float64 `json:"seconds"`
@@ -14,18 +13,14 @@ type Sample struct {
 
 // Fit returns alpha and beta, at least 0, of T = alpha*n + beta by least squares of the relative
 // error (Matsumoto15, equation 2). With absolute errors the largest messages alone would determine
-// beta. The fit uses the median of each size, so that messages delayed by a busy processor have
-// little effect.
+// beta.
 func Fit(samples []Sample) (alpha, beta float64) {
-	bySize := map[int][]float64{}
-	for _, s := range samples {
-		if s.Bytes >= 0 && s.Seconds > 0 && !math.IsInf(s.Seconds, 0) {
-			bySize[s.Bytes] = append(bySize[s.Bytes], s.Seconds)
-		}
-	}
 	var w, x, y, xx, xy float64
-	for _, size := range slices.Sorted(maps.Keys(bySize)) {
-		n, median := float64(size), Median(bySize[size])
+	for _, s := range samples {
+		n, median := float64(s.Bytes), s.Seconds
+		if n < 0 || !(median > 0) || math.IsInf(median, 0) {
+			continue
+		}
 		weight := 1 / (median * median)
 		w += weight
 		x += weight * n

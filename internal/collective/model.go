@@ -5,20 +5,52 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // Pair is the cost of a message from one rank to another: T = Alpha*n + Beta seconds for n bytes
-// (Matsumoto15, equation 1). The sender is busy for Alpha*n + Gap seconds. Matsumoto15's broadcast
-// assumes Gap = Beta. But if Beta is mostly the delay of the network, as between sites, a sender
-// can have many messages in flight (Alexandrov et al. 1995, LogGP).
+// (Matsumoto15, equation 1). If Times are known, T goes by classes of sizes (section 4.1). The
+// sender is busy for Alpha*n + Gap seconds. Matsumoto15's broadcast assumes Gap = Beta. But if Beta
+// is mostly the delay of the network, as between sites, a sender can have many messages in flight
+// (Alexandrov et al. 1995, LogGP).
 type Pair struct {
 	Alpha float64 `json:"alpha"` // seconds per byte
 	Beta  float64 `json:"beta"`  // seconds
 	Gap   float64 `json:"gap"`   // seconds
+	// Times are the seconds of messages of the sizes in Classes; 0 if they were not measured.
+	Times [len(Classes)]float32 `json:"times"`
+}
+
+// Classes are the least sizes of classes, in bytes. In each class T is linear. TCP changes its
+// behaviour with the size: a message of more than ten packets may wait for confirmations.
+var Classes = [...]int{
+	0, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 1 << 20, 4 << 20,
 }
 
 // Time returns the time of a message of n bytes.
-func (p Pair) Time(n float64) float64 { return p.Alpha*n + p.Beta }
+func (p Pair) Time(n float64) float64 {
+	latency, body := p.Parts(n)
+	return latency + body
+}
+
+// Parts returns the time until a message of n bytes begins to arrive, and the time of its bytes,
+// for which sender and receiver are busy.
+func (p Pair) Parts(n float64) (latency, body float64) {
+	time, alpha := p.Alpha*n+p.Beta, p.Alpha
+	for i := 1; i < len(Classes) && p.Times[i] > 0 && (i == 1 || n > float64(Classes[i-1])); i++ {
+		from, start := float64(Classes[i-1]), float64(p.Times[i-1])
+		to, end := float64(Classes[i]), float64(p.Times[i])
+		alpha = (end - start) / (to - from)
+		time = start + alpha*(n-from)
+		if n > to { // if no larger message was measured; the difference may be noise
+			alpha = max(alpha, p.Alpha/2)
+			time = end + alpha*(n-to)
+		}
+	}
+	time = max(time, 0)
+	body = min(max(alpha*n, 0), max(time-p.Beta, 0))
+	return time - body, body
+}
 
 // Unmeasured is the assumed cost of an unmeasured pair: loopback or a fast local network.
 var Unmeasured = Pair{Alpha: 1e-9, Beta: 30e-6, Gap: 10e-6}
@@ -58,10 +90,12 @@ func (m *Model) validate() error {
 		return fmt.Errorf("model of %d ranks with the sites of %d", m.Ranks, len(m.Sites))
 	}
 	for _, p := range m.Pairs {
-		for _, x := range []float64{p.Alpha, p.Beta, p.Gap, m.Trunk, m.Gamma} {
-			if !(x >= 0) || math.IsInf(x, 0) {
-				return errors.New("found a model with a time that is negative or not finite")
-			}
+		all := []float64{p.Alpha, p.Beta, p.Gap, m.Trunk, m.Gamma}
+		for _, x := range p.Times {
+			all = append(all, float64(x))
+		}
+		if slices.ContainsFunc(all, func(x float64) bool { return !(x >= 0) || math.IsInf(x, 0) }) {
+			return errors.New("found a model with a time that is negative or not finite")
 		}
 	}
 	return nil
@@ -81,7 +115,7 @@ func (m *Model) mean() Pair {
 		}
 	}
 	n := float64(max(m.Ranks*(m.Ranks-1), 1))
-	return Pair{sum.Alpha / n, sum.Beta / n, sum.Gap / n}
+	return Pair{Alpha: sum.Alpha / n, Beta: sum.Beta / n, Gap: sum.Gap / n}
 }
 
 const (

@@ -10,8 +10,8 @@ import (
 
 // Predict returns the time in seconds of a collective with an algorithm, from the start of all
 // ranks to the end of the last. bytes is the contribution of one rank. broadcast: the root's data;
-// gather, allgather: one rank's data; reduce, allreduce: one rank's elements; alltoall: one block. It ignores
-// headers of a few bytes and copying.
+// gather, allgather: one rank's data; reduce, allreduce: one rank's elements; alltoall: one block.
+// It ignores headers of a few bytes and copying.
 func (m *Model) Predict(c Collective, a Algorithm, bytes, root int) (float64, error) {
 	if err := m.validate(); err != nil {
 		return 0, err
@@ -192,9 +192,9 @@ func (s *simulation) send(a *actor) {
 		start = max(start, s.trunks[[2]int{x, y}])
 		s.trunks[[2]int{x, y}] = start + s.model.Trunk*n
 	}
-	heap.Push(&s.events,
-		event{start + c.Beta, t.peer, comes, a.rank, c.Alpha * n, c.Gap})
-	a.sending = start + c.Gap + c.Alpha*n
+	latency, body := c.Parts(n)
+	heap.Push(&s.events, event{start + latency, t.peer, comes, a.rank, body, c.Gap})
+	a.sending = start + c.Gap + body
 	a.sent++
 	if a.sent < len(list) {
 		heap.Push(&s.events, event{time: a.sending, rank: a.rank, what: sends})
@@ -203,8 +203,8 @@ func (s *simulation) send(a *actor) {
 	s.next(a)
 }
 
-// come queues an arriving message behind earlier ones, and wakes the receiver. A receiver is busy for
-// as long as a sender.
+// come queues an arriving message behind earlier ones, and wakes the receiver. A receiver is busy
+// for as long as a sender.
 func (s *simulation) come(a *actor, e event) {
 	whole := max(e.time, a.taking) + e.body
 	a.taking = whole + e.gap

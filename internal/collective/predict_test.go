@@ -112,7 +112,8 @@ func TestClosedForms(t *testing.T) {
 // TestChoices: the choice depends on size and topology as expected.
 func TestChoices(t *testing.T) {
 	flat := Uniform(16, Pair{Alpha: 1e-9, Beta: 30e-6, Gap: 30e-6})
-	far := TwoLevel(blocksOf(16, 2), Pair{1e-9, 30e-6, 10e-6}, Pair{1e-8, 1e-3, 20e-6})
+	far := TwoLevel(blocksOf(16, 2), Pair{Alpha: 1e-9, Beta: 30e-6, Gap: 10e-6},
+		Pair{Alpha: 1e-8, Beta: 1e-3, Gap: 20e-6})
 	for _, c := range []struct {
 		name       string
 		model      *Model
@@ -183,3 +184,39 @@ func TestPredictRefuses(t *testing.T) {
 }
 
 func second(_ float64, err error) error { return err }
+
+// TestBarrierOfASuperstep: 32 workers at two sites with a delay of 1 ms, for which the order of a
+// superstep and the reports go by the chosen algorithms in less time than straight. With four
+// workers at one site they go straight.
+func TestBarrierOfASuperstep(t *testing.T) {
+	near, far := Pair{Alpha: 1e-9, Beta: 30e-6, Gap: 10e-6}, Pair{Alpha: 1e-8, Beta: 1e-3, Gap: 10e-6}
+	barrier := func(m *Model, chosen bool) (seconds float64) {
+		for _, c := range []struct {
+			of    Collective
+			bytes int
+		}{{Broadcast, 256}, {GatherTo, 1 << 10}} {
+			a := Flat
+			if chosen {
+				var err error
+				if a, _, err = m.Choose(c.of, c.bytes, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Test(t, func(t *testing.T) { seconds += simulate(t, m, c.of, a, c.bytes, 0) })
+		}
+		return seconds
+	}
+	for _, c := range []struct {
+		ranks, sites int
+		most         float64 // of the time of straight messages
+	}{{4, 1, 1}, {8, 1, 1}, {32, 1, .7}, {64, 1, .5}, {8, 2, 1}, {32, 2, .95}, {64, 2, .9}} {
+		m := TwoLevel(blocksOf(c.ranks, c.sites), near, far)
+		straight, chosen := barrier(m, false), barrier(m, true)
+		t.Logf("%d workers, %d sites: straight %.0f µs, chosen %.0f", c.ranks, c.sites, 1e6*straight,
+			1e6*chosen)
+		if chosen > c.most*straight+1e-6 {
+			t.Errorf("%d workers, %d sites: straight %g s, chosen %g, expected at most %g of it",
+				c.ranks, c.sites, straight, chosen, c.most)
+		}
+	}
+}

@@ -51,6 +51,7 @@ func Local(ctx context.Context, ranks int, o Options) (*Report, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	reports[0].Loopback = true
 	for i := range ranks {
 		reports[0].Workers = append(reports[0].Workers, fmt.Sprintf("w%d", i+1))
 	}

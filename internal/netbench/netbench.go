@@ -274,8 +274,9 @@ func (b *bench) predict(t task) (float64, error) {
 		return m.Pair(0, m.Ranks-1).Time(n), nil
 	case t.collective == Stream:
 		c, k := m.Pair(0, m.Ranks-1), train(t.bytes)
-		// the last message takes Beta, and the answer too
-		return c.Gap + c.Alpha*n + (2*c.Beta-c.Gap)/float64(k), nil
+		latency, body := c.Parts(n)
+		// the last message takes its latency, and the answer too
+		return c.Gap + body + (latency+c.Time(1)-c.Gap)/float64(k), nil
 	}
 	return m.Predict(t.collective, t.algorithm, t.bytes, 0)
 }

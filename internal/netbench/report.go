@@ -16,10 +16,12 @@ type Report struct {
 	Ranks int `json:"ranks"`
 	// Workers has the names of the ranks. Sites has the site of each rank; it is nil if there is
 	// only one site.
-	Workers []string          `json:"workers"`
-	Sites   []string          `json:"sites,omitempty"`
-	Model   *collective.Model `json:"model"` // fitted, for the predictions
-	Points  []Point           `json:"points"`
+	Workers []string `json:"workers"`
+	Sites   []string `json:"sites,omitempty"`
+	// Loopback: all workers are on one machine.
+	Loopback bool              `json:"loopback,omitempty"`
+	Model    *collective.Model `json:"model"` // fitted, for the predictions
+	Points   []Point           `json:"points"`
 	// NoRaw is the reason why requested raw measurements are missing.
 	NoRaw string `json:"no_raw,omitempty"`
 	// Shares has an entry for each size that was measured both by the link and raw.
@@ -218,7 +220,10 @@ func distinct[K comparable](points []Point, key func(Point) (K, bool)) []K {
 func (r *Report) Text(w io.Writer) error {
 	var s strings.Builder
 	s.WriteString(r.who())
-	s.WriteString("\n\nT = alpha n + beta by pair, fitted\n")
+	if r.Loopback {
+		s.WriteString("\nloopback: they share the processors of a machine, which the model does not know")
+	}
+	s.WriteString("\n\nT = alpha n + beta by pair, fitted; predictions use classes of sizes\n")
 	t := tabwriter.NewWriter(&s, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "from\tto\t1/alpha\tbeta\tgap\t")
 	for _, p := range r.pairs() {

@@ -67,9 +67,14 @@ func (c Costs) vectors(rows float64) float64       { return rows * 2 * (c.Call +
 // measure measures the costs on two matrices with equally many rows. Each list has the times of the
 // rounds.
 func (c *Costs) measure(ctx context.Context, thin, thick *superstep.Graph, rounds int) error {
-	times := map[Kernel][2][]float64{}
+	times, idle := map[Kernel][2][]float64{}, []float64{}
 	kernels := []Kernel{{}, {Axpy: true}, {Dot: true}, {Multiply: true}}
 	for range rounds {
+		r, err := superstep.Run(ctx, thick, Idle{200}, superstep.Options{})
+		if err != nil {
+			return err
+		}
+		idle = append(idle, steady(r.Seconds))
 		for _, k := range kernels {
 			lists := times[k]
 			for i, g := range []*superstep.Graph{thin, thick} {
@@ -87,19 +92,28 @@ func (c *Costs) measure(ctx context.Context, thin, thick *superstep.Graph, round
 	rows := float64(thick.NumVertices())
 	of := func(k int, matrix int) float64 { return collective.Median(times[kernels[k]][matrix]) }
 	over := func(k int) float64 { return max(of(k, 1)-of(0, 1), 0) / rows }
-	c.Call, c.Axpy, c.Dot = of(0, 1)/rows, over(1)/2, over(2)
+	c.Call = max(of(0, 1)-collective.Median(idle), 0) / rows
+	c.Axpy, c.Dot = over(1)/2, over(2)
 	c.Entry = max(of(3, 1)-of(3, 0), 0) / float64(thick.NumEdges()-thin.NumEdges())
 	c.Send = max(of(3, 1)-of(0, 1)-c.Entry*float64(thick.NumEdges()), 0) / rows
 	return nil
 }
 
-// steady returns the median time of supersteps, without the first ones.
-func steady(seconds []float64) float64 {
-	list := slices.DeleteFunc(slices.Clone(seconds[len(seconds)/10:]), math.IsNaN)
-	return collective.Median(list)
+// steady returns the first decile of the times of supersteps, without the first ones.
+func steady(seconds []float64) float64 { return decile(seconds[len(seconds)/10:]) }
+
+// decile returns the first decile of times. On a machine with other work the median is longer than
+// the time of the process.
+func decile(seconds []float64) float64 {
+	list := slices.DeleteFunc(slices.Clone(seconds), math.IsNaN)
+	if len(list) == 0 {
+		return 0
+	}
+	slices.Sort(list)
+	return list[len(list)/10]
 }
 
-// iterationTime returns the median time of an iteration of CG, which has two supersteps.
+// iterationTime returns the first decile of the times of iterations, which have two supersteps.
 func iterationTime(seconds []float64) float64 {
 	var list []float64
 	for k := period; k+1 < len(seconds); k++ {
@@ -107,5 +121,5 @@ func iterationTime(seconds []float64) float64 {
 			list = append(list, seconds[k]+seconds[k+1])
 		}
 	}
-	return collective.Median(slices.DeleteFunc(list, math.IsNaN))
+	return decile(list)
 }
