@@ -9,7 +9,7 @@ package control
 import "time"
 
 // Protocol is the version of the protocol. The master refuses workers with another version.
-const Protocol = 17
+const Protocol = 18
 
 // Limits of received data.
 const (
