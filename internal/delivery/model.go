@@ -180,8 +180,10 @@ func (r *Rates) Predict(l *Load) Costs {
 		if l.Partitions > 1 {
 			push += float64(l.Untransposed) * r.Transpose / min(threads, float64(l.Partitions))
 			c[Mirrored] = push + expand
-			hubs, _ := r.lalp(l)
-			c[Lalp] = push + hubs
+			if l.senderFraction() >= lalpSenders {
+				hubs, _ := r.lalp(l)
+				c[Lalp] = push + hubs
+			}
 		}
 		c[Pull] = r.pull(l)/threads + r.ForkJoin + expand
 		return c
@@ -300,9 +302,13 @@ func (r *Rates) fold(l *Load, line int, threads float64) float64 {
 	return r.columns(l, line, values, ghosts, float64(l.FoldBytes), threads)
 }
 
+// lalpSenders is the fraction of all edges that messages must cross before Lalp is chosen. With fewer
+// senders, the model does not know which are hubs.
+const lalpSenders = .9
+
 // lalp returns the time of both exchanges of Lalp with the best threshold, and the threshold: 2^k
 // words of each partition are hubs. The transfer of the hubs' messages overlaps with the push of
-// the others, so there is one delay. All parts of the graph are assumed to have equal fractions of
+// the others, so there is one delay. Hubs and other vertices are assumed to have equal fractions of
 // senders.
 func (r *Rates) lalp(l *Load) (least float64, k int) {
 	least = math.Inf(1)
