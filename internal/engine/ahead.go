@@ -31,9 +31,7 @@ type early struct {
 
 // byColumns reports whether a scheme delivers by columns. These columns are the same in every such
 // scheme.
-func byColumns(s delivery.Scheme) bool {
-	return s == delivery.Mirrored || s >= delivery.Pull
-}
+func byColumns(s delivery.Scheme) bool { return s != delivery.None && s != delivery.Naive }
 
 // worthDelay is the least delay of links, in seconds, at which expected columns are always sent
 // early. On faster links there is little delay to hide, and dropped columns cost as much as others.
