@@ -50,6 +50,7 @@ type pusher struct {
 	borders []uint32     // of the ranges of receivers
 	ranged  int          // number of words of senders that are pushed by ranges, from the first on
 	hubs    int          // the first word to push: the words before have been pushed
+	others  []uint64     // words of senders that are no hubs of Lalp
 
 	bins     parallel.Counter // next bin to fold
 	emitted  []kernel.Pairs
@@ -101,8 +102,12 @@ func (r *pusher) pushHubs(ctx context.Context, i int, ways graph.Blocks, edges i
 	}); err != nil {
 		return err
 	}
-	clear(from.read.Words[own:r.part.Words()]) // their messages are delivered
-	return r.pushThrough(ctx, i, ways.Pull, 0, ofHubs)
+	others := from.read.Words[own:r.part.Words()] // another block may deliver them, too
+	r.others = append(r.others[:0], others...)
+	clear(others)
+	err := r.pushThrough(ctx, i, ways.Pull, 0, ofHubs)
+	copy(others, r.others)
+	return err
 }
 
 // pushBlock expands the frontier, pushes it through block i of the layout, and folds the partial
