@@ -129,7 +129,7 @@ func ExampleWeights() {
 func ExampleDelivery() {
 	ctx := context.Background()
 	for grid, ways := range map[superstep.Grid][]superstep.Delivery{
-		{Rows: 2, Columns: 1}: {superstep.Auto, superstep.Push, superstep.Naive, superstep.Mirrored, superstep.Pull},
+		{Rows: 2, Columns: 1}: {superstep.Auto, superstep.Push, superstep.Naive, superstep.Mirrored, superstep.Lalp, superstep.Pull},
 		{Rows: 2, Columns: 2}: {superstep.Whole, superstep.Ring},
 	} {
 		g := must(superstep.Load(ctx, "kronecker:scale=8", superstep.LoadOptions{Grid: grid}))
@@ -146,6 +146,7 @@ func ExampleDelivery() {
 	// push 4 8107
 	// naive 4 8107
 	// mirrored 4 8107
+	// lalp 4 8107
 	// pull 4 8107
 	// whole 4 8107
 	// ring 4 8107

@@ -28,6 +28,8 @@ const (
 	Push     = Delivery(delivery.ChoosePush)     // the fastest push
 	Naive    = Delivery(delivery.ChooseNaive)    // push along the senders' own edges
 	Mirrored = Delivery(delivery.ChooseMirrored) // send once to each partition, and push there
+	// as Mirrored for the vertices with most edges, as Naive for the others
+	Lalp = Delivery(delivery.ChooseLalp)
 	// pull; in a grid with both sides above 1, from a whole block at once
 	Whole = Delivery(delivery.ChooseBlockPull)
 	// pull; in such a grid by sub-steps along the row, for combiners that need only one message

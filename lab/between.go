@@ -49,7 +49,7 @@ if users may create namespaces. Without namespaces the workers use loopback, and
 down the connections; the report names the network. Ctrl-C ends all processes, and so does the end of
 this process.
 
-A way is a list of switches of lab run, joined by commas: delivery=auto|push|naive|mirrored|pull|whole|ring,
+A way is a list of switches of lab run, joined by commas: delivery=auto|push|naive|mirrored|lalp|pull|whole|ring,
 encoding=auto|all|bitmap|sparse, combine=on|off, overlap=on|off. The results of all ways must be
 equal, and numbers must agree within 1e-9. Otherwise the exit status is 1.
 

@@ -88,7 +88,7 @@ does not write it.`,
 	f.StringVar(&r.grid, "grid", "1x1", "divide the graph into a grid of `RxC` partitions")
 	f.IntVar(&r.threads, "threads", runtime.GOMAXPROCS(0), "use `N` threads")
 	f.StringVar(&r.delivery, "delivery", "auto",
-		"auto, push, naive, mirrored, pull, whole, ring, or beamer: Beamer's rule")
+		"auto, push, naive, mirrored, lalp, pull, whole, ring, or beamer: Beamer's rule")
 	f.StringVar(&r.encoding, "encoding", "auto",
 		"the encoding of the senders in a column: auto, all, bitmap or sparse")
 	f.StringVar(&r.combine, "combine", "on", "on, or off to send all messages uncombined")

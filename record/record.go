@@ -19,7 +19,7 @@ type Superstep struct {
 	// the phase of a plan, from 1 in the order of execution; the planned program is the last one
 	Phase   int    `json:"phase,omitempty"`
 	Program string `json:"program,omitempty"` // the phase's program
-	// none, naive, mirrored, pull; or, in a grid with both sides above 1, none, push, ring, pull
+	// none, naive, mirrored, lalp, pull; or, in a grid with both sides above 1, none, push, ring, pull
 	Scheme   string `json:"scheme"`
 	Delivery string `json:"delivery"` // none, push, pull
 	Reason   string `json:"reason"`   // why this scheme was chosen

@@ -14,13 +14,14 @@ import (
 type List struct {
 	Head     Ranked
 	Tail     []uint32
-	from, to uint32 // of a part: its range of ranks; both are 0 for a whole list
+	part     bool
+	from, to uint32 // of a part: its range of ranks
 }
 
 // Part returns the members with ranks in [from, to), for Count and Shared only. Its ranks begin at
 // its first member.
 func (l *List) Part(from, to int) List {
-	return List{Head: l.Head, Tail: l.Tail, from: uint32(from), to: uint32(to)}
+	return List{Head: l.Head, Tail: l.Tail, part: true, from: uint32(from), to: uint32(to)}
 }
 
 // At returns the member with a rank.
@@ -31,6 +32,14 @@ func (l *List) At(rank int) uint32 {
 	w := l.Head.word(uint32(rank))
 	return uint32(w<<6 +
 		bits.TrailingZeros64(Expand(1<<(uint32(rank)-l.Head.Rank[w]), l.Head.Bits[w])))
+}
+
+// Below returns the number of members below limit, a multiple of 64.
+func (l *List) Below(limit uint32) int {
+	if w := int(limit >> 6); w < len(l.Head.Bits) {
+		return int(l.Head.Rank[w])
+	}
+	return l.Head.Count() + l.seek(0, limit)
 }
 
 // tailMembers is the number of members per word below which a list's tail begins. A word with its
@@ -65,7 +74,7 @@ func (l *List) Fill(set []uint64) {
 
 // Count returns the number of members.
 func (l *List) Count() int {
-	if l.to > 0 {
+	if l.part {
 		return int(l.to - l.from)
 	}
 	return l.Head.Count() + len(l.Tail)
@@ -83,7 +92,7 @@ func (l *List) Each(f func(i uint32)) {
 // order. Arguments are the word's index, the shared members, the list's word, and the rank of its
 // first member. In the tail the list's words have one member each.
 func (l *List) Shared(in *Frontier, f func(w int, word, mask uint64, rank uint32)) {
-	if l.to > 0 {
+	if l.part {
 		l.sharedPart(in, f)
 		return
 	}

@@ -10,7 +10,7 @@ func (r *Ranked) word(rank uint32) int {
 // sharedPart is Shared for a part of a list.
 func (l *List) sharedPart(in *Frontier, f func(w int, word, mask uint64, rank uint32)) {
 	n := uint32(l.Head.Count())
-	if l.from < n {
+	if l.from < min(l.to, n) {
 		first, last := l.Head.word(l.from), l.Head.word(min(l.to, n)-1)
 		for w := in.next(first); w >= 0 && w <= last; w = in.next(w + 1) {
 			mask, rank := l.Head.Bits[w], l.Head.Rank[w]

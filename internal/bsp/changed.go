@@ -69,6 +69,7 @@ func (c *coordinator) changed(reports []*Report) {
 		l := &c.loads[i]
 		l.Vertices, l.Arcs, l.Classes, l.Untransposed, l.Listed, l.Ghosts = int(c.ids), 0,
 			[33]int{}, 0, 0, 0
+		l.Hubs = [delivery.MostHubs]delivery.Hubs{}
 	}
 	for _, p := range reports {
 		if p.Changed == nil || len(p.Changed.Ways)+1 != len(c.loads) {

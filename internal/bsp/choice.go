@@ -46,7 +46,7 @@ func forced(p *Program, o *Options, f *Facts) (delivery.Choice, error) {
 		return delivery.ChoosePull, nil
 	case flat:
 		return d, nil
-	case d == delivery.ChooseNaive || d == delivery.ChooseMirrored:
+	case d == delivery.ChooseNaive || d == delivery.ChooseMirrored || d == delivery.ChooseLalp:
 		return 0, GridError(fmt.Sprintf("delivery %v is not possible in a grid of %v: use push, or a grid of %v", d, f.Load.Grid, use))
 	case list && d != delivery.ChooseAuto && d != delivery.ChoosePush:
 		return 0, GridError(fmt.Sprintf("%s always pushes in a grid of %v: for delivery %v use a grid of %v", what, f.Load.Grid, d, use))

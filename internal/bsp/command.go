@@ -82,6 +82,8 @@ type Command struct {
 	// messages to single vertices.
 	Scheme delivery.Scheme
 	Sends  bool
+	// Hubs is the number of words of each partition that have the hubs of the scheme Lalp.
+	Hubs int
 	// Took is the time in seconds of the superstep before this command, for the counters of
 	// workers.
 	Took float64

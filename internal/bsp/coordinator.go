@@ -103,6 +103,7 @@ func (c *coordinator) advance() {
 	c.command.Sends, c.command.Finished = c.sum.Sends > 0, c.sum.Unfinished < int(c.ids)
 	c.command.Change = c.requests > 0
 	c.command.Scheme = c.choose()
+	c.command.Hubs = c.policy.Hubs
 }
 
 // next takes the reports of a superstep and decides on the next one.
@@ -112,7 +113,7 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	if !c.command.Flush { // with Flush the seconds include the disk's
 		c.policy.Learn(c.delivery(reports, seconds))
 	}
-	if c.policy.Chosen == delivery.Mirrored {
+	if s := c.policy.Chosen; s == delivery.Mirrored || s == delivery.Lalp {
 		c.transposed()
 	}
 	if c.sum.Computed == 0 {

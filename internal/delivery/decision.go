@@ -14,13 +14,14 @@ type Decision struct {
 	Predicted Costs
 
 	Vertices, Senders, SenderEdges, Unfinished, UnfinishedEdges, PullEdges int
+	Hubs, Degree                                                           int // of Lalp
 }
 
 // Decided returns the last decision; l is the load it was made for.
 func (p *Policy) Decided(l *Load) Decision {
 	return Decision{
 		p.Force, p.Chosen, p.Predicted, l.Vertices, l.Senders, l.SenderEdges, l.Unfinished,
-		l.UnfinishedEdges, l.PullEdges,
+		l.UnfinishedEdges, l.PullEdges, p.Hubs * 64 * l.Partitions, p.Degree,
 	}
 }
 
@@ -32,7 +33,7 @@ func (d *Decision) Reason() string {
 	case d.Force == ChooseBeamer:
 		return d.beamer()
 	case d.Force != ChooseAuto:
-		return fmt.Sprintf("forced: %v", d.Force)
+		return string(d.threshold(fmt.Appendf(nil, "forced: %v", d.Force)))
 	}
 	other := None
 	for s := Naive; s < schemes; s++ {
@@ -67,7 +68,16 @@ func (d *Decision) Reason() string {
 		text = append(strconv.AppendInt(append(text, ", a pull looks at about "...),
 			int64(d.PullEdges), 10), " edges"...)
 	}
-	return string(text)
+	return string(d.threshold(text))
+}
+
+// threshold appends the threshold of Lalp.
+func (d *Decision) threshold(text []byte) []byte {
+	if d.Chosen != Lalp {
+		return text
+	}
+	return fmt.Appendf(text, ", mirrors the first %d vertices, the last of degree %d",
+		min(d.Hubs, d.Vertices), d.Degree)
 }
 
 // beamer returns the reason for a decision of Beamer's rule.

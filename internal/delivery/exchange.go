@@ -35,7 +35,7 @@ type Exchange struct {
 	peers    [2][]peer
 	finished [2][]peer
 	sends    []peer
-	columns  [2][]column // of expand; the second for reversed arcs
+	columns  [4][]column // of expand: of all senders, the second for reversed arcs; of hubs
 	words    []uint64    // the presence of a column of fold
 	to       []uint32
 	packed   kernel.Packed // the content of a received frame

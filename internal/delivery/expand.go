@@ -50,7 +50,8 @@ type column struct {
 	received  uint8
 }
 
-// expanding returns the frame kind of an expand, and the buffers of its columns.
+// expanding returns the frame kind of an expand, and the buffers of its columns. block is the number
+// of the block, plus 2 for columns of hubs only.
 func (x *Exchange) expanding(block int) (transport.Kind, []column) {
 	if x.columns[block] == nil {
 		x.columns[block] = make([]column, x.places())
@@ -76,12 +77,17 @@ func (x *Exchange) begin(c *column, superstep, parts int) []peer {
 // Expand sends the frontier's messages to the partitions of the line that have ghosts of their
 // senders. It writes received columns to the ghost slots of s, the senders' side: presence into the
 // frontier, values into the kernel's column. It reports whether every received column was full.
-// block is the number of the block in the layout: 1 for reversed arcs, else 0.
+// block is the number of the block in the layout: 1 for reversed arcs, else 0. If hubs is not 0, the
+// columns have only the senders in the first hubs words of each partition, and other ghosts are
+// absent. meanwhile, if not nil, computes while the columns are transferred; see trade.
 func (x *Exchange) Expand(
-	ctx context.Context, s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier, block int,
+	ctx context.Context, s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier, block, hubs int,
+	meanwhile func() error,
 ) (bool, error) {
-	if len(s.Line) == 0 {
-		return true, nil
+	limit, ghosts := uint32(math.MaxUint32), func(q int) int { return int(s.Groups[q].Count) }
+	if hubs > 0 {
+		block, limit = block+2, uint32(hubs)<<6
+		ghosts = func(q int) int { return x.part.GhostsBelow(s.Groups[q], int(limit)) }
 	}
 	kind, columns := x.expanding(block)
 	traits, full, frames := k.Traits(), true, 0
@@ -89,11 +95,11 @@ func (x *Exchange) Expand(
 		x.column = k.Column(false).New(nil)
 	}
 	for _, q := range s.Line {
-		frames += x.parts(int(s.Groups[q].Count), traits)
+		frames += x.parts(ghosts(q), traits)
 	}
 	err := x.trade(ctx, s.Line, kind, frames, func(q int) error {
 		list, to := s.Peers.Of(q), &columns[x.place(q)]
-		n := list.Count()
+		n := list.Below(limit)
 		parts := x.parts(n, traits)
 		out := x.begin(to, x.superstep, parts)
 		for i := range out[:parts] {
@@ -110,9 +116,10 @@ func (x *Exchange) Expand(
 			}
 		}
 		return nil
-	}, nil, func(in *transport.Frame) error {
+	}, meanwhile, func(in *transport.Frame) error {
 		group, from := s.Groups[in.From], &columns[x.place(in.From)]
-		part, parts := int(in.Encoding>>4), x.parts(int(group.Count), traits)
+		n := ghosts(in.From)
+		part, parts := int(in.Encoding>>4), x.parts(n, traits)
 		if from.superstep != x.superstep {
 			from.superstep, from.received = x.superstep, 0
 		}
@@ -125,10 +132,15 @@ func (x *Exchange) Expand(
 		if err != nil {
 			return err
 		}
-		first := cut(int(group.Count), part, parts)
-		run := graph.Group{Start: group.Start + uint32(first), Count: uint32(cut(int(group.Count),
-			part+1, parts) - first)}
+		first := cut(n, part, parts)
+		run := graph.Group{
+			Start: group.Start + uint32(first), Count: uint32(cut(n, part+1, parts) - first),
+		}
 		lo, hi := run.Words()
+		if part == parts-1 { // ghosts that are not hubs are after the last part
+			_, end := group.Words()
+			clear(f.Words[hi:end])
+		}
 		clear(f.Words[lo:hi])
 		if err := Decode(Encoding(in.Encoding&encodingBits), in.Count, int(run.Count), in.Presence,
 			f.Words[lo:hi]); err != nil {

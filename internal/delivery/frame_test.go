@@ -92,7 +92,7 @@ func FuzzFrames(f *testing.F) {
 			got += len(to)
 		}
 		outbox := []kernel.Sends{kernel.NewOutbox[uint32](2, false)}
-		_, err1 := x.Expand(t.Context(), senders, k, frontier, 0)
+		_, err1 := x.Expand(t.Context(), senders, k, frontier, 0, 0, nil)
 		err2 := x.Fold(t.Context(), receivers, erased, fold, 0, nil)
 		err3 := x.Uncombined(t.Context(), receivers, layout.Slots.Ghost, nil, sink, 0)
 		err4 := x.Send(t.Context(), outbox, nil, sink)
@@ -169,7 +169,7 @@ func TestPartsOfAColumnComeOnce(t *testing.T) {
 		gate <- struct{}{}
 		x.Connect(&forger{transport.Frame{From: 1, Superstep: 1, Encoding: uint8(Sparse) | part<<4}}, gate)
 		_, err = x.Expand(t.Context(), senders, k, bitmap.NewFrontier(make([]uint64, p.Slots/64)),
-			0)
+			0, 0, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("part %d: %v, want an error of %s", part, err, want)
 		}

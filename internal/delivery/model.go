@@ -21,6 +21,8 @@ type Load struct {
 	// Classes[i] is the number of receivers' lists with 2^(i-1) to 2^i - 1 edges
 	Classes      [33]int
 	Untransposed int // arcs to transpose before the first mirrored push
+	// Hubs[k] describes the first 2^k words of each partition; zero if they have all vertices.
+	Hubs [MostHubs]Hubs
 
 	Senders, SenderEdges        int
 	Unfinished, UnfinishedEdges int
@@ -35,6 +37,17 @@ type Load struct {
 	FoldBytes int // of a value in a column of fold
 }
 
+// MostHubs is the number of thresholds of the scheme Lalp.
+const MostHubs = 26
+
+// Hubs describes the vertices that Lalp mirrors with one threshold.
+type Hubs struct {
+	Edges  int // of the hubs
+	Listed int // hubs on all lists of expand
+	Ghosts int // ghosts on the receivers' side to which an edge leads from a vertex that is no hub
+	Degree int // of the last hub
+}
+
 // Add adds the load of another process.
 func (l *Load) Add(other *Load) {
 	l.Threads += other.Threads
@@ -46,6 +59,11 @@ func (l *Load) Add(other *Load) {
 	l.Untransposed += other.Untransposed
 	l.Listed += other.Listed
 	l.Ghosts += other.Ghosts
+	for k, o := range other.Hubs {
+		h := &l.Hubs[k]
+		h.Edges, h.Listed, h.Ghosts = h.Edges+o.Edges, h.Listed+o.Listed, h.Ghosts+o.Ghosts
+		h.Degree = max(h.Degree, o.Degree)
+	}
 }
 
 // Rates has the model's coefficients, in seconds, for one thread. When a job is made, the engine
@@ -160,8 +178,12 @@ func (r *Rates) Predict(l *Load) Costs {
 		c[Naive] = push + r.fold(l, l.Partitions, threads)
 		expand := r.expand(l, l.Partitions, threads)
 		if l.Partitions > 1 {
-			c[Mirrored] = push + expand + float64(l.Untransposed)*r.Transpose/min(threads,
-				float64(l.Partitions))
+			push += float64(l.Untransposed) * r.Transpose / min(threads, float64(l.Partitions))
+			c[Mirrored] = push + expand
+			if l.senderFraction() >= lalpSenders {
+				hubs, _ := r.lalp(l)
+				c[Lalp] = push + hubs
+			}
 		}
 		c[Pull] = r.pull(l)/threads + r.ForkJoin + expand
 		return c
@@ -278,6 +300,36 @@ func (r *Rates) fold(l *Load, line int, threads float64) float64 {
 	}
 	values := ghosts * -math.Expm1(-float64(l.SenderEdges)*float64(line-1)/float64(line)/ghosts)
 	return r.columns(l, line, values, ghosts, float64(l.FoldBytes), threads)
+}
+
+// lalpSenders is the fraction of all edges that messages must cross before Lalp is chosen. With fewer
+// senders, the model does not know which are hubs.
+const lalpSenders = .9
+
+// lalp returns the time of both exchanges of Lalp with the best threshold, and the threshold: 2^k
+// words of each partition are hubs. The transfer of the hubs' messages overlaps with the push of
+// the others, so there is one delay. Hubs and other vertices are assumed to have equal fractions of
+// senders.
+func (r *Rates) lalp(l *Load) (least float64, k int) {
+	least = math.Inf(1)
+	threads := float64(max(l.Threads, 1))
+	q, n := min(l.senderFraction(), 1), float64(l.Partitions)
+	for i := range l.Hubs {
+		h := &l.Hubs[i]
+		if h.Listed == 0 || h.Ghosts == 0 {
+			continue
+		}
+		listed, ghosts := float64(h.Listed), float64(h.Ghosts)
+		edges := float64(l.Arcs-h.Edges) * (n - 1) / n // a ghost has edges/ghosts of them
+		folded := ghosts * (1 - math.Pow(1-q, max(edges/ghosts, 1)))
+		t := r.columns(l, l.Partitions, q*listed, listed, float64(l.Bytes), threads) + r.ForkJoin +
+			r.columns(l, l.Partitions, folded, float64(l.Ghosts), float64(l.FoldBytes), threads) -
+			r.delay(l)
+		if t < least {
+			least, k = t, i
+		}
+	}
+	return least, k
 }
 
 // columns returns the time of the columns between all pairs of partitions in the same line of the

@@ -15,6 +15,8 @@ type Policy struct {
 	// Predicted and Chosen describe the last decision.
 	Predicted Costs
 	Chosen    Scheme
+	Hubs      int // words of each partition that have the hubs of Lalp
+	Degree    int // of the last hub
 
 	work   Costs            // predictions before corrections
 	factor [schemes]float64 // measured over predicted time of the work; 0 if not known
@@ -38,6 +40,10 @@ func (p *Policy) Choose(l *Load) Scheme {
 	}
 	if p.Force == ChooseBeamer {
 		p.Chosen = p.beamer(l)
+	}
+	if p.Chosen == Lalp {
+		_, k := p.Rates.lalp(l)
+		p.Hubs, p.Degree = 1<<k, l.Hubs[k].Degree
 	}
 	return p.Chosen
 }

@@ -166,13 +166,13 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 					f.Add(s)
 				}
 				kernel.Swap()
-				_, err := x.Expand(ctx, block(p).Senders, kernel, f, 0)
+				_, err := x.Expand(ctx, block(p).Senders, kernel, f, 0, 0, nil)
 				return err
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				n := p.Layout(pregel.Out).Count
 				f := bitmap.NewFrontier(make([]uint64, n/64))
-				_, err := x.Expand(ctx, block(p).Senders, k.kernel(p), f, 0)
+				_, err := x.Expand(ctx, block(p).Senders, k.kernel(p), f, 0, 0, nil)
 				group := block(p).Senders.Groups[block(p).Senders.Line[0]]
 				return arrived{ones(f.Words), int(group.Start + group.Count)}, err
 			},

@@ -6,14 +6,17 @@ import (
 )
 
 // Scheme is how a superstep delivers messages in its phases expand, traverse, fold and compute
-// (docs/design.md, Schemes). Flat grids use Naive, Mirrored and Pull; 2D grids use Pull, Push and
-// RingPull.
+// (docs/design.md, Schemes). Flat grids use Naive, Mirrored, Lalp and Pull; 2D grids use Pull, Push
+// and RingPull.
 type Scheme uint8
 
 const (
 	None     Scheme = iota // nothing was sent to neighbours
 	Naive                  // push along the senders' own edges, fold; top-down
 	Mirrored               // expand, push along the local edges of received senders
+	// The first vertices of each partition, the hubs, as Mirrored; the others as Naive (GPS; Ueno13,
+	// 7; docs/design/lalp.md).
+	Lalp
 	// Expand, pull along the receivers' edges. In a 2D grid it is a block pull: each block searches
 	// all its rows at once; then fold.
 	Pull
@@ -24,13 +27,13 @@ const (
 	schemes
 )
 
-var schemeNames = []string{"none", "naive", "mirrored", "pull", "push", "ring"}
+var schemeNames = []string{"none", "naive", "mirrored", "lalp", "pull", "push", "ring"}
 
 func (s Scheme) String() string { return schemeNames[s] }
 
 // Direction returns whether the scheme pushes or pulls.
 func (s Scheme) Direction() string {
-	return []string{"none", "push", "push", "pull", "push", "pull"}[s]
+	return []string{"none", "push", "push", "push", "pull", "push", "pull"}[s]
 }
 
 // Choice is the user's choice of schemes.
@@ -46,13 +49,14 @@ const (
 	ChooseBlockPull               // block pull in a 2D grid; in a flat grid the same as ChoosePull
 	// ring pull in a 2D grid (Nakao20, 3.5); in a flat grid the same as ChoosePull
 	ChooseRingPull
+	ChooseLalp // hubs as ChooseMirrored, other vertices as ChooseNaive
 )
 
-var choices = []string{"auto", "push", "naive", "mirrored", "pull", "beamer", "whole", "ring"}
+var choices = []string{"auto", "push", "naive", "mirrored", "pull", "beamer", "whole", "ring", "lalp"}
 
 // ChoiceWords has the choices offered to users; the first is the default. ParseChoice also accepts
 // beamer.
-var ChoiceWords = []string{"auto", "push", "naive", "mirrored", "pull", "whole", "ring"}
+var ChoiceWords = []string{"auto", "push", "naive", "mirrored", "lalp", "pull", "whole", "ring"}
 
 func (c Choice) Valid() bool { return int(c) < len(choices) }
 
@@ -64,18 +68,20 @@ func ParseChoice(s string) (Choice, error) {
 		return Choice(i), nil
 	}
 	return 0,
-		fmt.Errorf("found %q, expected auto, push, naive, mirrored, pull, whole, ring or beamer", s)
+		fmt.Errorf("found %q, expected auto, push, naive, mirrored, lalp, pull, whole, ring or beamer", s)
 }
 
 // Allows reports whether the choice permits a scheme.
 func (c Choice) Allows(s Scheme) bool {
 	switch c {
 	case ChoosePush:
-		return s == Naive || s == Mirrored || s == Push
+		return s == Naive || s == Mirrored || s == Lalp || s == Push
 	case ChooseNaive:
 		return s == Naive
 	case ChooseMirrored:
 		return s == Mirrored
+	case ChooseLalp:
+		return s == Lalp
 	case ChoosePull:
 		return s == Pull || s == RingPull
 	case ChooseBlockPull:

@@ -43,7 +43,9 @@ func newAblation(rng *rand.Rand) ablation {
 	a.o = engine.Options{Experiment: delivery.Experiment{Encoding: delivery.Encoding(rng.IntN(4)), Serial: rng.IntN(2) == 0}}
 	choices := []delivery.Choice{delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull, delivery.ChooseBeamer, delivery.ChooseBlockPull}
 	if a.grid.Flat() {
-		choices = append(choices, delivery.ChooseNaive, delivery.ChooseMirrored)
+		choices = append(choices, delivery.ChooseNaive, delivery.ChooseMirrored,
+			delivery.ChooseLalp)
+		a.o.Sizes.HubWords = rng.IntN(4)
 		a.o.Deterministic = rng.IntN(4) == 0
 	}
 	if a.o.Delivery = choices[rng.IntN(len(choices))]; a.o.Deterministic &&
@@ -105,6 +107,11 @@ func (a ablation) run(t *testing.T, where string, source int) {
 	}
 }
 
+// flatOnly has the deliveries for flat grids only.
+var flatOnly = []delivery.Choice{
+	delivery.ChooseNaive, delivery.ChooseMirrored, delivery.ChooseLalp,
+}
+
 // switches returns the switches that the papers compare. The functions report whether the switch
 // works in every grid.
 func switches() map[string]func(a *ablation) (anyGrid bool) {
@@ -117,10 +124,11 @@ func switches() map[string]func(a *ablation) (anyGrid bool) {
 	for _, d := range []delivery.Choice{
 		delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull, delivery.ChooseBeamer,
 		delivery.ChooseBlockPull, delivery.ChooseNaive, delivery.ChooseMirrored,
+		delivery.ChooseLalp,
 	} {
 		all["delivery "+d.String()] = func(a *ablation) bool {
 			a.o.Delivery = d
-			return d != delivery.ChooseNaive && d != delivery.ChooseMirrored
+			return !slices.Contains(flatOnly, d)
 		}
 	}
 	for e := range delivery.Encoding(4) {

@@ -49,7 +49,8 @@ func (e *early) pays(edges int) bool {
 func (e *early) sendAhead() error {
 	choice := e.job.options.Delivery
 	switch {
-	case e.back != nil, e.uncombined() && !e.list, !e.pays(e.report.SenderEdges):
+	case e.back != nil, e.uncombined() && !e.list, !e.pays(e.report.SenderEdges),
+		e.command.Scheme == delivery.Lalp:
 		return nil
 	case e.part.Grid.Flat() && !choice.Allows(delivery.Pull) && !choice.Allows(delivery.Mirrored):
 		return nil

@@ -189,6 +189,7 @@ func TestColumnsSentAhead(t *testing.T) {
 		{grid: graph.Grid{Rows: 2, Columns: 1}},
 		{grid: graph.Grid{Rows: 5, Columns: 1}, o: engine.Options{Delivery: delivery.ChoosePull}},
 		{grid: graph.Grid{Rows: 3, Columns: 1}, o: engine.Options{Delivery: delivery.ChooseMirrored}},
+		{grid: graph.Grid{Rows: 3, Columns: 1}, o: engine.Options{Delivery: delivery.ChooseLalp}},
 		{grid: graph.Grid{Rows: 3, Columns: 1}, o: engine.Options{Delivery: delivery.ChoosePull, Deterministic: true}},
 		{grid: graph.Grid{Rows: 2, Columns: 3}},
 		{grid: graph.Grid{Rows: 3, Columns: 2}, o: engine.Options{Delivery: delivery.ChooseRingPull}},

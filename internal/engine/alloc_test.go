@@ -92,7 +92,7 @@ func noAllocation[V, M any](
 			if threads != 3 && len(g.Parts) > 1 {
 				continue // a partition still works with one or two threads
 			}
-			for _, o.Delivery = range []delivery.Choice{delivery.ChooseAuto, delivery.ChooseNaive, delivery.ChooseMirrored, delivery.ChoosePull} {
+			for _, o.Delivery = range []delivery.Choice{delivery.ChooseAuto, delivery.ChooseNaive, delivery.ChooseMirrored, delivery.ChooseLalp, delivery.ChoosePull} {
 				if len(g.Parts) == 1 && o.Delivery == delivery.ChooseMirrored {
 					continue // it is naive
 				}

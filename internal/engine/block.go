@@ -75,22 +75,9 @@ func (r *partition) fold(
 	ctx context.Context, i int, b *graph.Block, meanwhile func() error,
 ) error {
 	phase := r.startTimer(&r.report.Times.Fold)
-	var failed error // of meanwhile
-	around := func() error {
-		if meanwhile == nil {
-			return nil
-		}
-		phase.end()
-		failed = meanwhile()
-		phase = r.startTimer(&r.report.Times.Fold)
-		return failed
-	}
-	err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, i, around)
-	phase.end()
-	if err != nil && failed == nil {
-		return fmt.Errorf("fold: %w", err)
-	}
-	return err
+	err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, i,
+		func() error { return phase.pause(meanwhile) })
+	return phase.ended("fold", err)
 }
 
 // pullBlockTask pulls rows into the inbox.

@@ -30,6 +30,7 @@ func TestCheckOnClusterGrid(t *testing.T) {
 			{Deterministic: true},
 			{Delivery: "naive"},
 			{Delivery: "mirrored"},
+			{Delivery: "lalp"},
 			{Delivery: "push"},
 			{Delivery: "ring"},
 			{Uncombined: true},

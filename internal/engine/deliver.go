@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -96,15 +95,15 @@ func (r *partition) clearWritten() {
 
 // expand sends the frontier of the column that block i delivers to the partitions of the block's
 // processor column, and receives theirs. It reports whether all vertices with edges in the block
-// have sent.
-func (r *partition) expand(ctx context.Context, i int, b *graph.Block) (all bool, err error) {
-	defer r.startTimer(&r.report.Times.Expand).end()
-	from := r.columnOf(i)
-	full, err := r.exchange.Expand(ctx, b.Senders, from.kernel, from.read, i)
-	if err != nil {
-		return false, fmt.Errorf("expand: %w", err)
-	}
-	return full && from.delivering.edges == from.out.Edges, nil
+// have sent. If hubs is not 0, only vertices in the first hubs words of each partition are sent.
+// meanwhile, if not nil, computes while the columns are transferred, unless the run is serial.
+func (r *partition) expand(
+	ctx context.Context, i int, b *graph.Block, hubs int, meanwhile func() error,
+) (all bool, err error) {
+	from, phase := r.columnOf(i), r.startTimer(&r.report.Times.Expand)
+	full, err := r.exchange.Expand(ctx, b.Senders, from.kernel, from.read, i, hubs,
+		func() error { return phase.pause(meanwhile) })
+	return full && from.delivering.edges == from.out.Edges, phase.ended("expand", err)
 }
 
 // ownChunks returns the borders of chunks of owned vertices with about equal numbers of in-edges.
@@ -140,21 +139,43 @@ func (r *partition) delivered() (edges int) {
 
 // phaseTimer measures the time of a phase.
 type phaseTimer struct {
-	report *bsp.Report
+	of     *partition
 	to     *float64
-	waited *time.Duration // time that the exchange has waited so far
 	start  time.Time
-	before time.Duration // value of *waited at the start
+	waited time.Duration // time that the exchange had waited at the start
+	failed error         // of a function during which the timer was paused
 }
 
 // startTimer begins a phase. phaseTimer.end adds its time, without the time spent waiting for other
 // partitions.
 func (r *partition) startTimer(to *float64) phaseTimer {
-	return phaseTimer{&r.report, to, &r.exchange.Waited, time.Now(), r.exchange.Waited}
+	return phaseTimer{of: r, to: to, start: time.Now(), waited: r.exchange.Waited}
 }
 
 func (l phaseTimer) end() {
-	waited := *l.waited - l.before
+	waited := l.of.exchange.Waited - l.waited
 	*l.to += (time.Since(l.start) - waited).Seconds()
-	l.report.Times.Wait += waited.Seconds()
+	l.of.report.Times.Wait += waited.Seconds()
+}
+
+// pause pauses the timer during f, if that is not nil.
+func (l *phaseTimer) pause(f func() error) error {
+	if f == nil {
+		return nil
+	}
+	l.end()
+	err := f()
+	*l = l.of.startTimer(l.to)
+	l.failed = err
+	return err
+}
+
+// ended ends the phase, an exchange. It adds the exchange's name to err, unless it is the error of
+// a function that paused the timer.
+func (l *phaseTimer) ended(name string, err error) error {
+	l.end()
+	if err != nil && l.failed == nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -81,6 +82,13 @@ func (r *runner) addTo(all *delivery.Load, ways []delivery.Load) []delivery.Load
 	}
 	for i, c := range r.columns {
 		own := delivery.Load{Arcs: c.out.Edges, Classes: c.in.Classes}
+		edges, w := 0, 0
+		for k := 0; 1<<k < r.part.Words(); k++ {
+			for ; w < 1<<k; w++ {
+				edges += c.out.Sum(w, ^uint64(0))
+			}
+			own.Hubs[k].Edges, own.Hubs[k].Degree = edges, int(c.out.Of[w<<6-1])
+		}
 		for k, blocks := range r.layout.Blocks {
 			if r.columnOf(k) != c {
 				continue
@@ -90,10 +98,58 @@ func (r *runner) addTo(all *delivery.Load, ways []delivery.Load) []delivery.Load
 			}
 			own.Listed += blocks.Pull.Senders.Count()
 			own.Ghosts += blocks.Push.Receivers.Count()
+			if r.part.Of > 1 && r.part.Grid.Flat() {
+				r.addHubs(&own, blocks.Pull)
+			}
 		}
 		if all.Add(&own); r.back != nil {
 			ways[i].Add(&own)
 		}
 	}
 	return ways
+}
+
+// hubWords is the approximate number of words of receivers that addHubs looks at.
+const hubWords = 256
+
+// addHubs adds what the hubs send through a block, and what other vertices do, to the thresholds of
+// a load. A combined message goes from a partition to a receiver if the last of the receiver's
+// in-neighbours there is no hub. Their number is estimated from a sample of the receivers.
+func (r *runner) addHubs(l *delivery.Load, b *graph.Block) {
+	last, found := r.part.Measured.Load(b)
+	if !found {
+		last, _ = r.part.Measured.LoadOrStore(b, r.lastNeighbors(b))
+	}
+	ghosts := last.([delivery.MostHubs + 1]int)
+	for k := len(l.Hubs) - 1; k >= 0; k-- {
+		ghosts[k] += ghosts[k+1]
+		for _, q := range b.Senders.Line {
+			if list := b.Senders.Peers.Of(q); 1<<k < r.part.Words() {
+				l.Hubs[k].Listed += list.Below(64 << k)
+			}
+		}
+		l.Hubs[k].Ghosts += ghosts[k+1]
+	}
+}
+
+// lastNeighbors returns the number of pairs of a receiver and another partition, by the bit length
+// of the word that the receiver's last in-neighbour has there.
+func (r *runner) lastNeighbors(b *graph.Block) (pairs [delivery.MostHubs + 1]int) {
+	a, of := &b.ByReceiver.Lists, uint64(r.part.Of)
+	step, seen := max(len(a.Bits)/hubWords, 1), make([]uint32, of)
+	for w := 0; w < len(a.Bits); w += step {
+		for rows := a.Bits[w]; rows != 0; rows &= rows - 1 {
+			i := uint32(w<<6 + bits.TrailingZeros64(rows))
+			lo, hi := a.Row(i)
+			seen[r.part.Index] = i + 1
+			for left := of - 1; left > 0 && hi > lo; hi-- {
+				id := r.layout.Slots.ID(a.Adj[hi-1])
+				if q := id % of; seen[q] != i+1 {
+					seen[q], left = i+1, left-1
+					pairs[bits.Len64(id/of>>6)] += step
+				}
+			}
+		}
+	}
+	return pairs
 }

@@ -31,6 +31,8 @@ func TestWhatGridsRefuse(t *testing.T) {
 		"delivery naive is not possible in a grid of 2x2: use push, or a grid of 4x1")
 	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseMirrored},
 		"delivery mirrored is not possible in a grid of 2x2")
+	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseLalp},
+		"delivery lalp is not possible in a grid of 2x2: use push, or a grid of 4x1")
 	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseRingPull},
 		"not enough for combiner Sum[float64]", "use delivery pull")
 	refused(t, g, algorithms.BFS{},

@@ -36,6 +36,7 @@ func TestHubsLeaveOthersTheirPush(t *testing.T) {
 		}
 		for _, way := range []setting{
 			{parts: 2, o: engine.Options{Delivery: delivery.ChooseMirrored}},
+			{parts: 2, o: engine.Options{Delivery: delivery.ChooseLalp}},
 			{
 				parts: 4, grid: graph.Grid{Rows: 2, Columns: 2},
 				o: engine.Options{Delivery: delivery.ChoosePush},

@@ -132,10 +132,13 @@ func settings() []setting {
 	for _, parts := range []int{1, 2, 3, 4, 7} {
 		for i, choice := range []delivery.Choice{
 			delivery.ChooseAuto, delivery.ChoosePush, delivery.ChooseNaive, delivery.ChooseMirrored,
-			delivery.ChoosePull,
+			delivery.ChooseLalp, delivery.ChoosePull,
 		} {
 			for _, threads := range []int{1, 3} {
 				o := engine.Options{Delivery: choice, Experiment: delivery.Experiment{Encoding: delivery.Encoding((i + parts + threads) % 4), Serial: (i+parts)%2 == 0}}
+				if choice == delivery.ChooseLalp { // 0: the model's threshold
+					o.Sizes.HubWords = (parts + threads) % 3
+				}
 				all = append(all, setting{parts: parts, threads: threads, o: o})
 				if choice == delivery.ChooseNaive {
 					o.Uncombined = true

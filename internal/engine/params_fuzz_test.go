@@ -84,7 +84,7 @@ func FuzzParameters(f *testing.F) {
 }
 
 func TestNamesOfDeliveriesAndEncodings(t *testing.T) {
-	for _, name := range []string{"auto", "push", "naive", "mirrored", "pull", "beamer"} {
+	for _, name := range []string{"auto", "push", "naive", "mirrored", "lalp", "pull", "beamer"} {
 		if c, err := delivery.ParseChoice(name); err != nil || c.String() != name {
 			t.Errorf("%s: %v, %v", name, c, err)
 		}

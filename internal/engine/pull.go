@@ -143,7 +143,7 @@ func (r *puller) pullMany(t *thread, lo, hi int) {
 // expandToPull expands the column that is pulled through block i, and prepares the pull.
 func (r *puller) expandToPull(ctx context.Context, i int, b *graph.Block) (*pull, error) {
 	p := &r.pulls[i]
-	all, err := r.expand(ctx, i, b)
+	all, err := r.expand(ctx, i, b, 0, nil)
 	p.Present, p.All = p.from.read.Words, all
 	if err == nil {
 		err = r.light.boundPull(p)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -48,7 +49,8 @@ type pusher struct {
 	through *graph.Block // the block that is pushed through
 	borders []uint32     // of the ranges of receivers
 	ranged  int          // number of words of senders that are pushed by ranges, from the first on
-	hubs    int          // number of words that have already been pushed by ranges
+	hubs    int          // the first word to push: the words before have been pushed
+	others  []uint64     // words of senders that are no hubs of Lalp
 
 	bins     parallel.Counter // next bin to fold
 	emitted  []kernel.Pairs
@@ -57,7 +59,7 @@ type pusher struct {
 }
 
 // pushBlocks delivers by pushing along the senders' own edges or, in a mirrored push, along the
-// local edges of received senders.
+// local edges of received senders. Lalp does the one for some senders and the other for the rest.
 func (r *pusher) pushBlocks(ctx context.Context) error {
 	r.clearWritten()
 	if r.command.Scheme == delivery.None {
@@ -67,63 +69,93 @@ func (r *pusher) pushBlocks(ctx context.Context) error {
 		if !r.crossed(i) {
 			continue
 		}
-		b := ways.Push
+		b, edges, err := ways.Push, r.columnOf(i).delivering.edges, error(nil)
 		if r.command.Scheme == delivery.Mirrored {
 			b = ways.Pull
 		}
-		if err := r.pushBlock(ctx, i, b); err != nil {
+		if r.command.Scheme == delivery.Lalp {
+			err = r.pushHubs(ctx, i, ways, edges)
+		} else {
+			err = r.pushBlock(ctx, i, b, 0, edges)
+		}
+		if err == nil && r.uncombined() {
+			err = r.sendUncombined(ctx, i, b)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pushBlock expands the frontier, pushes it through block i of the layout, and folds the partial
-// results for ghosts to their owners.
-func (r *pusher) pushBlock(ctx context.Context, i int, b *graph.Block) error {
-	if _, err := r.expand(ctx, i, b); err != nil {
+// pushHubs delivers by Lalp. It sends the messages of hubs to all partitions. Meanwhile it pushes
+// and folds those of the other vertices. Then each partition pushes the messages of all hubs.
+func (r *pusher) pushHubs(ctx context.Context, i int, ways graph.Blocks, edges int) error {
+	from, ofHubs := r.columnOf(i), 0
+	hubs := cmp.Or(r.job.options.Sizes.HubWords, r.command.Hubs)
+	own := min(hubs, r.part.Words())
+	for w, senders := range from.read.Words[:own] {
+		ofHubs += from.out.Sum(w, senders)
+	}
+	if _, err := r.expand(ctx, i, ways.Pull, hubs, func() error {
+		return r.pushBlock(ctx, i, ways.Push, own, edges-ofHubs)
+	}); err != nil {
 		return err
 	}
+	others := from.read.Words[own:r.part.Words()] // another block may deliver them, too
+	r.others = append(r.others[:0], others...)
+	clear(others)
+	err := r.pushThrough(ctx, i, ways.Pull, 0, ofHubs)
+	copy(others, r.others)
+	return err
+}
+
+// pushBlock expands the frontier, pushes it through block i of the layout, and folds the partial
+// results for ghosts to their owners. It pushes only senders from a word on, with about edges
+// edges.
+func (r *pusher) pushBlock(ctx context.Context, i int, b *graph.Block, word, edges int) error {
+	if len(b.Senders.Line) > 0 {
+		edges = r.command.SenderEdges / r.part.Of
+	}
+	_, err := r.expand(ctx, i, b, 0, nil)
+	if err == nil {
+		err = r.pushThrough(ctx, i, b, word, edges)
+	}
+	if err != nil || r.uncombined() {
+		return err
+	}
+	return r.fold(ctx, i, b, nil)
+}
+
+// pushThrough pushes the frontier, from a word on, through block i of the layout.
+func (r *pusher) pushThrough(ctx context.Context, i int, b *graph.Block, word, edges int) error {
 	a, err := r.part.SendersView(ctx, b)
 	if err != nil {
 		return fmt.Errorf("making lists by sender: %w", err)
 	}
-	from := r.columnOf(i)
-	edges := from.delivering.edges
 	if t := r.light.thinned(); t != nil {
 		thin := *b
 		thin.BySender, a, b = t, t, &thin
 		edges = r.light.pushEdges
 	}
-	if len(b.Senders.Line) > 0 {
-		edges = r.command.SenderEdges / r.part.Of
-	}
-	r.pushing = kernel.Push{Lists: &a.Lists, Present: from.read.Words, Skip: r.finished}
-	r.sending, r.through = from, b
-	phase := r.startTimer(&r.report.Times.Traverse)
+	r.sending, r.through, r.hubs = r.columnOf(i), b, word
+	r.pushing = kernel.Push{Lists: &a.Lists, Present: r.sending.read.Words, Skip: r.finished}
+	defer r.startTimer(&r.report.Times.Traverse).end()
 	if r.uncombined() {
-		err = r.emit(a, edges)
-	} else {
-		r.makeInbox()
-		err = r.push(a.Chunks, edges)
+		return r.emit(a, edges)
 	}
-	phase.end()
-	if err != nil {
-		return err
-	}
-	if !r.uncombined() {
-		return r.fold(ctx, i, b, nil)
-	}
-	defer r.startTimer(&r.report.Times.Fold).end()
-	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.allBins(), r.sinking,
-		i)
+	r.makeInbox()
+	return r.push(a.Chunks, edges)
+}
+
+// sendUncombined sends the messages in the bins to the owners of their receivers.
+func (r *pusher) sendUncombined(ctx context.Context, i int, b *graph.Block) error {
+	phase := r.startTimer(&r.report.Times.Fold)
+	err := r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.allBins(), r.sinking, i)
 	for _, b := range r.emitted {
 		b.Reset()
 	}
-	if err != nil {
-		return fmt.Errorf("fold: %w", err)
-	}
-	return nil
+	return phase.ended("fold", err)
 }
 
 // push pushes the messages of r.pushing into the inbox. edges is the approximate number of edges.
@@ -145,7 +177,6 @@ func (r *pusher) push(chunks []uint32, edges int) error {
 		}
 		edges = max(edges-part, 0) // an estimate: other senders may have edges even if it is 0
 		r.hubs = words
-		defer func() { r.hubs = 0 }()
 	}
 	switch {
 	case by == byClaims:
@@ -200,7 +231,7 @@ func (r *pusher) hubWords(edges int) (words, senders, part int) {
 	}
 	team := len(r.threads)
 	least := max(edges/(hubShares*team), min(r.serialEdges, hubEdges))
-	r.senderWords(0, len(r.pushing.Bits), func(w int) bool {
+	r.senderWords(r.hubs, len(r.pushing.Bits), func(w int) bool {
 		rows := r.pushing.Senders(r.threads[0].rows[:0], w)
 		own, n := r.pushing.Find(rows), len(rows)
 		if own < least || own < longLists*n*team {
@@ -262,7 +293,7 @@ func (r *pusher) rangedTask(worker int) {
 		t.push = r.pushing
 		t.push.Ranged = true
 		t.push.From, t.push.To = r.borders[k], r.borders[k+1]
-		r.send(t, &t.push, 0, r.ranged, t.Push)
+		r.send(t, &t.push, r.hubs, r.ranged, t.Push)
 	}
 }
 

@@ -118,6 +118,7 @@ func rerunWays(grid bool) []setting {
 		{parts: 1, threads: 6, o: engine.Options{Delivery: delivery.ChoosePush}},
 		{parts: 1, threads: 3, o: engine.Options{Delivery: delivery.ChoosePull}},
 		{parts: 3, threads: 3, o: engine.Options{Delivery: delivery.ChooseMirrored}},
+		{parts: 3, threads: 2, o: engine.Options{Delivery: delivery.ChooseLalp}},
 		{parts: 2, threads: 6, o: engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Serial: true}}},
 		{parts: 3, threads: 3, o: engine.Options{Delivery: delivery.ChoosePull}},
 		{parts: 3, threads: 6, o: engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}}},

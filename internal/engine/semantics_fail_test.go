@@ -436,7 +436,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	for text, o := range map[string]engine.Options{
 		"a limit of -1 supersteps: expected 0, for none, or more":                                    {MaxSupersteps: -1},
 		"uncombined messages are pushed one by one: delivery pull is not possible, use push or auto": {Delivery: 4, Experiment: delivery.Experiment{Uncombined: true}},
-		"there is no delivery 8":             {Delivery: 8},
+		"there is no delivery 9":             {Delivery: 9},
 		"there is no encoding 4 for columns": {Experiment: delivery.Experiment{Encoding: 4}},
 	} {
 		_, err := engine.NewJob(t.Context(), w.load(t, 1, 0),

@@ -68,7 +68,7 @@ func TestTwoJobsOnOneGraphAtOnce(t *testing.T) {
 			source := uint64(7 * i)
 			group.Go(func() {
 				id, _ := g.Find(source)
-				o := engine.Options{Delivery: []delivery.Choice{delivery.ChooseMirrored, delivery.ChooseAuto}[i%2]}
+				o := engine.Options{Delivery: []delivery.Choice{delivery.ChooseMirrored, delivery.ChooseAuto, delivery.ChooseLalp}[i%3]}
 				j, err := engine.NewJob(t.Context(), g,
 					pregel.Erase(algorithms.SSSP[float64]{Source: id}), o)
 				if err != nil {
@@ -191,7 +191,7 @@ func TestFloatSumsOfMessagesAreBitIdenticalInDeterministicRuns(t *testing.T) {
 			}
 			g.Close()
 		}
-		for _, o := range []engine.Options{{Delivery: delivery.ChooseNaive}, {Delivery: delivery.ChooseMirrored}, {Experiment: delivery.Experiment{Uncombined: true}}} {
+		for _, o := range []engine.Options{{Delivery: delivery.ChooseNaive}, {Delivery: delivery.ChooseMirrored}, {Delivery: delivery.ChooseLalp}, {Experiment: delivery.Experiment{Uncombined: true}}} {
 			o.Deterministic = true
 			if _, err := engine.NewJob(t.Context(), shape.load(t, 2, edges.Float64),
 				pregel.Erase(p), o); err == nil {

@@ -11,6 +11,7 @@ package graph
 
 import (
 	"fmt"
+	"sort"
 	"strconv"
 	"sync"
 
@@ -250,6 +251,14 @@ type Partition struct {
 // Global returns the id of an owned vertex.
 func (p *Partition) Global(local uint32) pregel.VertexID {
 	return pregel.VertexID(local)*pregel.VertexID(p.Of) + pregel.VertexID(p.Index)
+}
+
+// GhostsBelow returns how many ghosts of a group have less than a local index at their owner, in a
+// flat grid.
+func (p *Partition) GhostsBelow(g Group, local int) int {
+	return sort.Search(int(g.Count), func(i int) bool {
+		return p.slots.ID(g.Start+uint32(i)) >= uint64(local)*uint64(p.Of)
+	})
 }
 
 // Words returns the number of words in a bitmap over the owned vertices.

@@ -91,7 +91,7 @@ type Source struct {
 
 // Options determine how a program runs.
 type Options struct {
-	Delivery      string `json:"delivery,omitempty" group:"run" words:"auto,push,naive,mirrored,pull,whole,ring" help:"how messages are delivered: auto chooses in each superstep, the others fix the choice; naive and mirrored need partitions in one row or column, whole and ring need a grid RxC"`
+	Delivery      string `json:"delivery,omitempty" group:"run" words:"auto,push,naive,mirrored,lalp,pull,whole,ring" help:"how messages are delivered: auto chooses in each superstep, the others fix the choice; naive, mirrored and lalp need partitions in one row or column, whole and ring need a grid RxC"`
 	Deterministic bool   `json:"deterministic,omitempty" group:"run" help:"make results independent of threads, partitions and delivery"`
 	MaxSupersteps uint32 `json:"max_supersteps,omitempty" group:"limits" help:"stop after {N} supersteps (default: no limit)"`
 	// SuperstepTimeout fails the job if a superstep takes longer; 0 means no limit.

@@ -76,7 +76,7 @@ func (s *Set) NewRuns(names ...string) *Runs {
 			r.runs.WithLabelValues(r.programs.bounded(name), end[0], r.words.bounded(end[1]))
 		}
 	}
-	for _, scheme := range []string{"none", "naive", "mirrored", "pull"} {
+	for _, scheme := range []string{"none", "naive", "mirrored", "lalp", "pull"} {
 		r.supersteps.WithLabelValues(r.words.bounded(scheme))
 	}
 	for _, delivery := range []string{"none", "push", "pull"} {

@@ -159,7 +159,7 @@ func (w *way) options() job.Options {
 // times decide between naive and mirrored.
 func (w *way) forced() bool {
 	return *w == way{program: w.program, params: w.params, delivery: w.delivery} &&
-		slices.Contains([]string{"naive", "mirrored", "pull"}, w.delivery)
+		slices.Contains([]string{"naive", "mirrored", "lalp", "pull"}, w.delivery)
 }
 
 func (w *way) values() map[string]string {
@@ -195,7 +195,7 @@ func (w *way) String() string {
 // run deterministically.
 func ways() []*way {
 	var all []*way
-	for _, delivery := range []string{"auto", "push", "naive", "mirrored", "pull"} {
+	for _, delivery := range []string{"auto", "push", "naive", "mirrored", "lalp", "pull"} {
 		for _, w := range []way{
 			{program: "levels", params: "source=3"},
 			{program: "sssp", params: "source=3"},
@@ -216,7 +216,7 @@ func ways() []*way {
 		all = append(all,
 			&way{program: "pagerank", params: "iterations=4", encoding: encoding, delivery: "pull"})
 	}
-	for _, delivery := range []string{"naive", "mirrored", "pull"} {
+	for _, delivery := range []string{"naive", "mirrored", "lalp", "pull"} {
 		for _, program := range []string{"levels", "sssp"} {
 			all = append(all,
 				&way{program: program, params: "source=3", delivery: delivery, serial: true})

@@ -16,7 +16,9 @@ type Kind uint8
 const (
 	Expand         Kind = iota // senders' messages to the blocks that need them
 	ExpandReversed             // the same along the other direction of a directed graph
-	Fold                       // partial results to owners
+	ExpandHubs                 // the messages of hubs only
+	ExpandHubsReversed
+	Fold // partial results to owners
 	FoldReversed
 	Sends    // messages to single vertices
 	SendsOn  // the same on their second hop
@@ -32,7 +34,7 @@ const (
 const Kinds = int(kinds)
 
 func (k Kind) String() string {
-	return [...]string{"expand", "expand back", "fold", "fold back", "sends", "sends on", "finished", "finished back", "ring", "ring back", "changes"}[k]
+	return [...]string{"expand", "expand back", "expand hubs", "expand hubs back", "fold", "fold back", "sends", "sends on", "finished", "finished back", "ring", "ring back", "changes"}[k]
 }
 
 // Carries reports whether frames of the kind contain messages, so that their Count counts values.

@@ -90,7 +90,7 @@ func (w way) String() string {
 // ways returns all combinations, the simplest first.
 func ways() []way {
 	deliveries := []superstep.Delivery{
-		superstep.Auto, superstep.Naive, superstep.Mirrored, superstep.Pull,
+		superstep.Auto, superstep.Naive, superstep.Mirrored, superstep.Lalp, superstep.Pull,
 	}
 	var all []way
 	for _, partitions := range []int{1, 2, 3, 7} {

@@ -18,16 +18,20 @@ import (
 // TestAutoOnLinksWithDelay: between workers with a delay of 1 ms each way, the model's choices take
 // at most a tenth longer than the best fixed delivery, plus the time of a superstep, because
 // medians of a few runs vary that much on a busy machine. The aim is 5 %; lab/results.md has the
-// measurements. SUPERSTEP_ROUNDS and SUPERSTEP_SCALE make the test larger.
+// measurements. SUPERSTEP_ROUNDS and SUPERSTEP_SCALE make the test larger; SUPERSTEP_DELAY, in
+// microseconds each way, and SUPERSTEP_RATE, in bytes per second, change the links.
 func TestAutoOnLinksWithDelay(t *testing.T) {
 	rounds, scale := number("SUPERSTEP_ROUNDS", 2), number("SUPERSTEP_SCALE", 14)
-	half := hosts.Wire{Delay: time.Millisecond / 2}
+	half := hosts.Wire{
+		Delay: time.Duration(number("SUPERSTEP_DELAY", 1000)) * time.Microsecond / 2,
+		Rate:  number("SUPERSTEP_RATE", 0),
+	}
 	c := start(t, 4, map[int]hosts.Wire{1: half, 2: half, 3: half, 4: half})
 	if out, err := c.client("graphs", "load", "k", "--graph",
 		fmt.Sprintf("kronecker:scale=%d", scale), "--weights", "float64", "--quiet"); err != nil {
 		t.Fatal(out, err)
 	}
-	deliveries := []string{"auto", "naive", "mirrored", "pull"}
+	deliveries := []string{"auto", "naive", "mirrored", "lalp", "pull"}
 	t.Logf("SCALE %d, 4 workers, medians of %d by turns, ms: %v", scale, rounds, deliveries)
 	for _, program := range [][]string{
 		{"bfs", "-p", "source=1"},

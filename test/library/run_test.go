@@ -54,6 +54,7 @@ func TestRunOptions(t *testing.T) {
 			{Delivery: superstep.Push},
 			{Delivery: superstep.Naive},
 			{Delivery: superstep.Mirrored},
+			{Delivery: superstep.Lalp},
 			{Delivery: superstep.Pull},
 			{Deterministic: true},
 			{SuperstepTimeout: time.Hour},
