@@ -59,7 +59,12 @@ func (l *Load) Add(other *Load) {
 	l.Untransposed += other.Untransposed
 	l.Listed += other.Listed
 	l.Ghosts += other.Ghosts
-	for k, o := range other.Hubs {
+	l.AddHubs(&other.Hubs)
+}
+
+// AddHubs adds the hubs of another block or process.
+func (l *Load) AddHubs(other *[MostHubs]Hubs) {
+	for k, o := range other {
 		h := &l.Hubs[k]
 		h.Edges, h.Listed, h.Ghosts = h.Edges+o.Edges, h.Listed+o.Listed, h.Ghosts+o.Ghosts
 		h.Degree = max(h.Degree, o.Degree)

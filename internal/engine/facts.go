@@ -82,13 +82,6 @@ func (r *runner) addTo(all *delivery.Load, ways []delivery.Load) []delivery.Load
 	}
 	for i, c := range r.columns {
 		own := delivery.Load{Arcs: c.out.Edges, Classes: c.in.Classes}
-		edges, w := 0, 0
-		for k := 0; 1<<k < r.part.Words(); k++ {
-			for ; w < 1<<k; w++ {
-				edges += c.out.Sum(w, ^uint64(0))
-			}
-			own.Hubs[k].Edges, own.Hubs[k].Degree = edges, int(c.out.Of[w<<6-1])
-		}
 		for k, blocks := range r.layout.Blocks {
 			if r.columnOf(k) != c {
 				continue
@@ -99,7 +92,7 @@ func (r *runner) addTo(all *delivery.Load, ways []delivery.Load) []delivery.Load
 			own.Listed += blocks.Pull.Senders.Count()
 			own.Ghosts += blocks.Push.Receivers.Count()
 			if r.part.Of > 1 && r.part.Grid.Flat() {
-				r.addHubs(&own, blocks.Pull)
+				own.AddHubs(r.hubsOf(blocks.Pull, c.out))
 			}
 		}
 		if all.Add(&own); r.back != nil {
@@ -109,27 +102,45 @@ func (r *runner) addTo(all *delivery.Load, ways []delivery.Load) []delivery.Load
 	return ways
 }
 
-// hubWords is the approximate number of words of receivers that addHubs looks at.
+// hubWords is the approximate number of words of receivers that lastNeighbors looks
+// at.
 const hubWords = 256
 
-// addHubs adds what the hubs send through a block, and what other vertices do, to the thresholds of
-// a load. A combined message goes from a partition to a receiver if the last of the receiver's
-// in-neighbours there is no hub. Their number is estimated from a sample of the receivers.
-func (r *runner) addHubs(l *delivery.Load, b *graph.Block) {
-	last, found := r.part.Measured.Load(b)
+// hubsOf describes what the hubs send through a block, and what other vertices do, for each
+// threshold. It is kept with the partition.
+func (r *runner) hubsOf(b *graph.Block, out *graph.Degrees) *[delivery.MostHubs]delivery.Hubs {
+	kept, found := r.part.Measured.Load(b)
 	if !found {
-		last, _ = r.part.Measured.LoadOrStore(b, r.lastNeighbors(b))
+		kept, _ = r.part.Measured.LoadOrStore(b, r.findHubs(b, out))
 	}
-	ghosts := last.([delivery.MostHubs + 1]int)
-	for k := len(l.Hubs) - 1; k >= 0; k-- {
-		ghosts[k] += ghosts[k+1]
-		for _, q := range b.Senders.Line {
-			if list := b.Senders.Peers.Of(q); 1<<k < r.part.Words() {
-				l.Hubs[k].Listed += list.Below(64 << k)
-			}
+	return kept.(*[delivery.MostHubs]delivery.Hubs)
+}
+
+// findHubs computes what hubsOf returns. A combined message goes from a partition to a receiver if
+// the last of the receiver's in-neighbours there is no hub. Their number is estimated from a sample
+// of the receivers.
+func (r *runner) findHubs(
+	b *graph.Block, out *graph.Degrees,
+) *[delivery.MostHubs]delivery.Hubs {
+	hubs, pairs, edges, w := new([delivery.MostHubs]delivery.Hubs), r.lastNeighbors(b), 0, 0
+	for k := range hubs {
+		h := &hubs[k]
+		for _, above := range pairs[k+1:] {
+			h.Ghosts += above
 		}
-		l.Hubs[k].Ghosts += ghosts[k+1]
+		if 1<<k >= r.part.Words() {
+			continue
+		}
+		for ; w < 1<<k; w++ {
+			edges += out.Sum(w, ^uint64(0))
+		}
+		h.Edges, h.Degree = edges, int(out.Of[w<<6-1])
+		for _, q := range b.Senders.Line {
+			list := b.Senders.Peers.Of(q)
+			h.Listed += list.Below(64 << k)
+		}
 	}
+	return hubs
 }
 
 // lastNeighbors returns the number of pairs of a receiver and another partition, by the bit length

@@ -128,7 +128,7 @@ func TestRuns(t *testing.T) {
 		`superstep_supersteps_total{scheme="pull"}`:                   "6",
 		`superstep_supersteps_total{scheme="naive"}`:                  "1",
 		`superstep_supersteps_total{scheme="mirrored"}`:               "0",
-		`superstep_supersteps_total{scheme="lalp"}`:                  "0",
+		`superstep_supersteps_total{scheme="lalp"}`:                   "0",
 		`superstep_superstep_duration_seconds_sum{delivery="pull"}`:   "24",
 		`superstep_superstep_duration_seconds_count{delivery="push"}`: "1",
 		`superstep_superstep_skew_ratio_bucket{le="1.1"}`:             "0",

@@ -38,7 +38,7 @@ const orNull = (x: number): number | null => (x > 0 ? x : null);
 
 /** schemesOf returns the schemes with predictions in a fixed order, unknown schemes last. */
 export function schemesOf(steps: Step[]): string[] {
-  const known = ["naive", "mirrored", "pull"];
+  const known = ["naive", "mirrored", "lalp", "pull"];
   const found = new Set<string>();
   for (const s of steps) for (const name in s.predicted) found.add(name);
   return [...known.filter((n) => found.has(n)), ...[...found].filter((n) => !known.includes(n)).sort()].slice(0, 8);

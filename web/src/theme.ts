@@ -93,7 +93,7 @@ export const colorOf = (delivery: string): string => {
 
 type SchemeColor = "push" | "mirrored" | "pull" | "none";
 
-const schemeColors = new Map<string, SchemeColor>([["naive", "push"], ["mirrored", "mirrored"], ["pull", "pull"]]);
+const schemeColors = new Map<string, SchemeColor>([["naive", "push"], ["mirrored", "mirrored"], ["lalp", "mirrored"], ["pull", "pull"]]);
 
 /** schemeColor returns the name of a scheme's colour, in Colors and in the style sheet. */
 export const schemeColor = (scheme: string): SchemeColor => schemeColors.get(scheme) ?? "none";

@@ -116,10 +116,10 @@ export function Timeline({ steps, loading, version, running, ended, selected, on
       <figure>
         <figcaption>
           <h3>
-            Why <small>predicted and actual time of delivery: the lowest prediction is chosen; naive and mirrored push, pull pulls</small>
+            Why <small>predicted and actual time of delivery: the lowest prediction is chosen; naive, mirrored and lalp push, pull pulls</small>
           </h3>
           <Legend
-            items={[...schemes.map((s) => [s, schemeColor(s), s === "mirrored" ? "dash" : "line"] as Item), ["what it took", "text", "dot"]]}
+            items={[...schemes.map((s) => [s, schemeColor(s), dash(s) ? "dash" : "line"] as Item), ["what it took", "text", "dot"]]}
           />
         </figcaption>
         <Plot label={`Predicted and actual time of delivery by superstep. ${describe(shown)}`} height={170} options={() => costs(schemes)} optionsKey={schemes.join()} data={data.costs} tint={b} {...plot} />
@@ -257,7 +257,7 @@ function costs(schemes: string[]) {
     scales: { y: logs },
     series: [
       {},
-      ...schemes.map((s) => ({ stroke: c[schemeColor(s)], width: 2, points: { show: few, size: 6, fill: c.panel }, dash: s === "mirrored" ? [6, 4] : [] })),
+      ...schemes.map((s) => ({ stroke: c[schemeColor(s)], width: 2, points: { show: few, size: 6, fill: c.panel }, dash: dash(s) })),
       { width: 0, paths: dots(c.text), points: { show: false } },
     ],
   };
