@@ -9,8 +9,8 @@ import (
 	"io"
 	"log"
 	"net"
-	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -77,9 +77,13 @@ var _ Group = (*gossip)(nil)
 
 // Gossip starts to gossip. The process is alone until it joins others.
 func Gossip(c Config) (Group, error) {
-	listen, err := net.ResolveTCPAddr("tcp", c.Listen)
+	host, portText, err := net.SplitHostPort(c.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("found the gossip address %q, expected HOST:PORT: %w", c.Listen, err)
+		return nil, fmt.Errorf("found the gossip address %q, expected HOST:PORT", c.Listen)
+	}
+	port, err := strconv.Atoi(portText)
+	if err != nil {
+		return nil, fmt.Errorf("found the gossip port %q, expected a number", portText)
 	}
 	if len(c.Key) == 0 {
 		return nil, fmt.Errorf("gossip at %s needs a key, or anyone could join: "+
@@ -95,9 +99,11 @@ func Gossip(c Config) (Group, error) {
 	config := memberlist.DefaultLANConfig()
 	// The role is part of the name, because a worker may have the same name as the master.
 	config.Name = string(c.Self.Role) + "/" + c.Self.Name
-	// At 0.0.0.0, unlike at an empty address, memberlist advertises one that others can reach.
-	config.BindAddr = cmp.Or(listen.AddrPort().Addr().Unmap(), netip.IPv4Unspecified()).String()
-	config.BindPort = listen.Port
+	config.BindAddr, config.BindPort = host, port
+	if host == "localhost" {
+		config.BindAddr = "127.0.0.1"
+	}
+	config.AdvertisePort = port
 	config.ProbeInterval, config.ProbeTimeout = probeInterval, probeTimeout
 	config.SuspicionMult, config.SuspicionMaxTimeoutMult = suspicion, suspicion
 	config.TCPTimeout = tcpTimeout
@@ -108,7 +114,8 @@ func Gossip(c Config) (Group, error) {
 		g.end()
 		return nil, fmt.Errorf("gossip: %w", err)
 	}
-	g.work.Go(g.rejoin)
+	g.work.Add(1)
+	go g.rejoin()
 	return g, nil
 }
 
@@ -143,6 +150,7 @@ func (g *gossip) Join(addresses ...string) {
 // rejoin joins the seeds again while the group is alone. A process that joined only once could stay
 // alone for ever.
 func (g *gossip) rejoin() {
+	defer g.work.Done()
 	t := time.NewTicker(rejoinInterval)
 	defer t.Stop()
 	for {
