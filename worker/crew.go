@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/faults"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/record"
@@ -57,12 +58,15 @@ const (
 	tagLabels
 )
 
+// straight reports whether steps and reports go without a tree. Workers of one machine share its
+// processors, so there a tree would only add to the work.
+func (a *attempt) straight() bool { return a.group.Link().Size() < 3 || a.places.oneMachine() }
+
 // orderCall and reportCall are the collectives of a superstep. By Bytes, which is about the size of
-// a message, all workers choose the same algorithm. Workers of one machine share its processors, so
-// there a tree would only add to the work.
+// a message, all workers choose the same algorithm.
 func (a *attempt) orderCall() collective.Call {
 	call := collective.Call{Tag: tagStep, Bytes: 256}
-	if a.places.oneMachine() {
+	if a.straight() {
 		call.Algorithm = collective.Flat
 	}
 	return call
@@ -119,7 +123,7 @@ func (j *job) all(ctx context.Context, command *bsp.Command) ([]*bsp.Report, err
 			return nil, fmt.Errorf("worker %s: %w", j.layout.Workers[rank].Name, err)
 		}
 	}
-	return j.reports, err
+	return j.reports, ofLink(err)
 }
 
 // order sends a step to all other workers.
@@ -127,6 +131,14 @@ func (a *attempt) order(ctx context.Context, s *step) error {
 	data, err := pack.Value(s)
 	if err == nil {
 		_, err = a.group.Broadcast(ctx, a.orderCall(), 0, data)
+	}
+	return ofLink(err)
+}
+
+// ofLink returns the broken connection of an error, which names the workers, not ranks and rounds.
+func ofLink(err error) error {
+	if b := (*mesh.BrokenError)(nil); errors.As(err, &b) {
+		return b
 	}
 	return err
 }
@@ -138,7 +150,7 @@ func (a *attempt) ordered(ctx context.Context) (*step, error) {
 	if err == nil {
 		err = decode(a.group.Link(), 0, data, s)
 	}
-	return s, err
+	return s, ofLink(err)
 }
 
 // decode decodes a message of another worker, and releases it.
@@ -261,7 +273,7 @@ func (j *job) answer(ctx context.Context, s *step) error {
 	if err == nil {
 		_, err = j.attempt.group.Gather(ctx, j.attempt.reportCall(), 0, out)
 	}
-	return err
+	return ofLink(err)
 }
 
 // superstep runs a superstep of this worker's partitions for the first worker.

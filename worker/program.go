@@ -39,6 +39,11 @@ func (a *attempt) program(ctx context.Context) (*control.DriveReport, error) {
 		return nil, err
 	}
 	defer a.graph.Release()
+	if a.spec.Graph != "" && !a.straight() {
+		if err := a.calibrate(ctx, a.group, &a.places, tagFacts); err != nil {
+			return nil, err
+		}
+	}
 	a.enter("locate")
 	parameters, find, err := a.vertices(ctx, known)
 	if err != nil {

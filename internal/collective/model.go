@@ -43,12 +43,13 @@ func (p Pair) Parts(n float64) (latency, body float64) {
 		alpha = (end - start) / (to - from)
 		time = start + alpha*(n-from)
 		if n > to { // if no larger message was measured; the difference may be noise
-			alpha = max(alpha, p.Alpha/2)
+			alpha = min(max(alpha, p.Alpha/2), 2*p.Alpha)
 			time = end + alpha*(n-to)
 		}
 	}
 	time = max(time, 0)
-	body = min(max(alpha*n, 0), max(time-p.Beta, 0))
+	// Waiting for confirmations makes a class steep, but keeps nobody busy.
+	body = min(max(alpha*n, 0), max(time-p.Beta, 0), 2*p.Alpha*n)
 	return time - body, body
 }
 
