@@ -250,6 +250,9 @@ const logs: uPlot.Scale = {
   range: (_u, lo, hi) => [10 ** Math.floor(Math.log10(lo || 1)), 10 ** Math.ceil(Math.log10(hi * 1.01 || 10))],
 };
 
+/** dash returns the pattern of a scheme's line. Mirrored and lalp share a colour. */
+const dash = (scheme: string): number[] | undefined => ({ mirrored: [6, 4], lalp: [2, 3] })[scheme];
+
 function costs(schemes: string[]) {
   const c = colors();
   return {
@@ -257,7 +260,7 @@ function costs(schemes: string[]) {
     scales: { y: logs },
     series: [
       {},
-      ...schemes.map((s) => ({ stroke: c[schemeColor(s)], width: 2, points: { show: few, size: 6, fill: c.panel }, dash: dash(s) })),
+      ...schemes.map((s) => ({ stroke: c[schemeColor(s)], width: 2, points: { show: few, size: 6, fill: c.panel }, dash: dash(s) ?? [] })),
       { width: 0, paths: dots(c.text), points: { show: false } },
     ],
   };
