@@ -279,7 +279,8 @@ func (j *job) answer(ctx context.Context, s *step) error {
 // superstep runs a superstep of this worker's partitions for the first worker.
 func (j *job) superstep(ctx context.Context, s *step) (*superstepReport, error) {
 	c, aggregates := s.Superstep, j.program.Aggregates()
-	if c.Superstep < 0 || c.Scheme > delivery.RingPull || c.Hubs>>26 != 0 {
+	if c.Superstep < 0 || c.Scheme > delivery.RingPull || c.Hubs>>26 != 0 ||
+		c.Scheme == delivery.Lalp && c.Hubs == 0 {
 		return nil, fmt.Errorf("found superstep %d with scheme %d, expected others", c.Superstep,
 			c.Scheme)
 	}

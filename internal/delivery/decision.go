@@ -73,7 +73,7 @@ func (d *Decision) Reason() string {
 
 // threshold appends the threshold of Lalp.
 func (d *Decision) threshold(text []byte) []byte {
-	if d.Chosen != Lalp {
+	if d.Chosen != Lalp || d.Degree == 0 {
 		return text
 	}
 	return fmt.Appendf(text, ", mirrors the first %d vertices, the last of degree %d",

@@ -54,8 +54,9 @@ func (e *early) sendAhead() error {
 		return nil
 	case e.part.Grid.Flat() && !choice.Allows(delivery.Pull) && !choice.Allows(delivery.Mirrored):
 		return nil
-	case !byColumns(e.command.Scheme) && e.report.SenderEdges < e.out.Edges/manyEdges:
-		return nil
+	case !byColumns(e.command.Scheme) && (e.report.SenderEdges < e.out.Edges/manyEdges ||
+		choice.Allows(delivery.Lalp) && e.report.SenderEdges*10 >= e.out.Edges*9):
+		return nil // Lalp, which sends other columns, may be next
 	}
 	defer e.startTimer(&e.report.Times.Expand).end()
 	return e.sendColumns(&delivery.AllRan)

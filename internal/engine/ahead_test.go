@@ -272,12 +272,14 @@ func TestAheadOfAnotherRun(t *testing.T) {
 	check(t, err)
 	want, _ := run(t, s.load(t, 1, edges.Unweighted), algorithms.WCC{}, setting{})
 	for limit := 1; limit <= 3; limit++ {
-		a, d := newAheadJobs(t, g, algorithms.WCC{}, engine.Options{}, uint64(limit))
+		o := engine.Options{Delivery: delivery.ChoosePull}
+		a, d := newAheadJobs(t, g, algorithms.WCC{}, o, uint64(limit))
 		var facts []*bsp.Facts
 		for _, j := range a.processes {
 			facts = append(facts, j.Facts())
 		}
-		short, err := program.Driver(engine.Options{MaxSupersteps: limit}, facts)
+		o.MaxSupersteps = limit
+		short, err := program.Driver(o, facts)
 		check(t, err)
 		if a.run(t, short); a.frames.sent == 0 {
 			t.Error("nothing is sent ahead")

@@ -97,16 +97,18 @@ func (r *pusher) pushHubs(ctx context.Context, i int, ways graph.Blocks, edges i
 	for w, senders := range from.read.Words[:own] {
 		ofHubs += from.out.Sum(w, senders)
 	}
+	others := edges - ofHubs
+	ofAll := max(ofHubs, r.command.SenderEdges/r.part.Of-others) // other partitions' hubs, too
 	if _, err := r.expand(ctx, i, ways.Pull, hubs, func() error {
-		return r.pushBlock(ctx, i, ways.Push, own, edges-ofHubs)
+		return r.pushBlock(ctx, i, ways.Push, own, others)
 	}); err != nil {
 		return err
 	}
-	others := from.read.Words[own:r.part.Words()] // another block may deliver them, too
-	r.others = append(r.others[:0], others...)
-	clear(others)
-	err := r.pushThrough(ctx, i, ways.Pull, 0, ofHubs)
-	copy(others, r.others)
+	rest := from.read.Words[own:r.part.Words()] // another block may deliver them, too
+	r.others = append(r.others[:0], rest...)
+	clear(rest)
+	err := r.pushThrough(ctx, i, ways.Pull, 0, ofAll)
+	copy(rest, r.others)
 	return err
 }
 
