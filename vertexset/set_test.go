@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/pregel"
@@ -211,6 +214,57 @@ func signed(data []byte) []byte {
 	sum := crc32.Checksum(data[:len(data)-4], crc32.MakeTable(crc32.Castagnoli))
 	binary.LittleEndian.PutUint32(data[len(data)-4:], sum)
 	return data
+}
+
+// TestManyRuns reads as many runs as a container may have. Their check takes linear time.
+func TestManyRuns(t *testing.T) {
+	const n = 1 << 24
+	s := must(vertexset.Of(numbered{1, n}, func(yield func(pregel.VertexID) bool) {
+		for v := range pregel.VertexID(n) {
+			if v%33 != 0 && !yield(v) {
+				return
+			}
+		}
+	}))(t)
+	data := must(s.MarshalBinary())(t)
+	began := time.Now()
+	if err := new(vertexset.Set).UnmarshalBinary(data); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("%d bytes took %v", len(data), took)
+	}
+}
+
+// TestMalformed changes bitmaps, with a right checksum, and compares with Roaring's own check.
+func TestMalformed(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		s, _ := random(t, rng, numbered{9, 150_000})
+		data := must(s.MarshalBinary())(t)
+		for range 40 {
+			bad := bytes.Clone(data)
+			for range rng.IntN(3) {
+				at := 48 + rng.IntN(len(bad)-48)
+				if rng.IntN(2) == 0 {
+					at = 48 + rng.IntN(min(len(bad)-48, 60))
+				}
+				bad[at] = byte(rng.Uint32())
+			}
+			bits := roaring.New()
+			_, wrong := bits.FromBuffer(bytes.Clone(bad[48 : len(bad)-4]))
+			if wrong == nil {
+				wrong = bits.Validate()
+				binary.LittleEndian.PutUint64(bad[32:], bits.GetCardinality())
+			}
+			if got := new(vertexset.Set).UnmarshalBinary(signed(bad)); got == nil && wrong != nil &&
+				s.Len() > 0 {
+				t.Fatalf("seed %d: a bitmap is accepted: %v", seed, wrong)
+			} else if bytes.Equal(bad[48:len(bad)-4], data[48:len(data)-4]) && got != nil {
+				t.Fatal(got)
+			}
+		}
+	}
 }
 
 // FuzzRead: any bytes are read or refused. What is read has its count, ascending vertices below the
