@@ -96,11 +96,8 @@ func (s *Set) UnmarshalBinary(data []byte) error {
 	if n := found.bits.GetCardinality(); n != count || count == 0 {
 		return fmt.Errorf("found %d vertices, expected %d", n, count)
 	}
-	if last := uint64(found.bits.Maximum()); found.fingerprint != 0 && last >= found.ids {
-		return fmt.Errorf("found vertex %d, of %d", last, found.ids)
-	}
-	*s = found
-	return nil
+	*s, err = found.within()
+	return err
 }
 
 // header returns the set of a header without its bitmap, and the length of the bitmap.

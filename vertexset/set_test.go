@@ -152,10 +152,32 @@ func TestOtherGraphs(t *testing.T) {
 	if _, err := vertexset.Of(numbered{1, 9}, slices.Values([]pregel.VertexID{1 << 33})); err == nil {
 		t.Error("a VertexID of 34 bits")
 	}
+	if _, err := a.Bind(numbered{1, 10}); !errors.Is(err, vertexset.ErrOther) {
+		t.Error("bound to the same fingerprint with more ids: ", err)
+	}
+	far := vertexset.Single(9)
+	for _, pair := range [][2]vertexset.Set{{a, far}, {far, a}} {
+		if s, err := pair[0].Union(pair[1]); err == nil {
+			t.Error("a vertex outside the graph: ", s)
+		}
+	}
+	if s, err := a.Intersect(far); err != nil || s.Len() != 0 {
+		t.Error(s, err)
+	}
 	if err := vertexset.Single(1).WriteFile(t.Context(),
 		filepath.Join(t.TempDir(), "x")); err == nil {
 		t.Error("a set of no graph in a file")
 	}
+}
+
+// TestNoVertex: pregel.None and larger numbers are no vertices.
+func TestNoVertex(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a set of pregel.None")
+		}
+	}()
+	vertexset.Single(pregel.None)
 }
 
 // TestLists: lists of ids and names, as results have them.
