@@ -102,7 +102,8 @@ func (g *Graph) Within(set VertexSet) (*edges.Input, error) {
 	return in, nil
 }
 
-// PartOf records that g was made from edges between vertices of all: vertex sets of all fit g.
+// PartOf records that g was made from edges between vertices of all: vertex sets of all fit g, and
+// new vertices of g get input ids that all does not have.
 func (g *Graph) PartOf(all *Graph) {
 	fingerprint, n := all.Numbering()
 	w := &whole{fingerprint, n, make([]uint32, g.N)}
@@ -115,6 +116,10 @@ func (g *Graph) PartOf(all *Graph) {
 		w.ids[v] = uint32(id)
 	}
 	g.whole = w
+	if all.N > 0 {
+		last := all.Labels.Of(uint64(all.N - 1))
+		g.least = max(last, last+1)
+	}
 }
 
 // Number returns the number in vertex sets of the vertex with an input id.
