@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math/bits"
 	"strings"
 
@@ -53,8 +54,9 @@ func (p *Partition) Fingerprint(label func(id pregel.VertexID) uint64) (sum uint
 	return sum
 }
 
-// Numbering returns the fingerprint of the graph's vertices and its number of ids. For a part of a
-// graph they are those of the whole graph. They are 0 without the partitions of all processes.
+// Numbering returns the fingerprint of the graph's vertices, with their names, and its number of
+// ids. For a part of a graph they are those of the whole graph. They are 0 without the partitions
+// of all processes.
 func (g *Graph) Numbering() (fingerprint uint64, ids int) {
 	if g.whole != nil {
 		return g.whole.fingerprint, g.whole.n
@@ -64,6 +66,13 @@ func (g *Graph) Numbering() (fingerprint uint64, ids int) {
 			return 0, 0
 		}
 		fingerprint += p.Fingerprint(g.Label)
+	}
+	if g.Names != nil {
+		all := fnv.New64a()
+		for c := g.Names.Cursor(0, uint64(g.Names.Len())); c.Next(); {
+			_, _ = all.Write(append(c.Name(), 0))
+		}
+		fingerprint += all.Sum64()
 	}
 	return max(fingerprint, 1), g.N
 }
@@ -78,7 +87,10 @@ type whole struct {
 // Has returns an error if a set does not belong to the graph.
 func (g *Graph) Has(set VertexSet) error {
 	own, n := g.Numbering()
-	if other, of := set.Numbering(); own == 0 || own != other || n != of {
+	switch other, of := set.Numbering(); {
+	case other == 0:
+		return errors.New("found a vertex set that belongs to no graph, expected one of this graph")
+	case own == 0 || own != other || n != of:
 		return fmt.Errorf("found a set of another graph, with %d vertices, expected one of %s: a set fits the same edges, loaded with the same options", of, g.Name)
 	}
 	return nil
@@ -90,6 +102,11 @@ func (g *Graph) Within(set VertexSet) (*edges.Input, error) {
 	in := g.inputOf(func(id pregel.VertexID) bool { return !g.Absent(id) && set.Contains(id) })
 	if g.Names == nil {
 		return in, nil
+	}
+	if last := in.Vertices - 1; last >= 0 && in.Labels.Of(uint64(last)) >= uint64(g.Names.Len()) {
+		in.Close()
+		return nil, fmt.Errorf("vertex %d has no name: it was added to a graph of names",
+			in.Labels.Of(uint64(last)))
 	}
 	var left names.Builder
 	for v := range uint64(in.Vertices) {
