@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/bits"
-	"strings"
+	"regexp"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -27,8 +27,10 @@ var ReadSet func(ctx context.Context, path string) (VertexSet, error)
 // SetPrefix begins vertices in a parameter that are those of a vertex set's file.
 const SetPrefix = "set:"
 
-// IsSet reports whether a file of values is a vertex set, by its name.
-func IsSet(path string) bool { return strings.HasSuffix(path, ".vset") }
+var setName = regexp.MustCompile(`\.vset(\.(gz|zst|bz2|xz))?$`)
+
+// IsSet reports whether a file of values is a vertex set, perhaps compressed, by its name.
+func IsSet(path string) bool { return setName.MatchString(path) }
 
 // OpenSet reads the file of a vertex set.
 func OpenSet(ctx context.Context, path string) (VertexSet, error) {
@@ -98,10 +100,12 @@ func (g *Graph) Has(set VertexSet) error {
 
 // Within returns the edges between the vertices of a set. The caller closes the result. If vertices
 // have names, their input ids are the positions among the names that are left.
-func (g *Graph) Within(set VertexSet) (*edges.Input, error) {
-	in := g.inputOf(func(id pregel.VertexID) bool { return !g.Absent(id) && set.Contains(id) })
-	if g.Names == nil {
-		return in, nil
+func (g *Graph) Within(ctx context.Context, set VertexSet) (*edges.Input, error) {
+	in, err := g.inputOf(ctx, func(id pregel.VertexID) bool {
+		return !g.Absent(id) && set.Contains(id)
+	})
+	if err != nil || g.Names == nil {
+		return in, err
 	}
 	if last := in.Vertices - 1; last >= 0 && in.Labels.Of(uint64(last)) >= uint64(g.Names.Len()) {
 		in.Close()
