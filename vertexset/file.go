@@ -15,6 +15,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // A set in bytes, in a file, a message or a checkpoint. Numbers are little-endian:
@@ -216,6 +217,7 @@ func elements(part []byte, width int) (n int) {
 
 // Read reads a set to the end of r.
 func Read(r io.Reader) (s Set, err error) {
+	defer mem.Recover(&err)
 	head := make([]byte, headerSize)
 	if _, err := io.ReadFull(r, head); err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
 		return s, err
@@ -224,7 +226,8 @@ func Read(r io.Reader) (s Set, err error) {
 	if err != nil {
 		return s, err
 	}
-	data := bytes.NewBuffer(head) // grows with what is read
+	mem.Ask("vertex sets", 2*int64(length)) // what is read, and the set
+	data := bytes.NewBuffer(head)           // grows with what is read
 	if _, err := io.Copy(data, io.LimitReader(r, int64(length)+sumSize+1)); err != nil {
 		return s, err
 	}

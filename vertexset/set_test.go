@@ -16,6 +16,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/vertexset"
 )
@@ -223,6 +224,19 @@ func TestDamaged(t *testing.T) {
 	}
 	if _, err := vertexset.Read(bytes.NewReader(append(data, 0))); err == nil {
 		t.Error("a byte more")
+	}
+}
+
+// TestLargeClaim: a file that claims more bytes than there is memory for is refused by its header.
+func TestLargeClaim(t *testing.T) {
+	mem.SetProcess(mem.NewBudget(256<<20, ""))
+	defer mem.SetProcess(nil)
+	data := must(vertexset.Set{}.MarshalBinary())(t)[:48]
+	binary.LittleEndian.PutUint64(data[16:], 1)
+	binary.LittleEndian.PutUint64(data[24:], 1<<32)
+	binary.LittleEndian.PutUint64(data[40:], 500<<20)
+	if _, err := vertexset.Read(bytes.NewReader(data)); mem.IsExhausted(err) == nil {
+		t.Error(err)
 	}
 }
 
