@@ -260,8 +260,10 @@ func (g *Graph) NumEdges() uint64 { return g.g.Arcs }
 func (g *Graph) IsDirected() bool { return g.g.Directed }
 
 // Numbering returns the fingerprint of the numbering of vertices, to which vertex sets are bound
-// (package vertexset). Graphs with the same edges that were loaded with the same options have the
-// same fingerprint. All VertexIDs are below ids. Both are 0 for a graph on a cluster.
+// (package vertexset): of VertexIDs, input ids or names, and degrees. Graphs with the same edges
+// that were loaded with the same options have the same fingerprint; graphs that differ only in
+// which vertices the edges connect may have it, too. All VertexIDs are below ids. Both are 0 for a
+// graph on a cluster.
 func (g *Graph) Numbering() (fingerprint uint64, ids int) {
 	if !g.refs.Acquire() {
 		return 0, 0
@@ -324,7 +326,8 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 
 // Within returns the part of the graph within a set of its vertices (package vertexset): these
 // vertices, and the edges between them. It has its own numbering of vertices, and keeps the input
-// ids. Both graphs may be used, and each must be closed.
+// ids, or the names: input ids of named vertices are their positions among the names that are left.
+// Both graphs may be used, and each must be closed.
 func (g *Graph) Within(ctx context.Context, set interface {
 	Numbering() (fingerprint uint64, ids int)
 	Len() int

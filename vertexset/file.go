@@ -9,11 +9,13 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"math/bits"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // A set in bytes, in a file, a message or a checkpoint. Numbers are little-endian:
@@ -35,7 +37,6 @@ const (
 const (
 	containerIDs   = 1 << 16
 	containerBytes = 8192                            // of the largest useful container
-	containerRuns  = (containerBytes - 2) / 4        // a container with more runs is larger
 	containerMost  = containerBytes + 2 + 4 + 4      // with its entries in the header
 	mostBytes      = 16 + containerIDs*containerMost // of any set
 	withRuns       = 12347
@@ -54,21 +55,21 @@ func init() {
 
 // MarshalBinary encodes the set. Equal sets have equal bytes.
 func (s Set) MarshalBinary() ([]byte, error) {
-	var bits []byte
+	var data []byte
 	if s.Len() > 0 {
 		smallest := s.bits.Clone()
 		smallest.RunOptimize()
 		var err error
-		if bits, err = smallest.ToBytes(); err != nil {
+		if data, err = smallest.ToBytes(); err != nil {
 			return nil, err
 		}
 	}
 	b := binary.LittleEndian.AppendUint32([]byte(magic), version)
 	b = binary.LittleEndian.AppendUint32(b, 0)
-	for _, x := range []uint64{s.fingerprint, s.ids, uint64(s.Len()), uint64(len(bits))} {
+	for _, x := range []uint64{s.fingerprint, s.ids, uint64(s.Len()), uint64(len(data))} {
 		b = binary.LittleEndian.AppendUint64(b, x)
 	}
-	b = append(b, bits...)
+	b = append(b, data...)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)), nil
 }
 
@@ -96,11 +97,8 @@ func (s *Set) UnmarshalBinary(data []byte) error {
 	if n := found.bits.GetCardinality(); n != count || count == 0 {
 		return fmt.Errorf("found %d vertices, expected %d", n, count)
 	}
-	if last := uint64(found.bits.Maximum()); found.fingerprint != 0 && last >= found.ids {
-		return fmt.Errorf("found vertex %d, of %d", last, found.ids)
-	}
-	*s = found
-	return nil
+	*s, err = found.within()
+	return err
 }
 
 // header returns the set of a header without its bitmap, and the length of the bitmap.
@@ -129,23 +127,20 @@ func header(data []byte) (s Set, length uint64, err error) {
 
 // parse reads a bitmap and takes over its bytes.
 func parse(data []byte) (*roaring.Bitmap, error) {
-	if err := checkSizes(data); err != nil {
+	if err := check(data); err != nil {
 		return nil, err
 	}
-	bits := roaring.New()
-	n, err := bits.FromBuffer(data)
-	switch {
-	case err != nil:
-		return nil, err
-	case n != int64(len(data)):
-		return nil, fmt.Errorf("found %d bytes, expected %d", len(data), n)
+	read := roaring.New()
+	n, err := read.FromBuffer(data)
+	if err == nil && n != int64(len(data)) {
+		err = fmt.Errorf("found %d bytes, expected %d", len(data), n)
 	}
-	return bits, bits.Validate()
+	return read, err
 }
 
-// checkSizes checks the sizes of a bitmap's containers. roaring.Bitmap.Validate compares each run
-// with each other run, which would take hours for a large file with too many runs.
-func checkSizes(data []byte) error {
+// check checks a bitmap's containers in linear time. roaring.Bitmap.Validate compares each run with
+// each other run.
+func check(data []byte) error {
 	short := errors.New("the bitmap is too short")
 	take := func(n int) (part []byte) {
 		if n <= len(data) {
@@ -174,27 +169,55 @@ func checkSizes(data []byte) error {
 	if sizes == nil || (runs == nil || n >= offsetsFrom) && take(4*n) == nil {
 		return short
 	}
+	next := 0
 	for i := range n {
+		key := int(binary.LittleEndian.Uint16(sizes[4*i:]))
 		count := int(binary.LittleEndian.Uint16(sizes[4*i+2:])) + 1
-		size := min(2*count, containerBytes)
+		size, width := 2*count, 2
 		if runs != nil && runs[i/8]>>(i%8)&1 == 1 {
 			head := take(2)
 			if head == nil {
 				return short
 			}
-			if size = 4 * int(binary.LittleEndian.Uint16(head)); size > 4*containerRuns {
-				return fmt.Errorf("found %d runs, expected at most %d", size/4, containerRuns)
-			}
+			size, width = 4*int(binary.LittleEndian.Uint16(head)), 4
+		} else if size > containerBytes {
+			size, width = containerBytes, 8
 		}
-		if size > 0 && take(size) == nil {
+		part := take(size)
+		if part == nil {
 			return short
 		}
+		if key < next || elements(part, width) != count {
+			return fmt.Errorf("container %d: the vertices do not ascend, or are not %d", key, count)
+		}
+		next = key + 1
 	}
 	return nil
 }
 
+// elements returns the number of vertices in a container of words of 64 vertices, of runs or of
+// single vertices. It returns -1 if they do not ascend, or if runs touch each other.
+func elements(part []byte, width int) (n int) {
+	for next := 0; len(part) > 0; part = part[width:] {
+		first, more := int(binary.LittleEndian.Uint16(part)), 0
+		switch width {
+		case 8:
+			n += bits.OnesCount64(binary.LittleEndian.Uint64(part))
+			continue
+		case 4:
+			more = int(binary.LittleEndian.Uint16(part[2:]))
+		}
+		if first < next || first+more >= containerIDs {
+			return -1
+		}
+		n, next = n+1+more, first+more+width/2
+	}
+	return n
+}
+
 // Read reads a set to the end of r.
 func Read(r io.Reader) (s Set, err error) {
+	defer mem.Recover(&err)
 	head := make([]byte, headerSize)
 	if _, err := io.ReadFull(r, head); err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
 		return s, err
@@ -203,7 +226,8 @@ func Read(r io.Reader) (s Set, err error) {
 	if err != nil {
 		return s, err
 	}
-	data := bytes.NewBuffer(head) // grows with what is read
+	mem.Ask("vertex sets", 2*int64(length)) // what is read, and the set
+	data := bytes.NewBuffer(head)           // grows with what is read
 	if _, err := io.Copy(data, io.LimitReader(r, int64(length)+sumSize+1)); err != nil {
 		return s, err
 	}

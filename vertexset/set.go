@@ -67,8 +67,14 @@ func Of(g Graph, vertices iter.Seq[pregel.VertexID]) (Set, error) {
 	return s.Bind(g)
 }
 
-// Single makes a set of one vertex, which belongs to no graph.
-func Single(v pregel.VertexID) Set { return Set{bits: roaring.BitmapOf(uint32(v))} }
+// Single makes a set of one vertex, which belongs to no graph. It panics if v cannot be a vertex,
+// such as [pregel.None].
+func Single(v pregel.VertexID) Set {
+	if v > math.MaxUint32 {
+		panic(fmt.Sprintf("vertexset: Single(%d): expected a vertex", v))
+	}
+	return Set{bits: roaring.BitmapOf(uint32(v))}
+}
 
 // Bind returns the set bound to a graph. It returns ErrOther if the set belongs to another one.
 func (s Set) Bind(g Graph) (Set, error) {
@@ -76,12 +82,18 @@ func (s Set) Bind(g Graph) (Set, error) {
 	switch {
 	case fingerprint == 0:
 		return Set{}, errElsewhere
-	case s.fingerprint != 0 && s.fingerprint != fingerprint:
+	case s.fingerprint != 0 && (s.fingerprint != fingerprint || s.ids != uint64(ids)):
 		return Set{}, ErrOther
-	case s.Len() > 0 && uint64(s.bits.Maximum()) >= uint64(ids):
-		return Set{}, fmt.Errorf("vertex %d: the graph has %d", s.bits.Maximum(), ids)
 	}
-	return Set{s.bits, fingerprint, uint64(ids)}, nil
+	return Set{s.bits, fingerprint, uint64(ids)}.within()
+}
+
+// within returns the set, or an error if it belongs to a graph and has a vertex that is not there.
+func (s Set) within() (Set, error) {
+	if s.fingerprint != 0 && s.Len() > 0 && uint64(s.bits.Maximum()) >= s.ids {
+		return Set{}, fmt.Errorf("vertex %d: the graph has %d", s.bits.Maximum(), s.ids)
+	}
+	return s, nil
 }
 
 // Numbering returns the fingerprint of the numbering that the set is bound to, and its number of
@@ -128,7 +140,7 @@ func (s Set) with(o Set, combine func(a, b *roaring.Bitmap) *roaring.Bitmap) (Se
 		return Set{}, ErrOther
 	}
 	s.bits = combine(s.content(), o.content())
-	return s, nil
+	return s.within()
 }
 
 // Equal reports whether two sets have the same vertices and belong to the same graph.

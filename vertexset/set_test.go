@@ -2,9 +2,7 @@ package vertexset_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
@@ -149,10 +147,32 @@ func TestOtherGraphs(t *testing.T) {
 	if _, err := vertexset.Of(numbered{1, 9}, slices.Values([]pregel.VertexID{1 << 33})); err == nil {
 		t.Error("a VertexID of 34 bits")
 	}
+	if _, err := a.Bind(numbered{1, 10}); !errors.Is(err, vertexset.ErrOther) {
+		t.Error("bound to the same fingerprint with more ids: ", err)
+	}
+	far := vertexset.Single(9)
+	for _, pair := range [][2]vertexset.Set{{a, far}, {far, a}} {
+		if s, err := pair[0].Union(pair[1]); err == nil {
+			t.Error("a vertex outside the graph: ", s)
+		}
+	}
+	if s, err := a.Intersect(far); err != nil || s.Len() != 0 {
+		t.Error(s, err)
+	}
 	if err := vertexset.Single(1).WriteFile(t.Context(),
 		filepath.Join(t.TempDir(), "x")); err == nil {
 		t.Error("a set of no graph in a file")
 	}
+}
+
+// TestNoVertex: pregel.None and larger numbers are no vertices.
+func TestNoVertex(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a set of pregel.None")
+		}
+	}()
+	vertexset.Single(pregel.None)
 }
 
 // TestLists: lists of ids and names, as results have them.
@@ -180,68 +200,6 @@ func TestLists(t *testing.T) {
 		err.Error() != `line 2: found "z", expected the name of a vertex of the graph` {
 		t.Error(err)
 	}
-}
-
-// TestDamaged: no changed byte is accepted.
-func TestDamaged(t *testing.T) {
-	s, _ := random(t, rand.New(rand.NewPCG(5, 5)), numbered{3, 3000})
-	data, _ := s.MarshalBinary()
-	for i := range data {
-		bad := bytes.Clone(data)
-		bad[i] ^= 1 << (i % 8)
-		if err := new(vertexset.Set).UnmarshalBinary(bad); err == nil {
-			t.Errorf("byte %d may change", i)
-		}
-		if _, err := vertexset.Read(bytes.NewReader(data[:i])); err == nil {
-			t.Errorf("%d bytes are enough", i)
-		}
-	}
-	if _, err := vertexset.Read(bytes.NewReader(append(data, 0))); err == nil {
-		t.Error("a byte more")
-	}
-}
-
-// signed returns bytes as a set with a right checksum, if they are long enough.
-func signed(data []byte) []byte {
-	if len(data) < 52 {
-		return data
-	}
-	data = bytes.Clone(data)
-	binary.LittleEndian.PutUint64(data[40:], uint64(len(data)-52))
-	sum := crc32.Checksum(data[:len(data)-4], crc32.MakeTable(crc32.Castagnoli))
-	binary.LittleEndian.PutUint32(data[len(data)-4:], sum)
-	return data
-}
-
-// FuzzRead: any bytes are read or refused. What is read has its count, ascending vertices below the
-// bound, and can be combined.
-func FuzzRead(f *testing.F) {
-	for seed := range uint64(6) {
-		s, _ := random(f, rand.New(rand.NewPCG(seed, 3)), numbered{9, 150_000})
-		data, _ := s.MarshalBinary()
-		f.Add(data)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := vertexset.Read(bytes.NewReader(signed(data)))
-		if err != nil {
-			return
-		}
-		fingerprint, ids := s.Numbering()
-		last, n := pregel.VertexID(0), 0
-		for v := range s.All() {
-			if n > 0 && v <= last || fingerprint != 0 && v >= pregel.VertexID(ids) || !s.Contains(v) {
-				t.Fatalf("vertex %d after %d, of %d", v, last, ids)
-			}
-			last, n = v, n+1
-		}
-		twice, err := s.Union(s)
-		none, _ := s.Minus(twice)
-		if err != nil || n != s.Len() || twice.Len() != n || none.Len() != 0 {
-			t.Fatalf("%d vertices, %d counted, %d twice, %d left: %v", s.Len(), n, twice.Len(),
-				none.Len(), err)
-		}
-		decoded(t, s)
-	})
 }
 
 // TestWithin compares the part of a graph with a graph of the same edges.

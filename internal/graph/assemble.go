@@ -24,7 +24,7 @@ func assemble(base *Graph, parts []*Changed) *Graph {
 		Tuples: base.Tuples, Loops: base.Loops, Dropped: base.Dropped,
 		LeastWeight: first.LeastWeight,
 		Order:       base.Order, IDs: base.IDs, Labels: base.Labels, Names: base.Names,
-		added: first.added,
+		added: first.added, least: base.least,
 		Parts: make([]*Partition, len(base.Parts)),
 		arena: &mem.Arena{Budget: base.arena.Budget, Kind: mem.Graph},
 	}

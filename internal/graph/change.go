@@ -141,7 +141,7 @@ func (a *changer) header() *Partition {
 		Name: old.Name, N: a.N, Directed: old.Directed, Weights: old.Weights, Options: old.Options,
 		Connected:   a.N,
 		LeastWeight: old.LeastWeight, Order: old.Order, IDs: old.IDs, Labels: old.Labels,
-		added: old.added,
+		added: old.added, least: old.least,
 		Parts: make([]*Partition, len(old.Parts)),
 	}
 	g.Options.TupleDegrees = false

@@ -136,9 +136,9 @@ func (a *changer) sendArcs(ctx context.Context, own *arcs) (all []*arcs, err err
 	if !grows {
 		return all, nil
 	}
-	next := uint64(0)
+	next := a.p.graph.least
 	if some {
-		next = largest + 1
+		next = max(next, largest+1)
 	}
 	if count := uint64(a.N - a.p.graph.N); some && largest == math.MaxUint64 ||
 		next > math.MaxUint64-count {

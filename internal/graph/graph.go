@@ -114,6 +114,7 @@ type Graph struct {
 	Parts []*Partition
 
 	whole *whole // the graph of which this one is a part; or nil
+	least uint64 // the least input id for new vertices: the whole graph has those below
 	added *added // vertices added after loading, if the maps do not have them; or nil
 	arena *mem.Arena
 	held  *held // of a graph of changed partitions; or nil

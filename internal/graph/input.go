@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -13,7 +14,9 @@ import (
 // and omits the edges of partitions in other processes.
 func (g *Graph) Input() *edges.Input {
 	if g.Vertices() < g.N {
-		return g.inputOf(func(id pregel.VertexID) bool { return !g.Absent(id) })
+		in, _ := g.inputOf(context.Background(),
+			func(id pregel.VertexID) bool { return !g.Absent(id) })
+		return in
 	}
 	return &edges.Input{
 		Name: g.Name, Edges: &tupleList{g: g}, Vertices: g.N, Labels: g.Labels, Names: g.Names,
@@ -21,8 +24,11 @@ func (g *Graph) Input() *edges.Input {
 	}
 }
 
-// inputOf returns the edges between some of the vertices, which are renumbered.
-func (g *Graph) inputOf(has func(id pregel.VertexID) bool) *edges.Input {
+// inputOf returns the edges between some of the vertices, which are renumbered. It returns an error
+// only if the context ends.
+func (g *Graph) inputOf(
+	ctx context.Context, has func(id pregel.VertexID) bool,
+) (*edges.Input, error) {
 	const gone = math.MaxUint32
 	numbers, labels := make([]uint32, g.N), make([]uint64, 0, g.N)
 	for v, id := range g.IDs {
@@ -32,17 +38,19 @@ func (g *Graph) inputOf(has func(id pregel.VertexID) bool) *edges.Input {
 			labels = append(labels, g.Labels.Of(uint64(v)))
 		}
 	}
-	each := func(f func(u, v uint32, w float64)) {
-		g.eachEdge(func(u, v uint32, w float64) {
+	each := func(f func(u, v uint32, w float64)) error {
+		return g.eachEdge(ctx, func(u, v uint32, w float64) {
 			if numbers[u] != gone && numbers[v] != gone {
 				f(numbers[u], numbers[v], w)
 			}
 		})
 	}
 	n, at := 0, 0
-	each(func(uint32, uint32, float64) { n++ })
+	if err := each(func(uint32, uint32, float64) { n++ }); err != nil {
+		return nil, err
+	}
 	list, b := edges.NewPacked(uint64(len(labels)), n, g.Weights), edges.Block{}
-	each(func(u, v uint32, w float64) {
+	err := each(func(u, v uint32, w float64) {
 		b.U[b.N], b.V[b.N], b.W[b.N] = uint64(u), uint64(v), w
 		if b.N++; b.N == edges.BlockSize {
 			list.Write(at, &b)
@@ -50,13 +58,17 @@ func (g *Graph) inputOf(has func(id pregel.VertexID) bool) *edges.Input {
 			b.N = 0
 		}
 	})
+	if err != nil {
+		list.Close()
+		return nil, err
+	}
 	if b.N > 0 {
 		list.Write(at, &b)
 	}
 	return &edges.Input{
 		Name: g.Name, Edges: list, Vertices: len(labels), Labels: edges.NewLabels(labels),
 		Names: g.Names, Directed: g.Directed, Free: list.Close,
-	}
+	}, nil
 }
 
 // LightestEdge returns an edge of the least weight, by input ids. ok is false if there is no edge,
@@ -66,7 +78,7 @@ func (g *Graph) LightestEdge() (from, to uint64, weight float64, ok bool) {
 		return 0, 0, 0, false
 	}
 	weight = math.Inf(1)
-	g.eachEdge(func(u, v uint32, w float64) {
+	_ = g.eachEdge(context.Background(), func(u, v uint32, w float64) {
 		if w < weight {
 			from, to, weight, ok = g.Labels.Of(uint64(u)), g.Labels.Of(uint64(v)), w, true
 		}
@@ -74,13 +86,18 @@ func (g *Graph) LightestEdge() (from, to uint64, weight float64, ok bool) {
 	return from, to, weight, ok
 }
 
-// eachEdge calls f once for every stored edge, with input vertices. It needs the whole graph.
-func (g *Graph) eachEdge(f func(u, v uint32, w float64)) {
+// eachEdge calls f once for every stored edge, with input vertices, until the context ends. It
+// needs the whole graph.
+func (g *Graph) eachEdge(ctx context.Context, f func(u, v uint32, w float64)) error {
 	list, b := &tupleList{g: g}, edges.Block{}
 	for i := range edges.Blocks(list) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		_ = list.Read(i, &b) // it never fails
 		for j := range b.N {
 			f(uint32(b.U[j]), uint32(b.V[j]), b.W[j])
 		}
 	}
+	return nil
 }

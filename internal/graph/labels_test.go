@@ -1,10 +1,12 @@
 package graph
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -68,6 +70,57 @@ func TestLabelsOfNewVertices(t *testing.T) {
 					t.Errorf("vertex %d has the input id %d, want %d", id, got, want)
 				}
 			}
+		}
+	}
+}
+
+// TestLabelsInPart: a vertex added to a part has the input id of no vertex of the whole graph,
+// also after a change that added none.
+func TestLabelsInPart(t *testing.T) {
+	for _, test := range []struct {
+		whole, part []uint64
+		want        string
+	}{
+		{[]uint64{3, 7, 40}, []uint64{3}, "[41 42]"},
+		{[]uint64{0}, nil, "[1 2]"},
+		{[]uint64{3, math.MaxUint64}, []uint64{3}, "there are no ids left"},
+		{nil, nil, "[0 1]"},
+	} {
+		g := &Graph{N: len(test.part), Labels: edges.NewLabels(test.part), Parts: []*Partition{nil}}
+		g.Order, g.IDs = make([]uint32, g.N), make([]uint32, g.N)
+		all := &Graph{N: len(test.whole), Labels: edges.NewLabels(test.whole)}
+		a, err := NewBuilder(g, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Own([]int{0}, false)
+		s, err := a.Scatter(true, func(*Partition, uint32) int { return 0 })
+		if err == nil {
+			err = s.Finish(t.Context())
+		}
+		if err == nil {
+			err = a.Link(t.Context(), nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.End()
+		defer g.Close()
+		g.PartOf(all)
+		var got []uint64
+		for _, more := range []int{0, 2} {
+			parts, wrong := g.changeAll(t.Context(), []Change{{N: g.N + more}})
+			if err = wrong; err != nil {
+				break
+			}
+			g = Assemble(g, parts...)
+			defer g.Close()
+			for id := len(test.part); id < g.N; id++ {
+				got = append(got, g.Label(pregel.VertexID(id)))
+			}
+		}
+		if text := fmt.Sprint(got, err); !strings.Contains(text, test.want) {
+			t.Errorf("%v of %v: %s, expected %s", test.part, test.whole, text, test.want)
 		}
 	}
 }

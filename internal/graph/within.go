@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math/bits"
-	"strings"
+	"regexp"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -26,8 +27,10 @@ var ReadSet func(ctx context.Context, path string) (VertexSet, error)
 // SetPrefix begins vertices in a parameter that are those of a vertex set's file.
 const SetPrefix = "set:"
 
-// IsSet reports whether a file of values is a vertex set, by its name.
-func IsSet(path string) bool { return strings.HasSuffix(path, ".vset") }
+var setName = regexp.MustCompile(`\.vset(\.(gz|zst|bz2|xz))?$`)
+
+// IsSet reports whether a file of values is a vertex set, perhaps compressed, by its name.
+func IsSet(path string) bool { return setName.MatchString(path) }
 
 // OpenSet reads the file of a vertex set.
 func OpenSet(ctx context.Context, path string) (VertexSet, error) {
@@ -53,8 +56,9 @@ func (p *Partition) Fingerprint(label func(id pregel.VertexID) uint64) (sum uint
 	return sum
 }
 
-// Numbering returns the fingerprint of the graph's vertices and its number of ids. For a part of a
-// graph they are those of the whole graph. They are 0 without the partitions of all processes.
+// Numbering returns the fingerprint of the graph's vertices, with their names, and its number of
+// ids. For a part of a graph they are those of the whole graph. They are 0 without the partitions
+// of all processes.
 func (g *Graph) Numbering() (fingerprint uint64, ids int) {
 	if g.whole != nil {
 		return g.whole.fingerprint, g.whole.n
@@ -64,6 +68,13 @@ func (g *Graph) Numbering() (fingerprint uint64, ids int) {
 			return 0, 0
 		}
 		fingerprint += p.Fingerprint(g.Label)
+	}
+	if g.Names != nil {
+		all := fnv.New64a()
+		for c := g.Names.Cursor(0, uint64(g.Names.Len())); c.Next(); {
+			_, _ = all.Write(append(c.Name(), 0))
+		}
+		fingerprint += all.Sum64()
 	}
 	return max(fingerprint, 1), g.N
 }
@@ -78,7 +89,10 @@ type whole struct {
 // Has returns an error if a set does not belong to the graph.
 func (g *Graph) Has(set VertexSet) error {
 	own, n := g.Numbering()
-	if other, of := set.Numbering(); own == 0 || own != other || n != of {
+	switch other, of := set.Numbering(); {
+	case other == 0:
+		return errors.New("found a vertex set that belongs to no graph, expected one of this graph")
+	case own == 0 || own != other || n != of:
 		return fmt.Errorf("found a set of another graph, with %d vertices, expected one of %s: a set fits the same edges, loaded with the same options", of, g.Name)
 	}
 	return nil
@@ -86,10 +100,17 @@ func (g *Graph) Has(set VertexSet) error {
 
 // Within returns the edges between the vertices of a set. The caller closes the result. If vertices
 // have names, their input ids are the positions among the names that are left.
-func (g *Graph) Within(set VertexSet) (*edges.Input, error) {
-	in := g.inputOf(func(id pregel.VertexID) bool { return !g.Absent(id) && set.Contains(id) })
-	if g.Names == nil {
-		return in, nil
+func (g *Graph) Within(ctx context.Context, set VertexSet) (*edges.Input, error) {
+	in, err := g.inputOf(ctx, func(id pregel.VertexID) bool {
+		return !g.Absent(id) && set.Contains(id)
+	})
+	if err != nil || g.Names == nil {
+		return in, err
+	}
+	if last := in.Vertices - 1; last >= 0 && in.Labels.Of(uint64(last)) >= uint64(g.Names.Len()) {
+		in.Close()
+		return nil, fmt.Errorf("vertex %d has no name: it was added to a graph of names",
+			in.Labels.Of(uint64(last)))
 	}
 	var left names.Builder
 	for v := range uint64(in.Vertices) {
@@ -102,7 +123,8 @@ func (g *Graph) Within(set VertexSet) (*edges.Input, error) {
 	return in, nil
 }
 
-// PartOf records that g was made from edges between vertices of all: vertex sets of all fit g.
+// PartOf records that g was made from edges between vertices of all: vertex sets of all fit g, and
+// new vertices of g get input ids that all does not have.
 func (g *Graph) PartOf(all *Graph) {
 	fingerprint, n := all.Numbering()
 	w := &whole{fingerprint, n, make([]uint32, g.N)}
@@ -115,6 +137,10 @@ func (g *Graph) PartOf(all *Graph) {
 		w.ids[v] = uint32(id)
 	}
 	g.whole = w
+	if all.N > 0 {
+		last := all.Labels.Of(uint64(all.N - 1))
+		g.least = max(last, last+1)
+	}
 }
 
 // Number returns the number in vertex sets of the vertex with an input id.

@@ -30,7 +30,7 @@ func (r Request) buildWithin(
 		return nil, nil, err
 	}
 	defer all.Close()
-	defer read.Close()
+	read.Close() // all has its edges
 	part, in, err := Part(ctx, all, set, o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("within: %s: %w", file, err)
@@ -53,7 +53,7 @@ func Part(
 	if err := all.Has(set); err != nil {
 		return nil, nil, err
 	}
-	in, err := all.Within(set)
+	in, err := all.Within(ctx, set)
 	if err != nil {
 		return nil, nil, err
 	}
