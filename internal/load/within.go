@@ -30,7 +30,7 @@ func (r Request) buildWithin(
 		return nil, nil, err
 	}
 	defer all.Close()
-	defer read.Close()
+	read.Close() // the edges are in the graph
 	part, in, err := Part(ctx, all, set, o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("within: %s: %w", file, err)
