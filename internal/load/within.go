@@ -30,7 +30,7 @@ func (r Request) buildWithin(
 		return nil, nil, err
 	}
 	defer all.Close()
-	read.Close() // the edges are in the graph
+	read.Close() // all has its edges
 	part, in, err := Part(ctx, all, set, o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("within: %s: %w", file, err)
