@@ -133,7 +133,7 @@ func (r *run) keeping(ctx context.Context, c *control.Run) (err error) {
 	defer cancel()
 	var from *checkpoint.Manifest
 	if place := r.spec.Checkpoints; place != "" {
-		about, err := resolve.Later(r.spec, false)
+		about, err := resolve.Later(r.spec, false, nil)
 		if err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ type kind struct {
 }
 
 var (
-	programKind  = kind{again: true, check: resolve.CheckProgram, shape: layout.Of}
+	programKind  = kind{again: true, check: resolve.CheckThere, shape: layout.Of}
 	graph500Kind = kind{
 		alone: true, again: true, check: benchmark.Check, shape: layout.Squarest,
 	}

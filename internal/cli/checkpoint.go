@@ -122,7 +122,11 @@ func (f *checkpointFlags) keep(
 			return nil, usagef("--checkpoint %s: the earlier run stores its checkpoints there: a forked run needs another place", f.Place)
 		}
 	}
-	if o.Spec, err = resolve.Later(spec, true); err != nil {
+	entry, err := a.programs.Find(spec.Program)
+	if err != nil {
+		return nil, err
+	}
+	if o.Spec, err = resolve.Later(spec, true, entry.Parameters); err != nil {
 		return nil, err
 	}
 	var when checkpoint.Policy

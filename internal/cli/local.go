@@ -119,7 +119,8 @@ func (l *local) program(ctx context.Context, spec *job.Spec, verify bool) (_ res
 	r.loadTime = time.Since(began)
 	grid := specGrid(spec).String()
 	l.seen.graph(r.graph, grid, r.loadTime.Seconds())
-	parameters, err := sets.Parameters(ctx, r.graph, r.entry.Parameters, spec.Parameters)
+	parameters, err := sets.Parameters(ctx, r.graph, r.entry.Parameters, spec.Parameters,
+		r.progress.log)
 	if err != nil {
 		return nil, err
 	}

@@ -58,16 +58,17 @@ func (a *app) reportTo(paths ...string) io.Writer {
 }
 
 // apart rejects files that would overwrite each other or the graph. flags alternates flags and
-// paths.
+// paths. Files of --from and --within are read, and may be the graph or standard input.
 func apart(graph string, flags ...string) error {
 	seen := map[string]string{}
 	for i := 0; i < len(flags); i += 2 {
 		flag, path := flags[i], flags[i+1]
-		if path == "" {
+		read := flag == "--from" || flag == "--within"
+		if path == "" || read && (path == graph || path == graphio.Stdin) {
 			continue
 		}
-		if flag == "--trace" && path == "-" {
-			return usagef("--trace -: expected the name of a file")
+		if path == "-" && slices.Contains([]string{"--trace", "--save-set", "FILE"}, flag) {
+			return usagef("%s -: expected the name of a file", flag)
 		}
 		if other, ok := seen[path]; ok {
 			return usagef("%s and %s are both %s", other, flag, path)

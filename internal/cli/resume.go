@@ -107,6 +107,7 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	if spec.Source == nil {
 		return fmt.Errorf("%s/%s: the run was on graph %s of a cluster: superstep resume JOB --master continues it", s, checkpoint.ManifestName(m.Superstep), spec.Graph)
 	}
+	r.input.Part = spec.Source.Within
 	if err := r.asBefore(spec, m); err != nil {
 		return err
 	}

@@ -133,12 +133,14 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 // perform runs the job and writes its result.
 func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 	for _, c := range r.run.columns {
-		if c.path == r.result.Output {
-			return usagef("--column %s and --output are both %s", c.name, c.path)
+		if err := apart("", "--column "+c.name, c.path, "--output", r.result.Output, "--save-set",
+			r.result.SaveSet); err != nil {
+			return err
 		}
 	}
-	if err := apart(string(r.asked.Graph), "--bad-file", r.input.BadFile, "--output",
-		r.result.Output, "--save-set", r.result.SaveSet, "--json", r.run.JSON, "--trace", r.run.seeFlags.Trace); err != nil {
+	if err := apart(string(r.asked.Graph), "--bad-file", r.input.BadFile, "--within",
+		r.input.Part, "--output", r.result.Output, "--save-set", r.result.SaveSet, "--json",
+		r.run.JSON, "--trace", r.run.seeFlags.Trace); err != nil {
 		return err
 	}
 	picked, err := r.pick.check()
@@ -158,7 +160,7 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 			defer seen.after(computed.close)
 			report := &runReport{
 				Algorithm: spec.Program, Parameters: spec.Parameters,
-				Graph: string(r.asked.Graph), Delivery: cmp.Or(spec.Delivery, "auto"),
+				Graph: string(r.asked.Graph), Within: r.input.Part, Delivery: cmp.Or(spec.Delivery, "auto"),
 			}
 			if r.result.Verify {
 				if err := computed.verify(ctx); err != nil {
@@ -177,15 +179,18 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 					path = cmp.Or(path, "-")
 				}
 			}
+			if err := r.app.save(ctx, path, 0o666, r.run.Threads,
+				r.result.save(path, form, write)); err != nil {
+				return err
+			}
 			if here, ok := computed.(*localResult); ok && r.result.SaveSet != "" {
-				err := sets.Save(ctx, r.result.SaveSet, here.graph, form, write)
+				added, err := sets.Save(ctx, r.result.SaveSet, here.graph, form, write)
 				if err != nil {
 					return fmt.Errorf("--save-set: %w", err)
 				}
-			}
-			write = r.result.save(path, form, write)
-			if err := r.app.save(ctx, path, 0o666, r.run.Threads, write); err != nil {
-				return err
+				if added > 0 {
+					seen.warn(fmt.Sprintf("%s: without %s that the run added: sets have vertices of the graph as loaded", r.result.SaveSet, things(added, "vertex", "vertices")))
+				}
 			}
 			computed.figures(report, true)
 			report.zeros = r.zeros(spec)
@@ -269,6 +274,7 @@ type runReport struct {
 	Algorithm  string            `json:"algorithm"`
 	Parameters map[string]string `json:"parameters"`
 	Graph      string            `json:"graph"`
+	Within     string            `json:"within,omitempty"` // the vertex set of a part
 	Vertices   int               `json:"vertices"`
 	// edges of the input, including duplicates and loops
 	Edges      int  `json:"edges"`

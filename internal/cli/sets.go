@@ -2,14 +2,15 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/sets"
 	"github.com/superstep-go/superstep/vertexset"
 )
@@ -66,6 +67,17 @@ func (c *setCommand) execute(ctx context.Context, path string) (err error) {
 	case !makes && len(c.And)+len(c.Not) > 0:
 		return usagef("--and and --not are for sets of --from and --union: expected one of them")
 	}
+	if err := apart(string(c.Graph), "FILE", path, "--list", c.List, "--from", c.From,
+		"--bad-file", c.BadFile); err != nil {
+		return err
+	}
+	outputs := []string{c.List}
+	if makes {
+		outputs = append(outputs, path)
+	}
+	if err := writable(outputs...); err != nil {
+		return err
+	}
 	var g *graph.Graph
 	if c.Graph != "" {
 		if g, err = c.load(ctx); err != nil {
@@ -75,11 +87,17 @@ func (c *setCommand) execute(ctx context.Context, path string) (err error) {
 	}
 	var s vertexset.Set
 	if makes {
-		if s, err = recipe.Make(ctx, g); err == nil {
-			err = s.WriteFile(ctx, path)
-		}
+		s, err = recipe.Make(ctx, g)
 	} else {
 		s, err = vertexset.ReadFile(ctx, path)
+	}
+	if err == nil && g != nil {
+		if err = g.Has(s); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if err == nil && makes {
+		err = s.WriteFile(ctx, path)
 	}
 	if err == nil {
 		err = c.app.save(ctx, c.List, 0o666, 1,
@@ -105,22 +123,27 @@ func (c *setCommand) load(ctx context.Context) (*graph.Graph, error) {
 	defer team.Close()
 	defer progress.done()
 	g, in, err := buildGraph(ctx, progress, source, graph.Of(1), team)
-	if err == nil {
-		in.Close()
+	if err != nil {
+		return nil, err
 	}
-	return g, err
+	in.Close()
+	if err := c.app.leftOut(ctx, c.BadFile, in.Skipped); err != nil {
+		g.Close()
+		return nil, err
+	}
+	return g, nil
 }
 
 // withoutSets rejects sets in a job for a cluster.
 func (r *runCommand) withoutSets(spec *job.Spec) error {
-	for name, text := range spec.Parameters {
-		if strings.HasPrefix(text, graph.SetPrefix) {
-			return usagef("-p %s=%s: %w", name, text, sets.ErrElsewhere)
+	if p, err := r.app.programs.Find(spec.Program); err == nil {
+		if err := resolve.WithoutSets(p.Parameters, spec.Parameters); err != nil {
+			return usagef("-p: %w", err)
 		}
 	}
 	for _, c := range r.run.columns {
 		if graph.IsSet(c.path) {
-			return usagef("--column %s=%s: %w", c.name, c.path, sets.ErrElsewhere)
+			return usagef("--column %s=%s: %w", c.name, c.path, resolve.ErrElsewhere)
 		}
 	}
 	return nil

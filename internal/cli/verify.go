@@ -31,13 +31,14 @@ type certificate struct {
 // verify.
 type claim struct {
 	verify.Graph
-	text       func(dst []byte, v int) []byte // appends the text of a value
-	values     map[string]string              // given parameters
-	iterations int                            // supersteps except the first
-	columns    []columnFile                   // initial values of vertex columns
-	names      *names.Dictionary              // names of vertices by input id, or nil
-	named      bool                           // values contain names
-	aggregates trace.Aggregates               // as reported
+	text       func(dst []byte, v int) []byte     // appends the text of a value
+	values     map[string]string                  // given parameters
+	iterations int                                // supersteps except the first
+	columns    []columnFile                       // initial values of vertex columns
+	members    func(set string) ([]uint64, error) // input ids in the file of a vertex set
+	names      *names.Dictionary                  // names of vertices by input id, or nil
+	named      bool                               // values contain names
+	aggregates trace.Aggregates                   // as reported
 	ended      trace.Ended
 
 	wrong atomic.Pointer[valueError] // an invalid value, or nil
@@ -82,7 +83,8 @@ func (l *loaded) certify(
 		defer in.Close()
 	}
 	l.progress.stage("verifying", 0, 0)
-	parameters, err := sets.Parameters(ctx, g, l.entry.Parameters, l.spec.Parameters)
+	parameters, err := sets.Parameters(ctx, g, l.entry.Parameters, l.spec.Parameters,
+		func(string) {})
 	if err != nil {
 		return err
 	}
@@ -95,6 +97,10 @@ func (l *loaded) certify(
 		},
 		text: text, values: parameters, iterations: max(supersteps-1, 0), ended: ended,
 		columns: l.columns, names: g.Names, named: named, aggregates: aggregates,
+		members: func(set string) ([]uint64, error) {
+			labels, _, err := sets.Members(ctx, g, set)
+			return labels, err
+		},
 	}
 	err = check.check(c)
 	switch wrong := c.wrong.Load(); {
@@ -140,6 +146,14 @@ func (c *claim) begins(name string) ([]float64, error) {
 	}
 	all := make([]float64, c.Vertices)
 	file := c.columns[i]
+	if graph.IsSet(file.path) {
+		labels, err := c.members(file.path)
+		for _, label := range labels {
+			v, _ := c.Labels.Find(label, c.Vertices)
+			all[v] = 1
+		}
+		return all, err
+	}
 	file.at.Named = c.names != nil
 	read := func(v *graphio.Value) (found, expected string) {
 		id, ok := v.ID, true

@@ -3,12 +3,15 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -132,6 +135,44 @@ func vertex(text string, find Find) (pregel.VertexID, error) {
 		return pregel.None, fmt.Errorf("the graph has no vertex %d", label)
 	}
 	return id, nil
+}
+
+// MapVertices replaces each vertex in a program's parameters by those that of returns. A list with
+// vertex sets, which may overlap, keeps each vertex once.
+func MapVertices(
+	parameters []Parameter, values map[string]string, of func(text string) ([]string, error),
+) (map[string]string, error) {
+	values = maps.Clone(values)
+	for _, p := range parameters {
+		text := values[p.Name]
+		if text == "" || !strings.HasSuffix(p.Type, "vertex") {
+			continue
+		}
+		all := []string{text}
+		if p.List {
+			all = SplitNames(text)
+		}
+		var to []string
+		for _, one := range all {
+			some, err := of(one)
+			if err != nil {
+				return nil, fmt.Errorf("parameter %s: %w", p.Name, err)
+			}
+			to = append(to, some...)
+		}
+		if seen := map[string]bool{}; strings.Contains(text, graph.SetPrefix) {
+			to = slices.DeleteFunc(to, func(id string) bool {
+				twice := seen[id]
+				seen[id] = true
+				return twice
+			})
+		}
+		if values[p.Name] = joinList(to, p.List); len(to) != 1 && !p.List {
+			return nil, fmt.Errorf("parameter %s: found a set of %d vertices, expected one vertex",
+				p.Name, len(to))
+		}
+	}
+	return values, nil
 }
 
 // SplitNames returns the elements of a list of names. The syntax is that of a list of strings.

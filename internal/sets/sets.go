@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,9 +18,6 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/vertexset"
 )
-
-// ErrElsewhere is the error for a set in a job for a cluster.
-var ErrElsewhere = errors.New("a vertex set needs the graph in this process: superstep set --list writes its vertices for a cluster")
 
 // numbered is a graph as package vertexset needs it. Sets of a part of a graph have the numbers of
 // the whole graph.
@@ -97,20 +93,21 @@ func List(w io.Writer, g *graph.Graph, s vertexset.Set) error {
 	return err
 }
 
-// Save writes a set of the vertices in the lines that fill writes.
+// Save writes a set of the vertices in the lines that fill writes. It leaves out vertices that the
+// run added, and returns their number.
 func Save(
 	ctx context.Context, path string, g *graph.Graph, form resultlines.Form,
 	fill func(ctx context.Context, w io.Writer) error,
-) error {
+) (added int, err error) {
 	l := &lines{graph: numbered{g}, form: form}
 	if err := fill(ctx, l); err != nil {
-		return err
+		return 0, err
 	}
 	s, err := vertexset.Of(l.graph, slices.Values(l.vertices))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return s.WriteFile(ctx, path)
+	return l.added, s.WriteFile(ctx, path)
 }
 
 // lines collects the vertices of lines of a result.
@@ -119,6 +116,7 @@ type lines struct {
 	form     resultlines.Form
 	cutter   resultlines.Cutter
 	vertices []pregel.VertexID
+	added    int
 }
 
 func (l *lines) Write(data []byte) (int, error) {
@@ -130,68 +128,63 @@ func (l *lines) Write(data []byte) (int, error) {
 		} else if label, err := strconv.ParseUint(string(text), 10, 64); err == nil {
 			v, ok = l.graph.Vertex(label)
 		}
-		if !ok {
-			return fmt.Errorf("found %.80q, which was no vertex when the graph was loaded", text)
+		if ok {
+			l.vertices = append(l.vertices, v)
+		} else {
+			l.added++
 		}
-		l.vertices = append(l.vertices, v)
 		return nil
 	})
 }
 
 // Parameters returns a program's parameters with input ids in place of names of vertices, and of
-// set:FILE.
+// set:FILE. It calls tell with a line for each set of which the graph lacks vertices.
 func Parameters(
 	ctx context.Context, g *graph.Graph, of []engine.Parameter, given map[string]string,
+	tell func(line string),
 ) (map[string]string, error) {
-	values := maps.Clone(given)
-	for _, p := range of {
-		text := values[p.Name]
-		if text == "" || !strings.HasSuffix(p.Type, "vertex") {
-			continue
-		}
-		all := []string{text}
-		if p.List {
-			all = engine.SplitNames(text)
-		}
-		var ids []string
-		for _, one := range all {
-			some, err := idsOf(ctx, g, one)
+	values, err := engine.MapVertices(of, given, func(text string) (ids []string, err error) {
+		file, ok := strings.CutPrefix(text, graph.SetPrefix)
+		switch {
+		case ok:
+			labels, of, err := Members(ctx, g, file)
 			if err != nil {
-				return nil, fmt.Errorf("%s: parameter %s: %w", g.Name, p.Name, err)
+				return nil, err
 			}
-			ids = append(ids, some...)
+			if len(labels) == 0 {
+				return nil, fmt.Errorf("%s: found no vertex of the graph, expected one or more",
+					file)
+			}
+			if len(labels) < of {
+				tell(fmt.Sprintf("%s: %d of %d vertices", file, len(labels), of))
+			}
+			for _, label := range labels {
+				ids = append(ids, strconv.FormatUint(label, 10))
+			}
+			return ids, nil
+		case g.Names == nil:
+			return []string{text}, nil
 		}
-		if len(ids) != 1 && !p.List {
-			return nil, fmt.Errorf("parameter %s: found a set of %d vertices, expected one vertex",
-				p.Name, len(ids))
+		label, ok := g.Names.Find(text)
+		if !ok {
+			return nil, fmt.Errorf("the graph has no vertex %q", text)
 		}
-		values[p.Name] = strings.Join(ids, ",")
+		return []string{strconv.FormatUint(label, 10)}, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", g.Name, err)
 	}
 	return values, nil
 }
 
-// idsOf returns the input ids of an element of a parameter.
-func idsOf(ctx context.Context, g *graph.Graph, text string) (ids []string, err error) {
-	if file, ok := strings.CutPrefix(text, graph.SetPrefix); ok {
-		set, err := vertexset.ReadFile(ctx, file)
-		if err != nil {
-			return nil, err
-		}
-		labels, err := g.Members(set)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		for _, label := range labels {
-			ids = append(ids, strconv.FormatUint(label, 10))
-		}
-		return ids, nil
+// Members returns the input ids of the graph's vertices in a set's file. of is the size of the set.
+func Members(ctx context.Context, g *graph.Graph, file string) (labels []uint64, of int, err error) {
+	s, err := vertexset.ReadFile(ctx, file)
+	if err != nil {
+		return nil, 0, err
 	}
-	if g.Names == nil {
-		return []string{text}, nil
+	if labels, err = g.Members(s); err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", file, err)
 	}
-	label, ok := g.Names.Find(text)
-	if !ok {
-		return nil, fmt.Errorf("the graph has no vertex %q", text)
-	}
-	return []string{strconv.FormatUint(label, 10)}, nil
+	return labels, s.Len(), nil
 }

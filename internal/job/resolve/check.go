@@ -104,6 +104,15 @@ func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) err
 	return engine.CheckOnCluster(context.Background(), program, o, grid)
 }
 
+// CheckThere is CheckProgram for a job of a cluster, which has no vertex sets.
+func CheckThere(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
+	if err := CheckProgram(programs, spec, grid); err != nil {
+		return err
+	}
+	p, err := programs.Find(spec.Program)
+	return cmp.Or(err, WithoutSets(p.Parameters, spec.Parameters))
+}
+
 // Loadable rejects generators of graphs that cannot be loaded. Files are checked when they are
 // read.
 func Loadable(input string) error {

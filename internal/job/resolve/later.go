@@ -6,15 +6,17 @@ import (
 	"math"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
 )
 
 // Later encodes the job of a vertex program for a checkpoint, so that it can be resumed from any
 // directory. here means that its file names are relative to this process's directory; otherwise
-// they are relative to the workers' data roots.
-func Later(spec *job.Spec, here bool) ([]byte, error) {
+// they are relative to the workers' data roots. parameters are the program's, needed only here.
+func Later(spec *job.Spec, here bool, parameters []engine.Parameter) (_ []byte, err error) {
 	s := &job.Spec{
 		Program: spec.Program, Parameters: spec.Parameters, Graph: spec.Graph, Source: spec.Source,
 		Options: spec.Options, Rows: spec.Rows, Columns: spec.Columns, KeepWhen: spec.KeepWhen,
@@ -23,6 +25,13 @@ func Later(spec *job.Spec, here bool) ([]byte, error) {
 		source := *s.Source
 		s.Source = &source
 		if err := Absolute(&source); err != nil {
+			return nil, err
+		}
+		if s.Parameters, err = mapSets(parameters, s.Parameters,
+			func(file string) (string, error) {
+				file, err := graphio.Absolute(file)
+				return graph.SetPrefix + file, err
+			}); err != nil {
 			return nil, err
 		}
 	}

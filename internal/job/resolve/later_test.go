@@ -65,7 +65,7 @@ func TestFilesOfLater(t *testing.T) {
 		true: {filepath.Join(dir, "graphs/g.el") + "," + filepath.Join(dir,
 			"more.el"), filepath.Join(dir, "v.csv")},
 	} {
-		data, err := Later(spec, here)
+		data, err := Later(spec, here, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,11 +84,11 @@ func TestLaterRefusesWhatCannotBeReadAgain(t *testing.T) {
 		"caf\xe9.csv":                  "cannot be stored in a checkpoint",
 	} {
 		spec := &job.Spec{Program: "wcc", Source: &job.Source{Input: input}}
-		if _, err := Later(spec, true); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Later(spec, true, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: error %v, expected %s", input, err, want)
 		}
 	}
-	text, err := Later(&job.Spec{Program: "wcc", Source: &job.Source{Input: "a.csv"}}, true)
+	text, err := Later(&job.Spec{Program: "wcc", Source: &job.Source{Input: "a.csv"}}, true, nil)
 	if _, again := Earlier(text); err != nil || again != nil {
 		t.Errorf("a usual run: %v, %v", err, again)
 	}

@@ -1,9 +1,8 @@
 package resolve
 
 import (
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,42 +16,51 @@ import (
 // OwnGraph returns the name on the workers of the graph that a job loads for itself.
 func OwnGraph(job string) string { return "job " + job }
 
+// ErrElsewhere is the error for a set in a job for a cluster.
+var ErrElsewhere = errors.New("a vertex set needs the graph in this process: superstep set --list writes its vertices for a cluster")
+
 // VertexParameters replaces names of vertices in parameters by input ids. Names in a list are
 // separated by commas; a backslash escapes a comma in a name.
 func VertexParameters(
 	parameters []engine.Parameter, values map[string]string, find func(name string) (uint64, bool),
 ) (map[string]string, error) {
-	values = maps.Clone(values)
-	for _, p := range parameters {
-		text := values[p.Name]
-		if text == "" || !strings.HasSuffix(p.Type, "vertex") {
-			continue
+	return engine.MapVertices(parameters, values, func(name string) ([]string, error) {
+		label, ok := find(name)
+		if !ok {
+			return nil, fmt.Errorf("the graph has no vertex %q", name)
 		}
-		all := []string{text}
-		if p.List {
-			all = engine.SplitNames(text)
+		return []string{strconv.FormatUint(label, 10)}, nil
+	})
+}
+
+// mapSets replaces each set:FILE in a program's parameters.
+func mapSets(
+	parameters []engine.Parameter, values map[string]string, to func(file string) (string, error),
+) (map[string]string, error) {
+	return engine.MapVertices(parameters, values, func(text string) (_ []string, err error) {
+		if file, ok := strings.CutPrefix(text, graph.SetPrefix); ok {
+			text, err = to(file)
 		}
-		for i, name := range all {
-			label, ok := find(name)
-			if !ok {
-				return nil, fmt.Errorf("parameter %s: the graph has no vertex %q", p.Name, name)
-			}
-			all[i] = strconv.FormatUint(label, 10)
-		}
-		values[p.Name] = strings.Join(all, ",")
-	}
-	return values, nil
+		return []string{text}, err
+	})
+}
+
+// WithoutSets rejects vertex sets in the parameters of a job for a cluster.
+func WithoutSets(parameters []engine.Parameter, values map[string]string) error {
+	_, err := mapSets(parameters, values, func(file string) (string, error) {
+		return "", fmt.Errorf("%s%s: %w", graph.SetPrefix, file, ErrElsewhere)
+	})
+	return err
 }
 
 // BeforeLoading returns a job's parameters for checks before its graph is loaded. If the vertices
-// may have names, each vertex is treated as a name. A nil source means a graph of the catalog,
+// may have names, each vertex is treated as a name; otherwise only set:FILE is. A nil source means a graph of the catalog,
 // which the master checks.
 func BeforeLoading(
 	parameters []engine.Parameter, values map[string]string, source *job.Source,
 ) map[string]string {
-	sets := func(text string) bool { return strings.Contains(text, graph.SetPrefix) }
-	if source != nil && !MayBeNamed(source) &&
-		!slices.ContainsFunc(slices.Collect(maps.Values(values)), sets) {
+	if source != nil && !MayBeNamed(source) {
+		values, _ = mapSets(parameters, values, func(string) (string, error) { return "0", nil })
 		return values
 	}
 	return AsNames(parameters, values)
