@@ -23,6 +23,7 @@ import (
 	"github.com/superstep-go/superstep/internal/daemon"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/standby"
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/statefile"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -63,6 +64,15 @@ func writeState(t *testing.T, dir string, snapshots uint64) []string {
 		s.cluster.jobs[j.id] = j
 		if err := s.writeRecords(s.recordsOf([]change{{job: j.id}})); err != nil {
 			t.Fatal(err)
+		}
+		for uint64(i) == snapshots { // else the second snapshot finds the first one being written
+			found, _ := filepath.Glob(filepath.Join(dir, stateName, "snapshots", "*"))
+			if len(found) > 0 {
+				break
+			}
+			if err := parallel.Sleep(t.Context(), time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	delete(s.cluster.jobs, "00aa-3")

@@ -47,15 +47,16 @@ func (c *Client) Start(
 	if err != nil {
 		return nil, err
 	}
-	if !taken(job.Id) {
+	id := job.Id // Wait returns no job with an error
+	if !taken(id) {
 		return nil, context.Cause(ctx)
 	}
-	if _, err = c.Confirm(submitting, job.Id); err != nil || each == nil {
+	if _, err = c.Confirm(submitting, id); err != nil || each == nil {
 		return nil, err
 	}
-	job, err = c.Wait(ctx, job.Id, at, each)
+	job, err = c.Wait(ctx, id, at, each)
 	if at.Missed > 0 {
-		c.Log(fmt.Sprintf("the master no longer had %d events of job %s", at.Missed, job.Id))
+		c.Log(fmt.Sprintf("the master no longer had %d events of job %s", at.Missed, id))
 	}
 	return job, err
 }

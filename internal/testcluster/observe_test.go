@@ -109,7 +109,7 @@ func TestMetricsOfACluster(t *testing.T) {
 		`superstep_worker_losses_total 0`,
 		`superstep_jobs{state="running"} 0`,
 	)
-	for _, some := range []string{`superstep_supersteps_total{scheme="pull"}`, "superstep_messages_total", "superstep_superstep_skew_ratio_count", "superstep_delivery_prediction_ratio_count"} {
+	for _, some := range []string{`superstep_supersteps_total{scheme="pull"}`, "superstep_messages_total", "superstep_superstep_skew_ratio_count"} {
 		if strings.Contains(page, some+" 0\n") || !strings.Contains(page, some+" ") {
 			t.Errorf("%s is 0, or is not there", some)
 		}

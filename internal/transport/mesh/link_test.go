@@ -99,6 +99,15 @@ func result(
 	case collective.Allgather:
 		all, err := g.Allgather(ctx, call, own)
 		return bytes.Join(all, nil), err
+	case collective.GatherTo:
+		all, err := g.Gather(ctx, call, size-1, own)
+		return bytes.Join(all, nil), err
+	case collective.Reduce:
+		err := g.Reduce(ctx, call, size-1, own, collective.SumUint64)
+		if rank != size-1 {
+			own = nil // of no meaning
+		}
+		return own, err
 	case collective.Allreduce:
 		return own, g.Allreduce(ctx, call, own, collective.SumUint64)
 	}
