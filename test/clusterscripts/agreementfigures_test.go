@@ -375,7 +375,7 @@ func (c *collector) of(t *testing.T, job string) figures {
 		delivery, _ := value(s, "delivery")
 		_, active := value(s, "active")
 		f.count(delivery, active, float64(s.EndTimeUnixNano-s.StartTimeUnixNano)/1e9)
-		if s.StartTimeUnixNano+1000 < ended {
+		if s.StartTimeUnixNano+200_000 < ended { // the machine's clock may be adjusted meanwhile
 			t.Errorf("%s: %s begins %d ns before the one before has ended", job, s.Name,
 				ended-s.StartTimeUnixNano)
 		}
