@@ -22,8 +22,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
 	jobspec "github.com/superstep-go/superstep/internal/job"
-	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/statefile"
 	"github.com/superstep-go/superstep/internal/store"
 )

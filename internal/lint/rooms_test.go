@@ -24,7 +24,7 @@ type room struct {
 // rooms are ordered from the bottom. A package may import only from its own room and from rooms
 // below.
 var rooms = []room{
-	{"ground", 3529, []string{
+	{"ground", 3522, []string{
 		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem",
 		"internal/statefile",
 		"internal/figure", "internal/buildinfo", "internal/invariants",
@@ -33,36 +33,36 @@ var rooms = []room{
 	{"programs", 4271, []string{
 		"internal/kernel", "pregel", "combiners", "internal/plans", "plan", "internal/laws",
 	}},
-	{"storage", 3296, []string{
+	{"storage", 3290, []string{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby",
 		"drivers/s3",
 	}},
 	{"formats", 10466, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
-	{"transport", 8002, []string{
+	{"transport", 7988, []string{
 		"internal/certs", "internal/membership", "internal/transport", "internal/collective", "internal/netbench",
 		"internal/testcluster/memlink",
 	}},
-	{"graphs", 11555, []string{
+	{"graphs", 11544, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 11361, []string{
+	{"engine", 11349, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
 	{"sets", 1, []string{"vertexset", "internal/sets"}},
 	{"algorithms", 5485, []string{"algorithms", "internal/builtin"}},
-	{"graph500", 2721, []string{"internal/graph500", "internal/graphalytics"}},
-	{"cluster", 7933, []string{
+	{"graph500", 2720, []string{"internal/graph500", "internal/graphalytics"}},
+	{"cluster", 7908, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace",
 		"internal/web",
 		"drivers/otlp", "internal/control", "internal/client",
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 11699, []string{"master", "worker", "internal/daemon"}},
-	{"users", 11805, []string{
+	{"daemons", 11688, []string{"master", "worker", "internal/daemon"}},
+	{"users", 11769, []string{
 		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
 		"internal/reference",
 		"pregel/pregeltest",
@@ -72,15 +72,23 @@ var rooms = []room{
 	{"examples and tests", 0, []string{"examples", "test"}},
 }
 
-// features has the lines that features have added to rooms: vertex sets, LALP, and trees of steps
-// and reports. The budgets of the rooms do not rise for them.
+// features has the lines that features have added to rooms: vertex sets, LALP, trees of steps
+// and reports, classes of sizes, and curves of workers. The budgets of the rooms do not rise for
+// them.
 var features = map[string]int{
-	"transport": 0, "graphs": 0, "engine": 0, "sets": 0, "cluster": 0, "daemons": 0, "users": 0,
-	"formats": 0,
+	"ground":    17,
+	"formats":   11,
+	"transport": 115,
+	"graphs":    227,
+	"engine":    228,
+	"sets":      594,
+	"cluster":   96,
+	"daemons":   48,
+	"users":     218,
 }
 
 // maxFeatures is the maximum of all features together.
-const maxFeatures = 1500
+const maxFeatures = 1600
 
 // uncounted are generated files that are older than the budgets. New ones count.
 var uncounted = map[string]bool{
