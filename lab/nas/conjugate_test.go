@@ -53,7 +53,7 @@ func TestComparison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Table.Rows) != 2*2*len(ways) || !r.Verified || stages == 0 {
+	if len(r.Table.Rows) != 3*2*len(ways) || !r.Verified || stages == 0 {
 		t.Errorf("%d rows, verified %v, %d stages", len(r.Table.Rows), r.Verified, stages)
 	}
 	for _, row := range r.Table.Rows {

@@ -251,7 +251,8 @@ const logs: uPlot.Scale = {
 };
 
 /** dash returns the pattern of a scheme's line. Mirrored and lalp share a colour. */
-const dash = (scheme: string): number[] | undefined => ({ mirrored: [6, 4], lalp: [2, 3] })[scheme];
+const dash = (scheme: string): number[] | undefined => dashes.get(scheme);
+const dashes = new Map([["mirrored", [6, 4]], ["lalp", [2, 3]]]);
 
 function costs(schemes: string[]) {
   const c = colors();
