@@ -13,6 +13,9 @@ import (
 
 // TestSolverFindsZeta in grids of all shapes, including pieces of different sizes.
 func TestSolverFindsZeta(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestCGOnACluster has the same concurrency")
+	}
 	class := classS(t)
 	m := MakeA(class.CG)
 	for _, grid := range []graph.Grid{{Rows: 1, Columns: 1}, {Rows: 2, Columns: 1}, {Rows: 1, Columns: 3}, {Rows: 2, Columns: 2}, {Rows: 5, Columns: 1}, {Rows: 3, Columns: 2}, {Rows: 2, Columns: 4}} {
@@ -44,6 +47,9 @@ func TestSolverFindsZeta(t *testing.T) {
 // TestComparison: between two sites, every way has a row for each benchmark and placement, and none
 // is faster than the delay allows.
 func TestComparison(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestCGOnACluster has the same concurrency")
+	}
 	class := classS(t)
 	class.CG.Iterations, class.CG.Zeta = 1, zetaAfter(t, class.CG, 1)
 	at := Place{Ranks: 3, Delay: 200 * time.Microsecond, Bandwidth: 1e9}
