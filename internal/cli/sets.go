@@ -37,9 +37,9 @@ func (a *app) set() *cobra.Command {
 write it to FILE.vset. Without --from and --union, describe or list the set in FILE.vset.
 
 A set belongs to its graph, loaded with the same --directed, --undirected, --duplicates and
---self-loops: graphs with other ids, names or degrees refuse it. "superstep run" writes sets (--save-set), runs on the part of
-a graph within a set (--within FILE.vset), and takes sets as sources (-p source=set:FILE.vset) and
-as columns (--column NAME=FILE.vset, which is 1 in the set).`,
+--self-loops: graphs with other ids, names or degrees refuse it. "superstep run" writes sets
+(--save-set), runs on the part of a graph within a set (--within FILE.vset), and takes sets as
+sources (-p source=set:FILE.vset) and as columns (--column NAME=FILE.vset, which is 1 in the set).`,
 		Example: `  superstep run pagerank --graph web.el --select 'value>0.001' --save-set top.vset
   superstep set mine.vset --graph web.el --from ids.txt
   superstep set both.vset --union mine.vset --and top.vset

@@ -93,7 +93,7 @@ func (g *Graph) Has(set VertexSet) error {
 	case other == 0:
 		return errors.New("found a vertex set that belongs to no graph, expected one of this graph")
 	case own == 0 || own != other || n != of:
-		return fmt.Errorf("found a set of another graph, with %d vertices, expected one of %s: a set fits the same edges, loaded with the same options", of, g.Name)
+		return fmt.Errorf("found a set of another graph, with %d vertices, expected one of %s: a set fits the graph it was made of, loaded with the same options", of, g.Name)
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func recent(usage []*control.Usage) Recent {
 		u := usage[i]
 		add := func(name string, x float64) { r[name] = append(r[name], figure(x)) }
 		rate := func(name string, from, until float64) {
-			add(name, max(until-from, 0)/(v.AtSeconds-u.AtSeconds))
+			add(name, max(until-from, 0)/max(v.AtSeconds-u.AtSeconds, 1e-3))
 		}
 		add("seconds", v.AtSeconds-usage[0].AtSeconds)
 		rate("processors", u.ProcessorSeconds, v.ProcessorSeconds)
