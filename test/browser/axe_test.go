@@ -34,6 +34,7 @@ const findings = `(async only => (await axe.run({ exclude: ["tbody tr:nth-child(
 // TestAxe: axe-core finds no errors on any view. All rules are checked in a light window of 1,000
 // pixels; the rules about colors also in a dark one, and in one of 390 pixels.
 func TestAxe(t *testing.T) {
+	t.Parallel()
 	library := axe(t)
 	l, now := cluster(), time.Now()
 	l.AddGraph(web.Graph{Name: "g", State: "loaded", Vertices: 1 << 20, Arcs: 1 << 24, Partitions: 4, Grid: "4x1", Origin: "kronecker:scale=20"})

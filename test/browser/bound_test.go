@@ -14,6 +14,7 @@ import (
 
 // TestTheTimeLeft: a run with a limit of supersteps shows its remaining time. Other runs do not.
 func TestTheTimeLeft(t *testing.T) {
+	t.Parallel()
 	l := web.NewLocal(web.About{Kind: "run", Name: "a run", Version: "test"}, 2)
 	run := func(job string, most int) {
 		must(t,
@@ -43,6 +44,7 @@ func TestTheTimeLeft(t *testing.T) {
 
 // TestTheResultOfARun: the page of an ended run shows its result.
 func TestTheResultOfARun(t *testing.T) {
+	t.Parallel()
 	url := superstep(t, t.TempDir(), "run", "pagerank", "--graph", "kronecker:scale=10", "-p",
 		"iterations=5", "--http", "127.0.0.1:0", "--http-linger")
 	b := open(t, url+"#/job/1", 1280, 1120)

@@ -56,6 +56,7 @@ func (b byWorkers) Record(e trace.Event) error {
 // TestTheWallClock: a job's page shows the parts of its time in order. It has a lane for each
 // worker or each partition. If there are many supersteps, each column of a lane has several.
 func TestTheWallClock(t *testing.T) {
+	t.Parallel()
 	l := cluster()
 	attempts(t, l, time.Now())
 	url := serve(t, l, control.Token{}) + "#/job/a-1"

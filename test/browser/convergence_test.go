@@ -34,6 +34,7 @@ func converging(t *testing.T, l *web.Local, from, until int) {
 // TestConvergence: aggregators are curves over the supersteps while a job runs. The page tells when
 // the job converges by their trend, and how sure that is.
 func TestConvergence(t *testing.T) {
+	t.Parallel()
 	l := cluster()
 	must(t, l.Record(&trace.Job{
 		Job: "c-1", Program: "pagerank", Partitions: 1, Began: time.Now(),

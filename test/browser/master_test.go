@@ -10,6 +10,7 @@ import (
 // TestAMaster submits a job on the page of a master with two workers, watches it run and end, and
 // cancels another job.
 func TestAMaster(t *testing.T) {
+	t.Parallel()
 	url := superstep(t, t.TempDir(), "master", "--listen", "127.0.0.1:0")
 	b := open(t, url+"#/workers", 1280, 1120)
 	b.do(t, dark(false))

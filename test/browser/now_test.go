@@ -39,6 +39,7 @@ func work(t *testing.T, l *web.Local, job string, seed int) {
 // TestTheFirstPage has a thousand jobs, of which one runs and sixty wait. Current jobs are above
 // past ones. These can be filtered, sorted and paged.
 func TestTheFirstPage(t *testing.T) {
+	t.Parallel()
 	l, now := cluster(), time.Now()
 	job := func(i int) *trace.Job {
 		return &trace.Job{

@@ -118,6 +118,7 @@ func serve(t *testing.T, l *web.Local, token control.Token) string {
 // TestFromARunToThePicture runs a search in four partitions, sees it end on the page, and takes
 // pictures of the page.
 func TestFromARunToThePicture(t *testing.T) {
+	t.Parallel()
 	url := superstep(t, "", "run", "bfs", "--graph", "kronecker:scale=18", "-p", "source=5",
 		"--partitions", "4", "--http", "127.0.0.1:0", "--http-linger")
 	b := open(t, url, 1280, 1120)
@@ -214,6 +215,7 @@ const contrast = `(() => {
 
 // TestByKeyboard uses the page with the keyboard only.
 func TestByKeyboard(t *testing.T) {
+	t.Parallel()
 	url := serve(t, recorded(t, 40, 4), control.Token{})
 	b := open(t, url, 1280, 900)
 	b.until(t, "the timeline", "document.querySelector('[role=slider]')")
@@ -268,6 +270,7 @@ func TestByKeyboard(t *testing.T) {
 
 // TestLive: supersteps arrive, the connection fails and returns, and the run ends.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	l := recorded(t, 5, 2)
 	s, err := web.Start("127.0.0.1:0", control.Token{}, l, nil)
 	if err != nil {
@@ -324,6 +327,7 @@ func TestLive(t *testing.T) {
 
 // TestHostileNamesAreText shows names that contain scripts.
 func TestHostileNamesAreText(t *testing.T) {
+	t.Parallel()
 	const evil = `<img src=x onerror="window.owned=1"><script>window.owned=1</script>"'}]]>` +
 		"\u202e\x07"
 	l := web.NewLocal(web.About{Kind: "run", Name: evil, Version: evil}, 1)
@@ -370,6 +374,7 @@ func TestHostileNamesAreText(t *testing.T) {
 
 // TestAToken: the page asks for the token, and scripts cannot read it.
 func TestAToken(t *testing.T) {
+	t.Parallel()
 	const secret = "canary-canary-canary-canary"
 	token, err := control.NewToken(secret, "test")
 	must(t, err)
@@ -399,6 +404,7 @@ func TestAToken(t *testing.T) {
 
 // TestComparison shows two saved traces side by side.
 func TestComparison(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	path, err := binary()
 	must(t, err)

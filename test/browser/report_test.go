@@ -43,6 +43,7 @@ func (b *tab) offline(t *testing.T, url string) {
 
 // TestAReportOpensFromAFile shows two runs in one file, opened with file://, without a request.
 func TestAReportOpensFromAFile(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	path, err := binary()
 	must(t, err)
@@ -91,6 +92,7 @@ func TestAReportOpensFromAFile(t *testing.T) {
 // TestAReportOfHostileNames shows a trace whose names contain scripts, or the ends of the elements
 // that contain them.
 func TestAReportOfHostileNames(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	const evil = `</script><script>window.owned=1</script><!--<script><img src=x onerror="window.owned=1">]]>` + "\u2028\u202e"
 	dir := t.TempDir()

@@ -16,6 +16,7 @@ import (
 // TestWhatStandsOut: long supersteps are marked and listed with probable causes. The slow worker is
 // named, with its cost and since when it is slow.
 func TestWhatStandsOut(t *testing.T) {
+	t.Parallel()
 	l := cluster()
 	must(t, l.Record(&trace.Job{Job: "j", Program: "p", Partitions: 4}))
 	for i := range 100 {

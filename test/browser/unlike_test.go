@@ -18,6 +18,7 @@ import (
 // TestUnlikeRuns compares a search with a components run on another graph. Each run's stages are on
 // its own page.
 func TestUnlikeRuns(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	path, err := binary()
 	must(t, err)
@@ -54,6 +55,7 @@ func TestUnlikeRuns(t *testing.T) {
 
 // TestOneAmongMany shows 5,000 pulls and one push. The page reports that a bar is cut off.
 func TestOneAmongMany(t *testing.T) {
+	t.Parallel()
 	l := web.NewLocal(web.About{Kind: "run", Name: "pulls", Version: "test"}, 2)
 	must(t, l.Record(&trace.Job{Job: "j", Program: "p", Graph: "g", Partitions: 1}))
 	for i := range 5000 {
@@ -85,6 +87,7 @@ func TestOneAmongMany(t *testing.T) {
 
 // TestBeforeAnythingIsKnown opens a page whose requests are never answered.
 func TestBeforeAnythingIsKnown(t *testing.T) {
+	t.Parallel()
 	b := open(t, serve(t, recorded(t, 3, 2), control.Token{}), 1280, 900)
 	b.until(t, "the page", "document.querySelector('.decision')")
 	b.do(t, chromedp.ActionFunc(func(ctx context.Context) error {

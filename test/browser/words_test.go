@@ -25,6 +25,7 @@ func cluster() *web.Local {
 
 // TestRunsThatDifferByAParameter: a comparison names the parameter that differs.
 func TestRunsThatDifferByAParameter(t *testing.T) {
+	t.Parallel()
 	l := cluster()
 	for job, iterations := range map[string]string{"long": "300", "short": "100"} {
 		must(t, l.Record(&trace.Job{
@@ -43,6 +44,7 @@ func TestRunsThatDifferByAParameter(t *testing.T) {
 // TestAJobThatFailed: the page shows the reason of a failure, the lost attempts, and the times of
 // submission and start. Partitions have the names of their workers, and each delivery has one name.
 func TestAJobThatFailed(t *testing.T) {
+	t.Parallel()
 	l, submitted := cluster(), time.Now().Add(-time.Hour)
 	for range 2 {
 		l.Queue(&trace.Job{Job: "j", Program: "p", Began: submitted}, "waits")
@@ -89,6 +91,7 @@ func TestAJobThatFailed(t *testing.T) {
 
 // TestPrinting: charts outside the window are printed, too.
 func TestPrinting(t *testing.T) {
+	t.Parallel()
 	b := open(t, serve(t, recorded(t, 60, 3), control.Token{}), 1000, 300)
 	b.until(t, "the charts",
 		"document.querySelectorAll('.u-wrap canvas').length >= 3 && document.querySelector('.matrix canvas')")

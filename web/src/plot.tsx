@@ -72,12 +72,13 @@ export function Plot(props: PlotProps) {
 
   useEffect(() => {
     const build = () => {
+      if (!host.current) return; // the view was left before this frame
       const p = latest.current;
       plot.current?.destroy();
       const opts = p.options();
       const u = new uPlot(
         {
-          width: Math.max(host.current!.clientWidth, 160),
+          width: Math.max(host.current.clientWidth, 160),
           height: p.height,
           padding: [8, right, 0, 0],
           legend: { show: false },
@@ -105,7 +106,7 @@ export function Plot(props: PlotProps) {
           scales: { ...opts.scales, x: { time: false, range: () => [latest.current.from - 0.5, latest.current.to + 0.5] } },
         },
         p.data,
-        host.current!,
+        host.current,
       );
       u.over.addEventListener("click", () => {
         if (u.cursor.idx !== null && u.cursor.idx !== undefined) latest.current.onPick?.(u.cursor.idx);
