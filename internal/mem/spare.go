@@ -61,14 +61,15 @@ func (a *Arena) Keep() {
 // Owner keeps an array in use after its arena has been closed, as long as it is reachable.
 type Owner struct{ of *Arena }
 
-// HandOver takes an array of Make out of the arena. When the owner is unreachable, the array is left
-// to the parent as a spare. An array on Go's heap needs no owner, which is nil. With ok = false
-// nothing has changed, because the array counts in a budget, or too much has been handed over; the
-// caller has to copy it.
+// HandOver takes an array of Make out of the arena. When the owner is unreachable, the array is
+// left to the parent as a spare. An array on Go's heap needs no owner, which is nil. ok is false if
+// nothing has changed, because the array counts in a budget, or too much has been handed over. Then
+// the caller has to copy it.
 func HandOver[T any](a *Arena, s []T) (owner *Owner, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	i := slices.IndexFunc(a.regions, func(r region) bool { return r.begins(unsafe.Pointer(unsafe.SliceData(s))) })
+	start := unsafe.Pointer(unsafe.SliceData(s))
+	i := slices.IndexFunc(a.regions, func(r region) bool { return r.begins(start) })
 	if i < 0 {
 		return nil, true
 	}

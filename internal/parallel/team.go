@@ -91,9 +91,9 @@ func (t *Team) Size() int {
 	return len(t.workers) + 1
 }
 
-// Run calls task once for every worker, and returns when all calls are done. Worker 0 also calls it
-// for workers that have not begun when it is done itself, because they sleep. task must not call Run
-// on the same team.
+// Run calls task once for every worker, and returns when all calls are done. When the caller has
+// done its own part, it also does those of workers that have not begun, because they sleep. task
+// must not call Run on the same team.
 func (t *Team) Run(task func(worker int)) {
 	if t.Size() == 1 {
 		task(0)

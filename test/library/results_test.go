@@ -224,7 +224,8 @@ func TestResultsKeepTheirValues(t *testing.T) {
 	}
 	defer g.Close()
 	search := func(source int) *superstep.Result[int64] {
-		r, err := superstep.Run(t.Context(), g, algorithms.BFSLevels{Source: pregel.VertexID(source)})
+		r, err := superstep.Run(t.Context(), g,
+			algorithms.BFSLevels{Source: pregel.VertexID(source)})
 		if err != nil {
 			t.Fatal(err)
 		}
