@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"runtime"
 
 	"github.com/superstep-go/superstep/internal/backend"
 	"github.com/superstep-go/superstep/internal/bsp"
@@ -189,6 +190,7 @@ func prefill[T any](g *Graph, p *engine.Prefilled, result *Result[T]) error {
 		return fmt.Errorf("superstep: column %s: %w", p.Name, errClosed)
 	}
 	defer from.refs.Release()
+	defer runtime.KeepAlive(result)
 	same := sameVertices(g, from)
 	if !same && engine.MayHaveVertices(p.Type()) {
 		return fmt.Errorf("superstep: column %s: values of type %v may be vertices, and the result is of a graph with others", p.Name, p.Type())

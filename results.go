@@ -74,10 +74,11 @@ func Column[T, V any](r *Result[V], field string) (iter.Seq2[uint64, T], error) 
 	}, nil
 }
 
-// open keeps the graph open, because its labels are read, until the returned function is called.
+// open keeps the graph open, because its labels are read, and r reachable, until the returned
+// function is called.
 func (r *Result[V]) open() (release func()) {
 	if !r.graph.refs.Acquire() {
 		panic(errClosed)
 	}
-	return r.graph.refs.Release
+	return func() { r.graph.refs.Release() }
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"runtime"
 	"slices"
 	"time"
 
@@ -121,7 +122,8 @@ type Progress struct {
 // Result is the result of a run: a value for each vertex, and statistics.
 type Result[V any] struct {
 	graph   *Graph // the graph with the vertices
-	values  []V    // by VertexID
+	values  []V    // by VertexID; may be used while owner is reachable
+	owner   *mem.Owner
 	job     string // on a cluster
 	changed bool   // on a cluster, by a program that changes the graph
 
@@ -266,7 +268,11 @@ func result[V any](
 	of := len(job.Graph().Parts)
 	owned := func(part int) []V { return kernel.Elements[V](job.Values(part))[:job.Owned(part)] }
 	if of == 1 {
-		r.values = slices.Clone(owned(0)) // Clone does not clear the memory first
+		ok := false
+		r.values = owned(0)
+		if r.owner, ok = mem.HandOver(job.Arena(0), r.values); !ok {
+			r.values = slices.Clone(r.values) // Clone does not clear the memory first
+		}
 	} else {
 		r.values = make([]V, job.IDs())
 		for part := range of {
@@ -301,7 +307,11 @@ func (r *Result[V]) All() iter.Seq2[uint64, V] {
 
 // Value returns the value of a vertex, or zero if the program removed it. It panics if the vertex
 // never existed.
-func (r *Result[V]) Value(id pregel.VertexID) V { return r.values[id] }
+func (r *Result[V]) Value(id pregel.VertexID) V {
+	v := r.values[id]
+	runtime.KeepAlive(r)
+	return v
+}
 
 // At returns the value of the vertex with an input id, and whether it exists.
 func (r *Result[V]) At(label uint64) (v V, ok bool) {
@@ -309,7 +319,7 @@ func (r *Result[V]) At(label uint64) (v V, ok bool) {
 	if !ok {
 		return v, false
 	}
-	return r.values[id], true
+	return r.Value(id), true
 }
 
 // Graph returns the graph after the run. If the program did not change the graph, that is the graph

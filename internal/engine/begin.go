@@ -9,7 +9,7 @@ import (
 func (r *runner) fill() {
 	r.revert()
 	r.instance.BeginFill()
-	r.team.For(r.instance.Values().Len(), 1<<16, func(_, lo, hi int) { r.instance.Fill(lo, hi) })
+	r.team.For(r.instance.Values().Len(), 1<<14, func(_, lo, hi int) { r.instance.Fill(lo, hi) })
 }
 
 // reset sets everything except the values to its state before superstep 0.

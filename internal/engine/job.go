@@ -270,8 +270,9 @@ func (j *Job) at(id pregel.VertexID) (*runner, uint32) {
 func (j *Job) Owned(partition int) int { return j.owners[partition].part.Owned }
 
 // Values returns the values of a partition's vertices, by their local indices. They are valid until
-// the next run or until the job is closed.
+// the next run or until the job is closed. Arena returns the arena of the partition's columns.
 func (j *Job) Values(partition int) kernel.Column { return j.owners[partition].instance.Values() }
+func (j *Job) Arena(partition int) *mem.Arena     { return j.owners[partition].arena }
 
 // Close ends the run and frees the job's columns. It is idempotent.
 func (j *Job) Close() {

@@ -20,7 +20,7 @@ func (b *Budget) Buffer(kind string, bytes int) (*Buffer, error) {
 	}
 	data, failed := b.spill(kind, bytes)
 	if data != nil {
-		f := &Buffer{data, kind, region{data, bytes, true, b}, runtime.Cleanup{}}
+		f := &Buffer{data, kind, region{data: data, used: bytes, file: true, budget: b}, runtime.Cleanup{}}
 		f.cleanup = runtime.AddCleanup(f, f.region.release, kind)
 		return f, nil
 	}

@@ -59,7 +59,7 @@ func Free[T any](a *Arena, s []T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.regions = slices.DeleteFunc(a.regions, func(r region) bool {
-		own := unsafe.Pointer(unsafe.SliceData(r.data)) == start // otherwise it is on Go's heap
+		own := r.begins(start) // otherwise it is on Go's heap
 		if own {
 			r.release(a.Kind)
 		}

@@ -45,11 +45,20 @@ type region struct {
 	data   []byte
 	used   int
 	file   bool    // spilled, or mapped by Map: it is never a spare
+	handed bool    // counted in spares.handed
 	budget *Budget // the budget that counts it, or nil
+}
+
+// begins reports whether the region is the array that begins at p.
+func (r region) begins(p unsafe.Pointer) bool {
+	return unsafe.Pointer(unsafe.SliceData(r.data)) == p
 }
 
 // release frees the region and subtracts it from its budget.
 func (r region) release(kind string) {
+	if r.handed {
+		spares.handed.Add(-int64(r.used))
+	}
 	release(r.data)
 	r.budget.add(kind, -int64(r.used), r.file)
 }
@@ -115,7 +124,7 @@ func (a *Arena) reserve(total int, zero bool) []byte {
 		panic(&Exhausted{Bytes: int64(total), Err: err})
 	}
 	a.mu.Lock()
-	a.regions = append(a.regions, region{data, total, file, b})
+	a.regions = append(a.regions, region{data: data, used: total, file: file, budget: b})
 	a.mu.Unlock()
 	return data
 }
@@ -156,7 +165,7 @@ func Trim[T any](a *Arena, s []T, n int) []T {
 	defer a.mu.Unlock()
 	for i := range a.regions {
 		r := &a.regions[i]
-		if unsafe.Pointer(unsafe.SliceData(r.data)) == start && keep < r.used {
+		if r.begins(start) && keep < r.used {
 			discard(r.data, keep)
 			r.budget.add(a.Kind, -int64(r.used-keep), r.file)
 			r.used = keep

@@ -1,9 +1,11 @@
 package mem
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 // spares has arrays that arenas have left to their parents (Keep). An arena with the same parent
@@ -11,16 +13,22 @@ import (
 // counts the spares: they are freed as soon as anything else needs the memory.
 var spares = struct {
 	mu    sync.Mutex
-	of    map[*Arena][]region // by parent
-	bytes atomic.Int64        // of all spares
+	of     map[*Arena][]region // by parent
+	bytes  atomic.Int64        // of all spares
+	handed atomic.Int64        // bytes of arrays that have been handed over, in use or spare
 }{of: map[*Arena][]region{}}
+
+// mostHanded bounds the bytes of arrays that are handed over. They count in the memory of the
+// process, but not in what starts Go's collector, which must run before they can be used again.
+const mostHanded = 64 << 20
 
 // mostSpare bounds the bytes of spares if there is no budget.
 var mostSpare = sync.OnceValue(func() int64 { return Available() / 8 })
 
-// Keep closes the arena and leaves its arrays to the parent, in place of the arrays left earlier.
-// The arrays must not be used any more. They are freed instead if memory is tight, if some of them
-// are spilled, if the parent is closed, or if without a budget the spares would exceed mostSpare.
+// Keep closes the arena and leaves its arrays to the parent, in place of the arrays that Keep left
+// earlier. The arrays must not be used any more. They are freed instead if memory is tight, if some
+// of them are spilled, if the parent is closed, or if without a budget the spares would exceed
+// mostSpare.
 func (a *Arena) Keep() {
 	defer a.Close()
 	p, b := a.Parent, a.budget()
@@ -29,7 +37,14 @@ func (a *Arena) Keep() {
 	}
 	spares.mu.Lock()
 	defer spares.mu.Unlock()
-	old := spares.of[p]
+	var old, handed []region
+	for _, r := range spares.of[p] {
+		if r.handed {
+			handed = append(handed, r)
+		} else {
+			old = append(old, r)
+		}
+	}
 	total := spares.bytes.Load() + sum(a.regions) - sum(old)
 	if p.closed || b == nil && total > mostSpare() ||
 		slices.ContainsFunc(a.regions, func(r region) bool { return r.file }) {
@@ -40,7 +55,50 @@ func (a *Arena) Keep() {
 		a.regions[i].budget = nil
 	}
 	spares.bytes.Store(total)
-	spares.of[p], a.regions = a.regions, old // Close frees the old ones
+	spares.of[p], a.regions = append(a.regions, handed...), old // Close frees the old ones
+}
+
+// Owner keeps an array in use after its arena has been closed, as long as it is reachable.
+type Owner struct{ of *Arena }
+
+// HandOver takes an array of Make out of the arena. When the owner is unreachable, the array is
+// left to the parent as a spare. An array on Go's heap needs no owner, which is nil. ok is false if
+// nothing has changed, because the array counts in a budget, or too much has been handed over. Then
+// the caller has to copy it.
+func HandOver[T any](a *Arena, s []T) (owner *Owner, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	start := unsafe.Pointer(unsafe.SliceData(s))
+	i := slices.IndexFunc(a.regions, func(r region) bool { return r.begins(start) })
+	if i < 0 {
+		return nil, true
+	}
+	r := a.regions[i]
+	bytes := int64(r.used)
+	if a.Parent == nil || r.budget != nil || r.file {
+		return nil, false
+	}
+	if spares.handed.Add(bytes) > min(mostHanded, mostSpare()) {
+		spares.handed.Add(-bytes)
+		return nil, false
+	}
+	r.handed = true
+	a.regions = slices.Delete(a.regions, i, i+1)
+	owner = &Owner{&Arena{Kind: a.Kind, Parent: a.Parent, regions: []region{r}}}
+	runtime.AddCleanup(owner, (*Arena).leave, owner.of)
+	return owner, true
+}
+
+// leave closes the arena and adds its arrays to the parent's spares, unless that is closed.
+func (a *Arena) leave() {
+	defer a.Close()
+	spares.mu.Lock()
+	defer spares.mu.Unlock()
+	if p := a.Parent; !p.closed {
+		spares.of[p] = append(spares.of[p], a.regions...)
+		spares.bytes.Add(sum(a.regions))
+		a.regions = nil
+	}
 }
 
 // borrow returns a spare of the parent with this number of bytes, or nil.
@@ -56,6 +114,9 @@ func (a *Arena) borrow(bytes int, b *Budget) []byte {
 		return nil
 	}
 	data := kept[i].data
+	if kept[i].handed {
+		spares.handed.Add(-int64(bytes))
+	}
 	spares.of[a.Parent] = slices.Delete(kept, i, i+1)
 	spares.bytes.Add(-int64(bytes))
 	b.add(a.Kind, int64(bytes), false)
@@ -82,7 +143,7 @@ func takeSpares(parent *Arena) (all []region) {
 
 func freeSpares() {
 	for _, r := range takeSpares(nil) {
-		release(r.data)
+		r.release("") // it is in no budget
 	}
 }
 

@@ -5,6 +5,7 @@ package mem
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -208,6 +209,81 @@ func TestMakeAnyIsNotZero(t *testing.T) {
 		a := new(Arena)
 		if s := MakeAny[uint64](a, n); s[0] == 0 || s[n-1] == 0 {
 			t.Errorf("of %d elements some are zero", n)
+		}
+		a.Close()
+	}
+}
+
+// TestHandOver: an array that is handed over outlives its arena. When nothing uses it, it becomes a
+// spare, beside those of Keep, and counts until a later arena has it or it is freed.
+func TestHandOver(t *testing.T) {
+	const n = 1 << 14
+	parent := &Arena{Kind: Graph}
+	defer parent.Close()
+	job := func() (s []uint64, owner *Owner, ok bool) {
+		a := &Arena{Kind: Columns, Parent: parent}
+		s = MakeAny[uint64](a, n)
+		for i := range s {
+			s[i] = 7
+		}
+		Make[uint64](a, n+1)
+		owner, ok = HandOver(a, s)
+		a.Keep()
+		return s, owner, ok
+	}
+	s, owner, ok := job()
+	if other := keep(parent, nil, n); !ok || owner == nil || other == &s[0] {
+		t.Fatal("the array is not handed over")
+	}
+	for i, x := range s {
+		if x != 7 {
+			t.Fatalf("element %d is %d", i, x)
+		}
+	}
+	if bytes := spares.handed.Load(); bytes != 8*n {
+		t.Errorf("%d bytes are handed over", bytes)
+	}
+	runtime.KeepAlive(owner)
+	owner = nil
+	spare := func() bool { return spares.bytes.Load() == 8*(n+n) }
+	for range 1000 {
+		if runtime.GC(); spare() {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if !spare() {
+		t.Fatalf("%d bytes are spare", spares.bytes.Load())
+	}
+	if keep(parent, nil, n-1); spares.bytes.Load() != 8*(n+n-1) {
+		t.Error("Keep has freed the array that was handed over")
+	}
+	if again, owner, ok := job(); !ok || &again[0] != &s[0] || owner == nil {
+		t.Error("the next arena has another array")
+	}
+	freeSpares()
+	parent.Close()
+}
+
+// TestHandOverIsBounded: at most mostSpare bytes are handed over, and none that a budget counts, or
+// without a parent. Arrays on Go's heap need no owner.
+func TestHandOverIsBounded(t *testing.T) {
+	defer func(most func() int64) { mostSpare = most }(mostSpare)
+	const n = 1 << 14
+	before := spares.handed.Load()
+	mostSpare = func() int64 { return before + 8*n - 1 }
+	parent := &Arena{Kind: Graph}
+	defer parent.Close()
+	for name, a := range map[string]*Arena{
+		"too many bytes":  {Parent: parent},
+		"a budget":        {Parent: parent, Budget: budgetOf(1<<30, "")},
+		"no other arenas": {},
+	} {
+		if owner, ok := HandOver(a, Make[uint64](a, n)); ok || owner != nil {
+			t.Errorf("%s: an array is handed over", name)
+		}
+		if owner, ok := HandOver(a, Make[uint64](a, 5)); !ok || owner != nil {
+			t.Errorf("%s: a small array is not handed over", name)
 		}
 		a.Close()
 	}

@@ -3,7 +3,9 @@ package library_test
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -211,4 +213,51 @@ func TestTopWithoutCompare(t *testing.T) {
 		}
 	}()
 	res.Top(3, nil)
+}
+
+// TestResultsKeepTheirValues: a result's values stay as they are while later runs reuse the memory
+// of results that nobody uses, also in a copy of the struct and in an iterator.
+func TestResultsKeepTheirValues(t *testing.T) {
+	g, err := superstep.Load(t.Context(), "kronecker:scale=14")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	search := func(source int) *superstep.Result[int64] {
+		r, err := superstep.Run(t.Context(), g,
+			algorithms.BFSLevels{Source: pregel.VertexID(source)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	var copies []superstep.Result[int64]
+	var iterators []iter.Seq2[uint64, int64]
+	var want [][]int64
+	for source := range 40 {
+		r := search(source)
+		if source%4 == 0 {
+			copies, iterators = append(copies, *r), append(iterators, search(source).All())
+			var values []int64
+			for _, v := range r.All() {
+				values = append(values, v)
+			}
+			want = append(want, values)
+		}
+		if source%8 == 7 {
+			runtime.GC()
+		}
+	}
+	for i := range want {
+		var found []int64
+		for _, v := range iterators[i] {
+			found = append(found, v)
+		}
+		for id, v := range want[i] {
+			if found[id] != v || copies[i].Value(pregel.VertexID(id)) != v {
+				t.Fatalf("search %d, vertex %d: %d and %d, want %d", i, id, found[id],
+					copies[i].Value(pregel.VertexID(id)), v)
+			}
+		}
+	}
 }
