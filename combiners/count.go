@@ -55,7 +55,7 @@ func (k *countKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.In
 			case p.Skip[v]&bit != 0:
 			case has[v]&bit == 0:
 				has[v] |= bit
-				p.Mark(into.Has, v)
+				p.Mark(into.Has, d)
 				in[d] = 1
 			default:
 				in[d]++

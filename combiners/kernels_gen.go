@@ -58,7 +58,7 @@ func (k *sumKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbo
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				p.Mark(into.Has, v)
+				p.Mark(into.Has, d)
 				in[d] = x + 0
 				continue
 			}
@@ -199,7 +199,7 @@ func (k *minKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbo
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				p.Mark(into.Has, v)
+				p.Mark(into.Has, d)
 				in[d] = x
 				continue
 			}
@@ -350,7 +350,7 @@ func (k *maxKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbo
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				p.Mark(into.Has, v)
+				p.Mark(into.Has, d)
 				in[d] = x
 				continue
 			}
@@ -471,7 +471,7 @@ func (k *orKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[bo
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				p.Mark(into.Has, v)
+				p.Mark(into.Has, d)
 				in[d] = x
 				continue
 			}
@@ -582,7 +582,7 @@ func (k *andKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[b
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				p.Mark(into.Has, v)
+				p.Mark(into.Has, d)
 				in[d] = x
 				continue
 			}
@@ -693,7 +693,7 @@ func (k *orBitsKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.I
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				p.Mark(into.Has, v)
+				p.Mark(into.Has, d)
 				in[d] = x
 				continue
 			}
@@ -736,7 +736,7 @@ func (k *firstKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.In
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				p.Mark(into.Has, v)
+				p.Mark(into.Has, d)
 				in[d] = x
 			}
 		}
@@ -805,7 +805,7 @@ func (k *funcKernel[T]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inb
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				p.Mark(into.Has, v)
+				p.Mark(into.Has, d)
 				in[d] = x
 				continue
 			}
@@ -970,7 +970,7 @@ func (k *minPlusKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				p.Mark(into.Has, v)
+				p.Mark(into.Has, d)
 				in[d] = x
 				continue
 			}
@@ -1142,7 +1142,7 @@ func (k *maxMinKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel.I
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				p.Mark(into.Has, v)
+				p.Mark(into.Has, d)
 				in[d] = x
 				continue
 			}
@@ -1280,7 +1280,7 @@ func (k *sumTimesKernel[W]) Push(p *kernel.Push, rows []kernel.Row, into *kernel
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				p.Mark(into.Has, v)
+				p.Mark(into.Has, d)
 				in[d] = x + 0
 				continue
 			}

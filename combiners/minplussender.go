@@ -146,7 +146,7 @@ func (k *minPlusSenderKernel[W]) Push(
 			}
 			if has[v]&bit == 0 {
 				has[v] |= bit
-				p.Mark(into.Has, v)
+				p.Mark(into.Has, d)
 				in[d] = a
 			} else if a.Dist <= in[d].Dist {
 				in[d] = nearer(in[d], a)

@@ -2,6 +2,7 @@ package combiners
 
 import (
 	"math/bits"
+	"slices"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -129,6 +130,10 @@ func (k *senderKernel) Emit(p *kernel.Push, rows []kernel.Row, bins *kernel.Bins
 // collects some receivers without branches, because a processor would mispredict them, and then
 // writes to them.
 func (k *senderKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[vertex]) {
+	if p.Listing && !k.least {
+		k.list(p, rows, into)
+		return
+	}
 	has, skip, n, once := into.Has.Words, p.Skip, 0, ^uint64(0)
 	if k.least {
 		once = 0
@@ -149,6 +154,30 @@ func (k *senderKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbo
 		}
 	}
 	least(p, to[:n], from[:n], into)
+}
+
+// list is Push with a list of the receivers and their messages. It has no branches, because a
+// processor would mispredict which receivers are new.
+func (k *senderKernel) list(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[vertex]) {
+	has, n, edges := into.Has.Words, len(p.Listed), 0
+	skip := p.Skip[:len(has)]
+	for _, row := range rows {
+		edges += int(row.Hi - row.Lo)
+	}
+	to, msg := slices.Grow(p.Listed, edges)[:n+edges], slices.Grow(into.Listed[:n], edges)
+	msg = msg[:len(to)]
+	for _, row := range rows {
+		id := vertex(k.ids.ID(row.From))
+		for _, d := range p.Adj[row.Lo:row.Hi] {
+			w := d >> 6
+			before := has[w]
+			first := ^(skip[w] | before) >> (d & 63) & 1
+			has[w] = before | first<<(d&63)
+			to[n], msg[n] = d, id
+			n += int(first)
+		}
+	}
+	p.Listed, into.Listed = to[:n], msg[:n]
 }
 
 // Claim pushes to the receivers without a message, with one atomic operation each.
@@ -181,7 +210,7 @@ func least(p *kernel.Push, to []uint32, msg []vertex, into *kernel.Inbox[vertex]
 			continue
 		}
 		has[w] |= bit
-		p.Mark(into.Has, w)
+		p.Mark(into.Has, d)
 		in[d] = msg[j]
 	}
 }

@@ -48,7 +48,7 @@
 //	                                 None then), else checks the graph before superstep 0
 //	Coordinate(c *Coordinator)       runs once before every superstep, 0 included
 //	ComputeBlock(b *Block[V, M])     does the work of Compute for up to 64 vertices; deterministic
-//	                                 runs call Compute
+//	                                 runs and supersteps with few messages call Compute
 //	InitBlock(b *Block[V, M])        does the work of Init for up to 64 vertices
 //	Plan() Plan                      returns programs that run first (package plan)
 //	Resolve(r Resolution[V]) (V, bool)

@@ -16,6 +16,7 @@ func (r *runner) fill() {
 func (r *runner) reset() {
 	clear(r.active)
 	r.awake.All = true
+	r.few.kept = false
 	clear(r.finished)
 	for _, c := range r.columns {
 		c.read.All, c.write.All = true, true

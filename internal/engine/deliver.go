@@ -17,6 +17,9 @@ func (r *runner) deliverAndCompute(ctx context.Context) error {
 	if c.Superstep == 0 {
 		return r.sweep.start()
 	}
+	if r.few.next {
+		return r.few.superstep(ctx)
+	}
 	for _, c := range r.columns {
 		c.kernel.Swap()
 		c.read, c.write = c.write, c.read

@@ -19,6 +19,10 @@ func (r *runner) check() {
 			invariants.Check(false, "partition %d: %s", part.Index, fmt.Sprintf(format, args...))
 		}
 	}
+	if r.few.kept {
+		r.few.spread()
+		defer func() { r.few.kept = true; r.write.Clear() }()
+	}
 	words := len(r.active)
 	senders, edges, open := 0, 0, 0
 	for _, c := range r.columns {

@@ -24,6 +24,7 @@ type runner struct {
 	tiles       tiling
 	light       lightest
 	early       early
+	few         few
 	saving      saver
 	summarizing summarizer
 	changer     changer
@@ -40,6 +41,7 @@ type runner struct {
 func (r *runner) assemble() {
 	p := r.partition
 	r.tiles.partition, r.light.partition, r.early.partition = p, p, p
+	r.few.partition, r.few.light = p, &r.light
 	r.saving.partition, r.summarizing.partition, r.changer.partition = p, p, p
 	s := &r.sweep
 	s.partition, s.starting, s.inboxes, s.lists = p, s.startTask, s.inboxTask, s.listsTask
@@ -155,6 +157,7 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 	case c.Ended:
 		return r.summarizing.summarize(ctx)
 	}
+	r.few.begin(c, r.watcher != nil)
 	p := &r.report
 	r.delivering = sending{p.Senders - p.BackSenders, p.SenderEdges - p.BackEdges}
 	if r.back != nil {

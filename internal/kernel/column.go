@@ -65,6 +65,18 @@ func (v *Vec[T]) Fetch(words []int32, which []uint64) (read byte) {
 	return read
 }
 
+// Touch is Fetch for some elements.
+//
+//go:noinline
+func (v *Vec[T]) Touch(at []uint32) (read byte) {
+	for _, i := range at {
+		if unsafe.Sizeof(*new(T)) > 0 {
+			read += *(*byte)(unsafe.Pointer(&v.Data[i]))
+		}
+	}
+	return read
+}
+
 // grow makes room for a pair in a bin.
 func (b *Bins[M]) grow(bin uint32) {
 	b.To[bin] = mem.Grow(b.Store, b.To[bin], 1)

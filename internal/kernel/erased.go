@@ -167,6 +167,9 @@ type Lane[ID ~uint64] interface {
 	// Sweep runs n words of the batch, whose messages are in the inbox.
 	Sweep(n int)
 	Batch() *Batch
+	// RunFew runs vertices that were asleep and got a message, whose index in Push.Listed is at and
+	// more. It appends what they do to f, and removes the messages from the inbox.
+	RunFew(to []uint32, at int, f *Few)
 
 	// TryPull pulls for vertices of a word and drops the result, for a measurement.
 	TryPull(p *Pull, w int) (walked int)

@@ -196,6 +196,10 @@ type Push struct {
 	// must be in ascending order of slots.
 	From, To uint32
 	Ranged   bool
+	// Listing is set only together with Ranged. The receivers that get their first message are then
+	// appended to Listed, and the inbox's summary does not name their words.
+	Listing bool
+	Listed  []uint32
 }
 
 // Row is the list of a sender, Adj[Lo:Hi], or its part with the receivers in the range.
@@ -265,17 +269,23 @@ func (p *Push) Fetch(rows []Row) (read uint32) {
 	return read
 }
 
-// Mark records that word w of an inbox may now contain a one.
-func (p *Push) Mark(has *bitmap.Frontier, w uint32) {
+// Mark records that slot d of an inbox, which had no message, has one.
+func (p *Push) Mark(has *bitmap.Frontier, d uint32) {
 	if p.Ranged {
-		markShared(has, w) // other goroutines push too
+		p.markRanged(has, d)
 	} else {
-		has.Top[w>>6] |= 1 << (w & 63)
+		has.Top[d>>12] |= 1 << (d >> 6 & 63)
 	}
 }
 
 //go:noinline
-func markShared(has *bitmap.Frontier, w uint32) { has.MarkShared(int(w)) }
+func (p *Push) markRanged(has *bitmap.Frontier, d uint32) {
+	if p.Listing {
+		p.Listed = append(p.Listed, d)
+	} else {
+		has.MarkShared(int(d >> 6)) // other goroutines push too
+	}
+}
 
 // search returns the first index in Adj[lo:hi] of a slot that is not below s.
 func (p *Push) search(lo, hi, s uint32) uint32 {
@@ -287,6 +297,8 @@ func (p *Push) search(lo, hi, s uint32) uint32 {
 type Inbox[M any] struct {
 	Msg []M
 	Has *bitmap.Frontier
+	// Listed, if not empty, has the messages of the receivers in Push.Listed, in place of Msg.
+	Listed []M
 }
 
 // Bins has pairs of receiver and message, by the receiver's slot >> Shift. The receivers of a bin

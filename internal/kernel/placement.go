@@ -38,3 +38,11 @@ type Batch struct {
 	// in-neighbours, Halted those that voted to halt, and Finished those that finished.
 	Sent, Back, Halted, Finished [64]uint64
 }
+
+// Few has what some vertices did in a superstep with few messages.
+type Few struct {
+	// Rows has the vertices that sent to all neighbours. Their lists are not set.
+	Rows []Row
+	// Finished are the vertices that finished, Awake those that neither finished nor voted to halt.
+	Finished, Awake []uint32
+}

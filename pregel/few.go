@@ -1,0 +1,71 @@
+package pregel
+
+import (
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// touched is the number of vertices whose values are read ahead. Messages were just written.
+const touched = 64
+
+// RunFew does for single vertices what Sweep does for words.
+func (l *lane[V, M]) RunFew(to []uint32, at int, f *kernel.Few) {
+	v, in := l.begin(), &l.of.inbox
+	l.running = true
+	for len(to) > 0 {
+		some := to[:min(touched, len(to))]
+		to = to[len(some):]
+		l.of.values.Touch(some)
+		for k, d := range some {
+			m := &in.Msg[d]
+			if len(in.Listed) > 0 {
+				m = &in.Listed[at+k]
+			}
+			if l.runOne(v, d, *m) {
+				f.Rows = append(f.Rows, kernel.Row{From: d})
+			}
+			if v.finish != 0 {
+				f.Finished = append(f.Finished, d)
+			} else if v.halt == 0 {
+				f.Awake = append(f.Awake, d)
+			}
+		}
+		at += len(some)
+	}
+	l.running = false
+	v.halt, v.finish, v.b = 0, 0, nil
+}
+
+// runOne calls Compute for a vertex, and reports whether it sent to all neighbours.
+func (l *lane[V, M]) runOne(v *Vertex[V, M], d uint32, m M) (sent bool) {
+	i, b, first := l.of, &l.Block, d&^63
+	w, bit := int(d>>6), uint64(1)<<(d&63)
+	b.Run, b.Awake, b.Received = bit, 0, bit
+	b.Values = (*[64]V)(i.values.Data[first:])
+	b.OutDegrees, b.InDegrees = (*[64]uint32)(i.out[first:]), (*[64]uint32)(i.in[first:])
+	b.First = VertexID(first)*b.Stride + VertexID(i.partition)
+	l.own.base = first
+	v.values, v.i, v.bit, v.id, v.sent = b.Values, d&63, bit, b.First+VertexID(d&63)*b.Stride, 0
+	v.halt, v.finish = 0, 0
+	i.inbox.Has.Words[w] &^= bit
+	i.program.Compute(v, m)
+	if v.sent&sentOne == 0 {
+		return false
+	}
+	k := i.ways[0].kernel
+	if i.self {
+		if *any(&v.message).(*VertexID) != v.id {
+			panic(kernel.WrongSender{Vertex: uint64(v.id)})
+		}
+		return true
+	}
+	out := k.Window(w, &l.out)
+	*mem.At(out, d) = v.message
+	if i.normalize != nil && i.normalize(bit, out) == 0 {
+		return false
+	}
+	if k.Store(w, bit, out) >= 0 {
+		panic(kernel.WrongSender{Vertex: uint64(v.id)})
+	}
+	return true
+}
