@@ -262,8 +262,8 @@ func (g *Graph) IsDirected() bool { return g.g.Directed }
 // Numbering returns the fingerprint of the numbering of vertices, to which vertex sets are bound
 // (package vertexset): of VertexIDs, input ids or names, and degrees. Graphs with the same edges
 // that were loaded with the same options have the same fingerprint; graphs that differ only in
-// which vertices the edges connect may have it, too. All VertexIDs are below ids. Both are 0 for a
-// graph on a cluster.
+// which vertices the edges connect may have it, too; so vertex sets may be used on a cluster and in
+// one process. All VertexIDs are below ids.
 func (g *Graph) Numbering() (fingerprint uint64, ids int) {
 	if !g.refs.Acquire() {
 		return 0, 0
@@ -339,6 +339,9 @@ func (g *Graph) Within(ctx context.Context, set interface {
 		return nil, errClosed
 	}
 	defer g.refs.Release()
+	if g.elsewhere != nil {
+		return nil, errors.New("superstep: Graph.Within is only for graphs in this process")
+	}
 	team := newTeam(0)
 	defer team.Close()
 	o := g.g.Options

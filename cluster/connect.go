@@ -232,6 +232,9 @@ func (c *Connection) graph(
 	grid := graph.Grid{Rows: int(about.Rows), Columns: int(about.Columns)}
 	far := &remote{conn: c, g: graph.Elsewhere(about.Name, labels, about.Arcs, about.Directed,
 		grid), load: about.Load, named: about.Named}
+	if about.Fingerprint != 0 {
+		far.g.Numbered(about.Fingerprint)
+	}
 	free := func() {
 		far.g.Close()
 		if own {

@@ -71,7 +71,7 @@ func (s *server) Submit(
 	s.mu.Lock()
 	again := s.cluster.jobs[s.cluster.keys[submission{owner, r.Key}]] != nil
 	s.mu.Unlock()
-	if err == nil && len(spec.ColumnData) > 0 && !again {
+	if err == nil && len(spec.ColumnData)+len(spec.Sets) > 0 && !again {
 		s.columns.mu.Lock()
 		defer s.columns.mu.Unlock()
 		err = s.columns.complete(ctx, spec)
@@ -311,7 +311,7 @@ func describeGraph(g *graph) *control.Graph {
 		Rows: g.rows, Columns: g.columns, Placements: g.placements, LoadSeconds: g.report.Seconds,
 		Progress: g.far.sum(), Arcs: g.report.Arcs, Load: g.load.String(), Owner: g.owner,
 		Named: g.report.Named, Skipped: g.report.Skipped,
-		Notes: g.report.Notes,
+		Notes: g.report.Notes, Fingerprint: g.report.Fingerprint,
 	}
 }
 

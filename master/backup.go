@@ -55,7 +55,7 @@ func archive(w io.Writer, h *backup.Header, l *standby.Log, r *results) error {
 	ctx := context.Background()
 	var all []store.Object
 	for _, j := range saved.jobs {
-		for _, data := range j.Job.Spec().ColumnData {
+		for _, data := range j.Job.Spec().Sent() {
 			if !j.Job.State.Ended() && data.Sum != nil {
 				sent[data.ID] = data.Sum
 			}

@@ -16,6 +16,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	layout "github.com/superstep-go/superstep/internal/graph"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -186,7 +187,7 @@ func (s *server) namedColumns() map[string]bool {
 	c, all := &s.commits, map[string]bool{}
 	unwritten := c.last != nil || c.failed != nil || len(c.lost) > 0
 	for _, j := range s.cluster.order {
-		for _, data := range j.spec.ColumnData {
+		for _, data := range j.spec.Sent() {
 			all[data.ID] = all[data.ID] || !j.over && (unwritten || !j.state.Ended())
 		}
 	}
@@ -205,7 +206,7 @@ func (c *sentColumns) find(ctx context.Context, id string) (*found, error) {
 // complete fails unless all data of the columns that a job names were sent. The caller holds the
 // lock until the job is entered.
 func (c *sentColumns) complete(ctx context.Context, spec *jobspec.Spec) error {
-	for name, data := range spec.ColumnData {
+	for what, data := range spec.Sent() {
 		f := &found{}
 		var err error
 		if columnID.MatchString(data.ID) {
@@ -213,17 +214,16 @@ func (c *sentColumns) complete(ctx context.Context, spec *jobspec.Spec) error {
 		}
 		switch {
 		case err != nil:
-			return failed(connect.CodeUnavailable, "column %.150s: %w", name, err)
+			return failed(connect.CodeUnavailable, "%.150s: %w", what, err)
 		case len(f.objects) > 0 && data.Sum == nil:
-			return invalid("column %.150s: it has no checksum", name)
+			return invalid("%.150s: it has no checksum", what)
 		case len(f.objects) > 0:
 			continue
 		}
 		if _, err := c.root.Stat(columnsPrefix + data.ID + unfinished); err == nil {
-			return unready("column %.150s: not all of it was sent", name)
+			return unready("%.150s: not all of it was sent", what)
 		}
-		return unready("column %.150s: the master does not have what was sent of it, or no longer",
-			name)
+		return unready("%.150s: the master does not have what was sent of it, or no longer", what)
 	}
 	return nil
 }
@@ -278,7 +278,7 @@ func (c *sentColumns) lines(
 }
 
 // ReadColumn streams the initial values of a job's column: the result of an earlier job, or data
-// that the client sent.
+// that the client sent. A column called set:FILE is a vertex set.
 func (s *server) ReadColumn(
 	ctx context.Context, q *control.ReadColumnRequest,
 	stream *connect.ServerStream[control.ResultChunk],
@@ -298,14 +298,20 @@ func (s *server) ReadColumn(
 			"no worker of job %s registered with this certificate", q.Job)
 	}
 	from, data := spec.Inputs[q.Column], spec.ColumnData[q.Column]
+	file, isSet := strings.CutPrefix(q.Column, layout.SetPrefix)
+	if isSet {
+		data = spec.Sets[file]
+	}
 	switch {
 	case from != "":
 		if err := s.fits(from, spec.Graph, load, q.Values); err != nil {
 			return fmt.Errorf("the result of job %.150s: %w", from, err)
 		}
-		return s.readResult(ctx, from, 0, send)
+		return s.readResult(ctx, from, 0, false, send)
 	case data == nil:
 		return absent("job %s fills no column %.150q", q.Job, q.Column)
+	case isSet || layout.IsSet(data.File):
+		return sentError(s.columns.copy(ctx, data, send))
 	case data.File != "":
 		return sentError(s.columns.lines(ctx, data, send))
 	case data.Values != q.Values:

@@ -302,6 +302,7 @@ func sumLoads(
 		sum.Notes = append(sum.Notes, share.Notes...)
 		sum.Seconds = max(sum.Seconds, share.Seconds)
 		sum.Directed, sum.Weighted, sum.Named = share.Directed, share.Weighted, share.Named
+		sum.Fingerprint, sum.Ids = share.Fingerprint, share.Ids
 	}
 	return sum, nil
 }

@@ -160,6 +160,7 @@ func (r *run) drives(ctx context.Context, d *control.DriveReport) error {
 			}
 			a.Vertices, a.Edges, a.Arcs, a.LoadSeconds = g.Vertices, g.Edges, g.Arcs, g.Seconds
 			a.Directed, a.Named, a.Skipped = g.Directed, g.Named, g.Skipped
+			a.Fingerprint, a.Ids = g.Fingerprint, g.Ids
 		}
 		if d.Graph500 != nil {
 			a.Graph500 = d.Graph500

@@ -36,7 +36,7 @@ func (s *server) effect(e effect) {
 			e.job.forgetFigures()
 		}
 		e.job.over = e.state.Ended() && s.commits.failed == nil
-		if e.job.over && len(e.job.spec.ColumnData) > 0 {
+		if e.job.over && len(e.job.spec.ColumnData)+len(e.job.spec.Sets) > 0 {
 			s.spawn(s.sweepColumns)
 		}
 		if place := e.job.spec.Checkpoints; place != "" &&

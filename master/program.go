@@ -70,6 +70,7 @@ func (r *run) work(ctx context.Context) (err error) {
 	defer func() { r.set(func(a *control.Job) { a.WriteSeconds = time.Since(began).Seconds() }) }()
 	return r.storeResult(ctx, &control.Values{
 		Sorted: !r.spec.Unsorted, Raw: r.spec.Values != "", Report: r.spec.Netbench != nil,
+		Numbered: r.spec.Numbered,
 	})
 }
 
@@ -93,10 +94,7 @@ func (s *server) suits(spec *jobspec.Spec) error {
 	if err != nil {
 		return err
 	}
-	parameters := spec.Parameters
-	if named {
-		parameters = resolve.AsNames(p.Parameters, parameters)
-	}
+	parameters := resolve.AsIDs(p.Parameters, spec.Parameters, named)
 	if err := engine.Check(p.Parameters, parameters); err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}

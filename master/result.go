@@ -2,6 +2,7 @@ package master
 
 import (
 	"bufio"
+	"bytes"
 	"container/heap"
 	"context"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -19,7 +21,10 @@ func (s *server) GetResult(
 	ctx context.Context, r *control.GetResultRequest,
 	stream *connect.ServerStream[control.ResultChunk],
 ) error {
-	return s.Result(ctx, r.Id, r.Offset,
+	if err := s.allowedJob(ctx, r.Id, "read the result of"); err != nil {
+		return err
+	}
+	return s.readResult(ctx, r.Id, r.Offset, r.Numbered,
 		func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
 }
 
@@ -30,12 +35,13 @@ func (s *server) Result(
 	if err := s.allowedJob(ctx, id, "read the result of"); err != nil {
 		return err
 	}
-	return s.readResult(ctx, id, offset, each)
+	return s.readResult(ctx, id, offset, false, each)
 }
 
-// readResult is Result without the check of the caller.
+// readResult is Result without the check of the caller. With numbered it keeps the numbers at the
+// ends of lines, if the job has them.
 func (s *server) readResult(
-	ctx context.Context, id string, offset uint64, each func(data []byte) error,
+	ctx context.Context, id string, offset uint64, numbered bool, each func(data []byte) error,
 ) error {
 	defer s.read(id)() // from before the job is described
 	s.mu.Lock()
@@ -46,6 +52,7 @@ func (s *server) readResult(
 	}
 	j := s.describe(known)
 	s.mu.Unlock()
+	numbered = numbered || !known.spec.Numbered
 	switch spec := known.spec; {
 	case j.State != control.JobState_JOB_STATE_DONE:
 		return unready("job %s is %s: it has no result", id, j.State.Word())
@@ -63,6 +70,13 @@ func (s *server) readResult(
 		refused = each(data)
 		return refused
 	}}
+	if !numbered {
+		lines := &unnumbered{to: to} // the offset is one of these
+		to = &rest{each: func(data []byte) error {
+			_, err := lines.Write(data)
+			return err
+		}}
+	}
 	err = f.read(ctx, j.ResultParts, orderOf(j.Spec()), to)
 	if refused != nil {
 		return refused
@@ -73,6 +87,24 @@ func (s *server) readResult(
 		}
 	}
 	return s.damaged(ctx, id, err)
+}
+
+// unnumbered writes lines without the numbers at their ends.
+type unnumbered struct {
+	to     io.Writer
+	cutter resultlines.Cutter
+}
+
+func (u *unnumbered) Write(data []byte) (int, error) {
+	var out []byte
+	n, err := u.cutter.Each(data, func(line []byte) error {
+		out = append(append(out, line[:max(bytes.LastIndexByte(line, '\t'), 0)]...), '\n')
+		return nil
+	})
+	if err == nil && len(out) > 0 {
+		_, err = u.to.Write(out)
+	}
+	return n, err
 }
 
 // fits fails unless a job has a raw result for this load of a graph, with values of this type.

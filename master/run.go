@@ -61,6 +61,7 @@ func newRun(s *server, j *job) *run {
 		a := &j.figures
 		a.Vertices, a.Edges, a.Arcs, a.Directed, a.Named = g.report.Vertices, g.report.Edges,
 			g.report.Arcs, g.report.Directed, g.report.Named
+		a.Fingerprint, a.Ids = g.report.Fingerprint, g.report.Ids
 	}
 	return r
 }

@@ -51,6 +51,10 @@ func init() {
 		s, err := ReadFile(ctx, path)
 		return s, err
 	}
+	graph.DecodeSet = func(r io.Reader) (graph.VertexSet, error) {
+		s, err := Read(r)
+		return s, err
+	}
 }
 
 // MarshalBinary encodes the set. Equal sets have equal bytes.

@@ -24,7 +24,7 @@ import (
 // Graph is a graph with numbered vertices, such as *superstep.Graph.
 type Graph interface {
 	// Numbering returns the fingerprint of the graph's numbering, and a bound of its VertexIDs.
-	// Both are 0 for a graph on a cluster.
+	// Both are 0 if the graph is closed.
 	Numbering() (fingerprint uint64, ids int)
 	// Vertex and Named find a vertex by its input id or by its name.
 	Vertex(id uint64) (pregel.VertexID, bool)
@@ -44,7 +44,7 @@ var (
 	// ErrOther is the error for sets of different graphs.
 	ErrOther = errors.New("the vertex sets belong to different graphs, or to different numberings of one graph")
 
-	errElsewhere = errors.New("a vertex set needs a graph in this process, but the graph is on a cluster or closed")
+	errElsewhere = errors.New("a vertex set needs the numbering of its graph, but the graph is closed, or its cluster does not know it")
 )
 
 // Of makes a set of vertices of a graph. It returns an error if a VertexID is not one of the

@@ -16,6 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/fill"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport/pack"
@@ -34,7 +35,7 @@ var errToldByFirst = errors.New("the first worker reports the cause")
 // them to all workers, which use the values of their own vertices.
 func (a *attempt) fill(ctx context.Context) error {
 	a.enter("fill")
-	err := a.group.Together(ctx, tagFilling, func(ctx context.Context) error {
+	return a.reading(ctx, func(ctx context.Context) error {
 		for _, name := range slices.Concat(slices.Sorted(maps.Keys(a.spec.Inputs)),
 			slices.Sorted(maps.Keys(a.spec.ColumnData))) {
 			if err := a.fillColumn(ctx, name); err != nil {
@@ -43,6 +44,12 @@ func (a *attempt) fill(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// reading runs a step of all workers that reads data from the master. An error is that of the run,
+// unless a worker or the master was lost.
+func (a *attempt) reading(ctx context.Context, do func(context.Context) error) error {
+	err := a.group.Together(ctx, tagFilling, do)
 	var other *collective.RemoteError
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, errMasterAway),
@@ -60,7 +67,11 @@ func (a *attempt) fillColumn(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if data := a.spec.ColumnData[name]; data != nil && data.File != "" {
+	switch data := a.spec.ColumnData[name]; {
+	case data == nil || data.File == "":
+	case graph.IsSet(data.File):
+		return a.fillSet(ctx, to, data.File)
+	default:
 		return a.fillLines(ctx, to, data.File, data.Named)
 	}
 	own, vertices := pack.NewBlocks(to.Storage), 0
@@ -77,7 +88,7 @@ func (a *attempt) fillColumn(ctx context.Context, name string) error {
 		_, err := own.Write(block)
 		return err
 	}}
-	err = a.readColumn(ctx, to.Property, func(data []byte) error {
+	err = a.readColumn(ctx, name, typeOf(to.Property), func(data []byte) error {
 		_, err := split.Write(data)
 		return err
 	})
@@ -87,10 +98,13 @@ func (a *attempt) fillColumn(ctx context.Context, name string) error {
 	return own.Whole(vertices)
 }
 
-// readColumn passes the master's data of a column to each, in non-empty pieces. The first worker
-// reads the data and broadcasts it.
+// typeOf returns the type of a column's values, for ReadColumn.
+func typeOf(c kernel.Property) string { return pack.Describe(c.Type(), c.Raw()) }
+
+// readColumn passes the master's data of a column, or of a vertex set, to each, in non-empty pieces.
+// The first worker reads the data and broadcasts it.
 func (a *attempt) readColumn(
-	ctx context.Context, c kernel.Property, each func(data []byte) error,
+	ctx context.Context, name, values string, each func(data []byte) error,
 ) error {
 	next := func() ([]byte, error) { return nil, nil }
 	if a.leads() {
@@ -99,8 +113,7 @@ func (a *attempt) readColumn(
 			return errMasterAway
 		}
 		stream, err := master.Workers.ReadColumn(ctx, &control.ReadColumnRequest{
-			Job: a.task.job, Epoch: a.task.epoch, Column: c.Name,
-			Values: pack.Describe(c.Type(), c.Raw()),
+			Job: a.task.job, Epoch: a.task.epoch, Column: name, Values: values,
 		})
 		if err != nil {
 			return unread(err)
@@ -162,7 +175,7 @@ func (a *attempt) fillLines(
 		return err
 	}
 	origin := a.origin()
-	err = a.readColumn(ctx, of.Property, func(text []byte) error {
+	err = a.readColumn(ctx, of.Name, typeOf(of.Property), func(text []byte) error {
 		var lines []graphio.Value
 		var wrong error // the fault of the line after these
 		for line := range bytes.Lines(text) {

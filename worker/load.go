@@ -16,6 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/snapshot"
@@ -29,6 +30,7 @@ type localGraph struct {
 	*mem.Refs
 	directory *build.Directory
 	offer     *control.Offer // nil unless the graph is in the catalog
+	numbered  bool           // its numbering is known, which vertex sets need
 	skipped   []string       // malformed lines that this worker skipped
 	notes     []string       // see edges.Input
 }
@@ -45,15 +47,40 @@ const (
 // loadPartitions loads this worker's partitions of a graph. Each worker reads or generates its part
 // of the edges, or opens its partitions of a snapshot.
 func (a *attempt) loadPartitions(ctx context.Context, l *control.Load) (*localGraph, error) {
-	group, owner := a.group, a.places.layout.Owner
 	request, store, err := load.From(l.Source())
 	if err != nil {
 		return nil, err
 	}
 	store.Grid, store.Team, request.Team = graph.Grid{Rows: int(l.Rows), Columns: int(l.Columns)},
 		a.threads, a.threads
-	store.Partitions = len(owner)
+	store.Partitions = len(a.places.layout.Owner)
 	store.Progress, request.Progress = a.task.progress, a.task.progress
+	catalog, within := a.task.job == "", ""
+	if !catalog {
+		request.Within, within = "", request.Within
+	}
+	g, err := a.loadWhole(ctx, l, request, store)
+	if err != nil || !catalog && within == "" && !resolve.UsesSets(a.spec) {
+		return g, err
+	}
+	if err = g.directory.Number(ctx, a.group, forBuilding); err != nil {
+		g.Close()
+		return nil, err
+	}
+	if within != "" {
+		if g, err = a.within(ctx, g, within, store); err != nil {
+			return nil, err
+		}
+	}
+	g.numbered = true
+	return g, nil
+}
+
+// loadWhole loads this worker's partitions of a graph, not of a part within a vertex set.
+func (a *attempt) loadWhole(
+	ctx context.Context, l *control.Load, request load.Request, store graph.Options,
+) (_ *localGraph, err error) {
+	group, owner := a.group, a.places.layout.Owner
 	var in *edges.RankInput
 	var stored *graph.Graph
 	var share build.Share
@@ -147,6 +174,10 @@ func (a *attempt) load(ctx context.Context, l *control.Load) (*control.LoadRepor
 		Weighted: g.Weights != edges.Unweighted, Seconds: time.Since(began).Seconds(),
 		Named:   g.directory.Names != nil,
 		Skipped: g.skipped, Notes: g.notes,
+	}
+	if g.numbered {
+		fingerprint, ids := g.Numbering()
+		report.Fingerprint, report.Ids = fingerprint, uint64(ids)
 	}
 	if l.Source().TrustFiles && a.leads() {
 		report.Notes = append(report.Notes,

@@ -94,31 +94,29 @@ func (a *attempt) loadOwn(ctx context.Context, known engine.Registered) error {
 	return nil
 }
 
-// vertices returns the program's parameters with vertex names replaced by input ids, and a function
-// that finds these vertices.
+// vertices returns the program's parameters with vertex names and vertex sets replaced by input ids,
+// and a function that finds these vertices.
 func (a *attempt) vertices(
 	ctx context.Context, known engine.Registered,
 ) (map[string]string, engine.Find, error) {
-	parameters := a.spec.Parameters
+	sets, err := a.setsIn(ctx, known)
+	if err != nil {
+		return nil, nil, err
+	}
+	var byName func(name string) (uint64, bool)
 	if a.graph.directory.Names != nil && a.spec.Values == "" { // clients in Go send input ids
-		var names []string
-		// This call only collects the names.
-		_, _ = resolve.VertexParameters(known.Parameters, parameters,
-			func(name string) (uint64, bool) {
-				names = append(names, name)
-				return 0, true
-			})
-		find, err := a.findNames(ctx, names)
+		byName, err = a.findNames(ctx, resolve.Named(known.Parameters, a.spec.Parameters))
 		if err != nil {
 			return nil, nil, err
 		}
-		if parameters, err = resolve.VertexParameters(known.Parameters, parameters,
-			find); err != nil {
-			return nil, nil, ofRun(fmt.Errorf("%s: %w", a.spec.Origin(), err))
-		}
+	}
+	parameters, err := engine.Vertices(known.Parameters, a.spec.Parameters,
+		func(file string) ([]uint64, error) { return sets[file], nil }, byName)
+	if err != nil {
+		return nil, nil, ofRun(fmt.Errorf("%s: %w", a.spec.Origin(), err))
 	}
 	var labels []uint64
-	_, err := known.New(parameters, func(label uint64) (pregel.VertexID, bool) {
+	_, err = known.New(parameters, func(label uint64) (pregel.VertexID, bool) {
 		labels = append(labels, label)
 		return pregel.None, true
 	})

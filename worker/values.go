@@ -65,7 +65,8 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	o := &out{ctx: ctx, emit: emit, progress: progress, total: int64(len(ids))}
 	progress(gathering, 0, o.total)
 	if !j.program.MayHaveVertices() && j.graph.directory.Names == nil {
-		if err := emitLines(ids, lines{program: j.program, label: j.program.Label}, o); err != nil {
+		of := lines{program: j.program, label: j.program.Label, number: j.number(v)}
+		if err := emitLines(ids, of, o); err != nil {
 			return err
 		}
 		return o.flush()
@@ -78,11 +79,25 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 			errMasterAway)
 	}
 	err = group.Together(ctx, tagValues,
-		func(ctx context.Context) error { return j.emitTogether(ctx, group, ids, o) })
+		func(ctx context.Context) error { return j.emitTogether(ctx, group, ids, j.number(v), o) })
 	if err == nil {
 		j.answering.Store(false)
 	}
 	return err
+}
+
+// number returns a function that appends a tab and the number of a vertex in vertex sets to its
+// line, or nil if no numbers are wanted.
+func (j *job) number(v *control.Values) func(dst []byte, id pregel.VertexID) []byte {
+	if !v.GetNumbered() {
+		return nil
+	}
+	return func(dst []byte, id pregel.VertexID) []byte {
+		if int(id) >= j.graph.N { // the run added it
+			return append(dst, "\t-"...)
+		}
+		return strconv.AppendUint(append(dst, '\t'), uint64(j.graph.SetNumber(id)), 10)
+	}
 }
 
 // sort sorts vertices by input id. When ctx ends, it soon returns, because comparisons then return
@@ -104,7 +119,8 @@ func (j *job) sort(ctx context.Context, ids []pregel.VertexID) error {
 // emitTogether emits the lines batch by batch. For each batch it first finds the vertices among the
 // values, then their input ids, then all names.
 func (j *job) emitTogether(
-	ctx context.Context, group *collective.Group, ids []pregel.VertexID, o *out,
+	ctx context.Context, group *collective.Group, ids []pregel.VertexID,
+	number func(dst []byte, id pregel.VertexID) []byte, o *out,
 ) error {
 	call := collective.Call{Tag: tagLabels, Bytes: batch}
 	batch := j.batch()
@@ -125,7 +141,7 @@ func (j *job) emitTogether(
 			}
 			return labels.of(v)
 		}
-		of := lines{program: j.program, label: label}
+		of := lines{program: j.program, label: label, number: number}
 		if j.graph.directory.Names != nil {
 			if of.names, err = j.namesOf(ctx, group, call, some, label); err != nil {
 				return err
@@ -198,8 +214,9 @@ func (j *job) namesOf(
 // after the input id; the master sorts by the id.
 type lines struct {
 	program *engine.Job
-	label   func(pregel.VertexID) uint64 // returns the input id of a value that is a vertex
-	names   map[uint64][]byte            // by input id; nil if there are none
+	label   func(pregel.VertexID) uint64                // returns the input id of a value that is a vertex
+	names   map[uint64][]byte                           // by input id; nil if there are none
+	number  func(dst []byte, id pregel.VertexID) []byte // or nil
 }
 
 func (l lines) name(dst []byte, label uint64) []byte {
@@ -327,7 +344,9 @@ func (o *out) flush() error {
 func emitLines(ids []pregel.VertexID, of lines, o *out) error {
 	for _, id := range ids {
 		start := len(o.buffer)
-		o.buffer = of.line(o.buffer, id)
+		if o.buffer = of.line(o.buffer, id); of.number != nil {
+			o.buffer = of.number(o.buffer, id)
+		}
 		if err := graphio.CheckLine(o.buffer[start:]); err != nil {
 			return err
 		}

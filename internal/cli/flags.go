@@ -118,8 +118,6 @@ func (f *sourceFlags) toLoad(name string, onCluster bool) (*job.Source, error) {
 		return nil, usagef("--check-files and --trust-files need a cluster (--master)")
 	case !onCluster:
 		return s, nil
-	case s.Within != "":
-		return nil, usagef("--%w", load.ErrWithin)
 	case s.SkipBad > mostSkippedThere:
 		return nil, usagef("--skip-bad: found %d, expected at most %d on a cluster", s.SkipBad,
 			mostSkippedThere)

@@ -33,6 +33,9 @@ type result interface {
 	write(ctx context.Context, w io.Writer) error
 	// form returns the format of these lines.
 	form(a *app) resultlines.Form
+	// saveSet writes the vertices of the lines that p selects, or of all lines if p is nil, as a
+	// vertex set. It returns the number of vertices that the run added, which are left out.
+	saveSet(ctx context.Context, path string, p *pick) (added int, err error)
 	// figures fills in a report. written means that the result is stored, so the job need not be
 	// resumed.
 	figures(report *runReport, written bool)
@@ -59,7 +62,6 @@ func (f *runFlags) place(onCluster bool, waiting ...string) error {
 		flags []string
 	}{
 		{"the master serves a cluster's page", []string{"http", "http-linger", "http-token-file"}},
-		{"a vertex set needs the graph", []string{"save-set"}},
 		{"on a cluster superstep master --checkpoints sets the place", []string{"checkpoint", "keep-checkpoints"}},
 		{"on a cluster superstep worker --%[1]s sets it", []string{"memory", "spill", "threads"}},
 	} {

@@ -227,6 +227,14 @@ func (r *localResult) lines(
 		})
 }
 
+func (r *localResult) saveSet(ctx context.Context, path string, p *pick) (added int, err error) {
+	write, err := p.save(r.form(nil), r.write)
+	if err != nil {
+		return 0, err
+	}
+	return sets.Save(ctx, path, r.graph, r.form(nil), write)
+}
+
 func (r *localResult) form(*app) resultlines.Form {
 	return resultlines.Form{Named: r.graph.Names != nil, Fields: r.fields}
 }

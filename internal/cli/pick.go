@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"io"
@@ -83,10 +84,15 @@ type pick struct {
 	byName string
 	by     int // index of the field that lines are sorted by
 	kept   *resultlines.Top
+	// Lines end with a tab and a number, which is not a field.
+	numbered bool
 }
 
-// save writes the selected lines of what fill writes.
+// save writes the selected lines of what fill writes, or all if p is nil.
 func (p *pick) save(form resultlines.Form, fill filler) (filler, error) {
+	if p == nil {
+		return fill, nil
+	}
 	if err := p.resolve(form); err != nil {
 		return nil, err
 	}
@@ -160,6 +166,9 @@ func (p *pick) Write(data []byte) (int, error) {
 // line tests a line, and reports whether to write it at once.
 func (p *pick) line(line []byte) (bool, error) {
 	_, value := p.form.Cut(line)
+	if p.numbered {
+		value = value[:max(bytes.LastIndexByte(value, '\t'), 0)]
+	}
 	fields := p.form.Split(value)
 	for _, t := range p.tests {
 		x, err := number(fields, t.field)

@@ -25,6 +25,7 @@ import (
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/internal/resultlines"
+	"github.com/superstep-go/superstep/internal/sets"
 	"github.com/superstep-go/superstep/internal/snapshot"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/record"
@@ -86,6 +87,9 @@ func (c *remote) program(ctx context.Context, spec *job.Spec, verify bool) (resu
 		if err := r.verifiable(ctx, spec); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.sendSets(ctx, spec); err != nil {
+		return nil, err
 	}
 	if err := c.sendColumns(ctx, spec); err != nil {
 		return nil, err
@@ -199,10 +203,29 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 		_, err := w.Write(r.lines)
 		return err
 	}
+	_, err := r.client.Result(ctx, r.job.Id, r.metered(ctx, w))
+	return err
+}
+
+func (r *remoteResult) metered(ctx context.Context, w io.Writer) io.Writer {
 	all := int64(r.job.ResultBytes)
 	tell := func(done int64) { r.display.stage("fetching the result", done, all) }
-	_, err := r.client.Result(ctx, r.job.Id, &meteredWriter{ctx: ctx, w: w, tell: tell})
-	return err
+	return &meteredWriter{ctx: ctx, w: w, tell: tell}
+}
+
+func (r *remoteResult) saveSet(ctx context.Context, path string, p *pick) (added int, err error) {
+	if p != nil {
+		p.numbered = true
+	}
+	write, err := p.save(r.form(r.app), func(ctx context.Context, w io.Writer) error {
+		_, err := r.client.Numbered(ctx, r.job.Id, r.metered(ctx, w))
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	of := sets.Numbering{Fingerprint: r.job.Fingerprint, IDs: int(r.job.Ids)}
+	return sets.SaveNumbered(ctx, path, of, write)
 }
 
 // form returns the format of the result of a cluster's job, even if this binary lacks the program.

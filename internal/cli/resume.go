@@ -127,7 +127,7 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 // goOnThere makes a cluster resume from the newest checkpoint of a job that failed, was cancelled
 // or reached its limit.
 func (r *runCommand) goOnThere(ctx context.Context, id string) error {
-	err := r.run.place(true, "output", "output-format", "json", "trace", "verify")
+	err := r.run.place(true, "output", "output-format", "json", "save-set", "trace", "verify")
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/sets"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/record"
@@ -72,8 +71,8 @@ them 1.
 On a cluster the workers read the file, so it must have the same name on all of them. --graph
 catalog:NAME is a graph that "superstep graphs load" loaded there. The report, --output, --json,
 --trace and --verify are the same as without a cluster. This process reads the files of --column,
-and for --verify the graph. Ctrl-C cancels the job. Once it is submitted, Ctrl-\
-(SIGQUIT) detaches from it. --detach submits the job and prints its name.`,
+--within and set:FILE, and for --verify the graph. Ctrl-C cancels the job. Once it is submitted,
+Ctrl-\ (SIGQUIT) detaches from it. --detach submits the job and prints its name.`,
 		Example: `  superstep run bfs --graph roads.mtx -p source=1 --output parents.txt
   superstep run bfs --graph web.txt.gz -p source=7 -p output=level --verify
   superstep run pagerank --graph kronecker:scale=18 -p iterations=20
@@ -122,11 +121,6 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	if r.run.columns, err = splitColumns(r.asked.Column); err != nil {
 		return err
 	}
-	if onCluster {
-		if err := r.withoutSets(spec); err != nil {
-			return err
-		}
-	}
 	return r.perform(ctx, spec)
 }
 
@@ -144,6 +138,11 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 		return err
 	}
 	picked, err := r.pick.check()
+	if !r.pick.wanted() {
+		picked = nil
+	}
+	spec.Numbered = r.result.SaveSet != "" && r.run.onCluster
+	spec.KeepResult = spec.KeepResult || spec.Numbered
 	if err == nil {
 		err = r.result.check(r.result.Output)
 	}
@@ -169,22 +168,20 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 				report.Verified = &r.result.Verify
 			}
 			began := time.Now()
-			write, path := computed.write, r.result.Output
-			form := computed.form(r.app)
-			if r.pick.wanted() {
-				if write, err = picked.save(form, write); err != nil {
-					return err
-				}
-				if r.result.SaveSet == "" {
-					path = cmp.Or(path, "-")
-				}
+			path, form := r.result.Output, computed.form(r.app)
+			if picked != nil && r.result.SaveSet == "" {
+				path = cmp.Or(path, "-")
+			}
+			write, err := picked.save(form, computed.write)
+			if err != nil {
+				return err
 			}
 			if err := r.app.save(ctx, path, 0o666, r.run.Threads,
 				r.result.save(path, form, write)); err != nil {
 				return err
 			}
-			if here, ok := computed.(*localResult); ok && r.result.SaveSet != "" {
-				added, err := sets.Save(ctx, r.result.SaveSet, here.graph, form, write)
+			if r.result.SaveSet != "" {
+				added, err := computed.saveSet(ctx, r.result.SaveSet, picked)
 				if err != nil {
 					return fmt.Errorf("--save-set: %w", err)
 				}

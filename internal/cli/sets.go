@@ -134,17 +134,27 @@ func (c *setCommand) load(ctx context.Context) (*graph.Graph, error) {
 	return g, nil
 }
 
-// withoutSets rejects sets in a job for a cluster.
-func (r *runCommand) withoutSets(spec *job.Spec) error {
-	if p, err := r.app.programs.Find(spec.Program); err == nil {
-		if err := resolve.WithoutSets(p.Parameters, spec.Parameters); err != nil {
-			return usagef("-p: %w", err)
-		}
+// sendSets sends the vertex sets that a job names to a cluster. If this binary lacks the program,
+// sets in parameters are not known, and the master refuses the job.
+func (c *remote) sendSets(ctx context.Context, spec *job.Spec) error {
+	var files []string
+	if spec.Source != nil && spec.Source.Within != "" {
+		files = append(files, spec.Source.Within)
 	}
-	for _, c := range r.run.columns {
-		if graph.IsSet(c.path) {
-			return usagef("--column %s=%s: %w", c.name, c.path, resolve.ErrElsewhere)
+	if p, err := c.app.programs.Find(spec.Program); err == nil {
+		files = append(files, resolve.Sets(p.Parameters, spec.Parameters)...)
+	}
+	spec.Sets = map[string]*job.ColumnData{}
+	for _, file := range files {
+		c.seen.stage("sending "+file, 0, 0)
+		data := &job.ColumnData{File: file}
+		if err := c.client.SendColumn(ctx, data, func(w io.Writer) error {
+			_, err := graph.CopySet(ctx, w, file)
+			return err
+		}); err != nil {
+			return err
 		}
+		spec.Sets[file] = data
 	}
 	return nil
 }

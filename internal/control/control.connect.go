@@ -99,7 +99,7 @@ type WorkersClient interface {
 	// without waiting for its lease.
 	ReportExit(context.Context, *ReportExitRequest) (*ReportExitResponse, error)
 	// ReadColumn streams the initial values of a column to the worker that drives the job: blocks as
-	// in a raw result, or whole lines "PLACE ID VALUE" of a file.
+	// in a raw result, whole lines "PLACE ID VALUE" of a file, or a vertex set.
 	ReadColumn(context.Context, *ReadColumnRequest) (*connect.ServerStreamForClient[ResultChunk], error)
 	// DeliverValues receives a long answer to a command, in chunks. The first chunk names the
 	// command, the last has `last`. When the master has received all chunks, the worker sends the
@@ -258,7 +258,7 @@ type WorkersHandler interface {
 	// without waiting for its lease.
 	ReportExit(context.Context, *ReportExitRequest) (*ReportExitResponse, error)
 	// ReadColumn streams the initial values of a column to the worker that drives the job: blocks as
-	// in a raw result, or whole lines "PLACE ID VALUE" of a file.
+	// in a raw result, whole lines "PLACE ID VALUE" of a file, or a vertex set.
 	ReadColumn(context.Context, *ReadColumnRequest, *connect.ServerStream[ResultChunk]) error
 	// DeliverValues receives a long answer to a command, in chunks. The first chunk names the
 	// command, the last has `last`. When the master has received all chunks, the worker sends the
@@ -401,8 +401,8 @@ type ClusterClient interface {
 	WatchJob(context.Context, *WatchJobRequest) (*connect.ServerStreamForClient[JobEvent], error)
 	// CancelJob starts to cancel a job. A job that has ended stays as it is.
 	CancelJob(context.Context, *CancelJobRequest) (*Job, error)
-	// SendColumn receives a piece of the initial values of a vertex column, before the job is
-	// submitted.
+	// SendColumn receives a piece of the initial values of a vertex column, or of a vertex set, before
+	// the job is submitted.
 	SendColumn(context.Context, *SendColumnRequest) (*SendColumnResponse, error)
 	// GetResult streams the result of a job that is done, if the job was to store it.
 	GetResult(context.Context, *GetResultRequest) (*connect.ServerStreamForClient[ResultChunk], error)
@@ -732,8 +732,8 @@ type ClusterHandler interface {
 	WatchJob(context.Context, *WatchJobRequest, *connect.ServerStream[JobEvent]) error
 	// CancelJob starts to cancel a job. A job that has ended stays as it is.
 	CancelJob(context.Context, *CancelJobRequest) (*Job, error)
-	// SendColumn receives a piece of the initial values of a vertex column, before the job is
-	// submitted.
+	// SendColumn receives a piece of the initial values of a vertex column, or of a vertex set, before
+	// the job is submitted.
 	SendColumn(context.Context, *SendColumnRequest) (*SendColumnResponse, error)
 	// GetResult streams the result of a job that is done, if the job was to store it.
 	GetResult(context.Context, *GetResultRequest, *connect.ServerStream[ResultChunk]) error

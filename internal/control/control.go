@@ -9,7 +9,7 @@ package control
 import "time"
 
 // Protocol is the version of the protocol. The master refuses workers with another version.
-const Protocol = 18
+const Protocol = 19
 
 // Limits of received data.
 const (

@@ -3414,17 +3414,20 @@ func (x *SaveReport) GetManifest() []byte {
 }
 
 type LoadReport struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Vertices      uint64                 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"` // of the whole graph
-	Edges         uint64                 `protobuf:"varint,2,opt,name=edges,proto3" json:"edges,omitempty"`       // of the whole graph
-	Bytes         uint64                 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`       // of this worker's partitions in memory
-	Seconds       float64                `protobuf:"fixed64,4,opt,name=seconds,proto3" json:"seconds,omitempty"`
-	Directed      bool                   `protobuf:"varint,5,opt,name=directed,proto3" json:"directed,omitempty"`
-	Weighted      bool                   `protobuf:"varint,6,opt,name=weighted,proto3" json:"weighted,omitempty"`
-	Arcs          uint64                 `protobuf:"varint,7,opt,name=arcs,proto3" json:"arcs,omitempty"`      // of the whole graph, as stored
-	Named         bool                   `protobuf:"varint,8,opt,name=named,proto3" json:"named,omitempty"`    // the input has names for its vertices
-	Skipped       []string               `protobuf:"bytes,9,rep,name=skipped,proto3" json:"skipped,omitempty"` // malformed lines that this worker skipped; in sums, of all workers
-	Notes         []string               `protobuf:"bytes,10,rep,name=notes,proto3" json:"notes,omitempty"`    // facts about the input that no flag gave; from the first worker
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Vertices uint64                 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"` // of the whole graph
+	Edges    uint64                 `protobuf:"varint,2,opt,name=edges,proto3" json:"edges,omitempty"`       // of the whole graph
+	Bytes    uint64                 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`       // of this worker's partitions in memory
+	Seconds  float64                `protobuf:"fixed64,4,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	Directed bool                   `protobuf:"varint,5,opt,name=directed,proto3" json:"directed,omitempty"`
+	Weighted bool                   `protobuf:"varint,6,opt,name=weighted,proto3" json:"weighted,omitempty"`
+	Arcs     uint64                 `protobuf:"varint,7,opt,name=arcs,proto3" json:"arcs,omitempty"`      // of the whole graph, as stored
+	Named    bool                   `protobuf:"varint,8,opt,name=named,proto3" json:"named,omitempty"`    // the input has names for its vertices
+	Skipped  []string               `protobuf:"bytes,9,rep,name=skipped,proto3" json:"skipped,omitempty"` // malformed lines that this worker skipped; in sums, of all workers
+	Notes    []string               `protobuf:"bytes,10,rep,name=notes,proto3" json:"notes,omitempty"`    // facts about the input that no flag gave; from the first worker
+	// the numbering of the graph that vertex sets belong to, and its number of ids; 0: unknown
+	Fingerprint   uint64 `protobuf:"fixed64,11,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
+	Ids           uint64 `protobuf:"varint,12,opt,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3527,6 +3530,20 @@ func (x *LoadReport) GetNotes() []string {
 		return x.Notes
 	}
 	return nil
+}
+
+func (x *LoadReport) GetFingerprint() uint64 {
+	if x != nil {
+		return x.Fingerprint
+	}
+	return 0
+}
+
+func (x *LoadReport) GetIds() uint64 {
+	if x != nil {
+		return x.Ids
+	}
+	return 0
 }
 
 // Locate asks for the input ids of vertices from `first` on. If the graph has names, it also asks
@@ -3849,7 +3866,7 @@ type ReadColumnRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	Epoch         uint32                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	Column        string                 `protobuf:"bytes,3,opt,name=column,proto3" json:"column,omitempty"`
+	Column        string                 `protobuf:"bytes,3,opt,name=column,proto3" json:"column,omitempty"` // or set:FILE, a vertex set that the job names
 	Values        string                 `protobuf:"bytes,4,opt,name=values,proto3" json:"values,omitempty"` // the type of the column's values, which must equal that of blocks
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4496,10 +4513,12 @@ func (x *ProbeReport) GetUnreachable() []string {
 
 // Values asks for the result: a line for each vertex, with input id and value.
 type Values struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Sorted        bool                   `protobuf:"varint,1,opt,name=sorted,proto3" json:"sorted,omitempty"` // by ascending id; otherwise in the fastest order
-	Raw           bool                   `protobuf:"varint,2,opt,name=raw,proto3" json:"raw,omitempty"`       // blocks of values as in memory instead of lines (docs/formats.md)
-	Report        bool                   `protobuf:"varint,3,opt,name=report,proto3" json:"report,omitempty"` // of a netbench: the report of the first worker
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Sorted bool                   `protobuf:"varint,1,opt,name=sorted,proto3" json:"sorted,omitempty"` // by ascending id; otherwise in the fastest order
+	Raw    bool                   `protobuf:"varint,2,opt,name=raw,proto3" json:"raw,omitempty"`       // blocks of values as in memory instead of lines (docs/formats.md)
+	Report bool                   `protobuf:"varint,3,opt,name=report,proto3" json:"report,omitempty"` // of a netbench: the report of the first worker
+	// lines end with a tab and the vertex's number in vertex sets, or - if the run added the vertex
+	Numbered      bool `protobuf:"varint,4,opt,name=numbered,proto3" json:"numbered,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4551,6 +4570,13 @@ func (x *Values) GetRaw() bool {
 func (x *Values) GetReport() bool {
 	if x != nil {
 		return x.Report
+	}
+	return false
+}
+
+func (x *Values) GetNumbered() bool {
+	if x != nil {
+		return x.Numbered
 	}
 	return false
 }
@@ -5144,7 +5170,10 @@ type Job struct {
 	MaxSupersteps uint64     `protobuf:"varint,37,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"`     // maximum of supersteps, by its options and program; 0: unknown
 	Forked        string     `protobuf:"bytes,42,opt,name=forked,proto3" json:"forked,omitempty"`                                         // the checkpoint of another run that this run continued, and the differences
 	// summary of the run before the checkpoint from which it resumed, for package history
-	Before        []byte          `protobuf:"bytes,43,opt,name=before,proto3" json:"before,omitempty"`
+	Before []byte `protobuf:"bytes,43,opt,name=before,proto3" json:"before,omitempty"`
+	// the numbering of the graph, if the job reads or writes vertex sets, see LoadReport
+	Fingerprint   uint64          `protobuf:"fixed64,46,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
+	Ids           uint64          `protobuf:"varint,47,opt,name=ids,proto3" json:"ids,omitempty"`
 	Graph500      *Graph500Result `protobuf:"bytes,40,opt,name=graph500,proto3" json:"graph500,omitempty"`
 	Brief         bool            `protobuf:"varint,50,opt,name=brief,proto3" json:"brief,omitempty"` // in a list: something was omitted or cut; GetJob has it
 	unknownFields protoimpl.UnknownFields
@@ -5452,6 +5481,20 @@ func (x *Job) GetBefore() []byte {
 		return x.Before
 	}
 	return nil
+}
+
+func (x *Job) GetFingerprint() uint64 {
+	if x != nil {
+		return x.Fingerprint
+	}
+	return 0
+}
+
+func (x *Job) GetIds() uint64 {
+	if x != nil {
+		return x.Ids
+	}
+	return 0
 }
 
 func (x *Job) GetGraph500() *Graph500Result {
@@ -6414,7 +6457,8 @@ func (x *CancelJobRequest) GetReason() string {
 type GetResultRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Offset        uint64                 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"` // bytes to skip at the beginning
+	Offset        uint64                 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"`     // bytes to skip at the beginning
+	Numbered      bool                   `protobuf:"varint,3,opt,name=numbered,proto3" json:"numbered,omitempty"` // with the numbers of vertices at the ends of lines, if the job has them
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6461,6 +6505,13 @@ func (x *GetResultRequest) GetOffset() uint64 {
 		return x.Offset
 	}
 	return 0
+}
+
+func (x *GetResultRequest) GetNumbered() bool {
+	if x != nil {
+		return x.Numbered
+	}
+	return false
 }
 
 type ResultChunk struct {
@@ -6590,14 +6641,15 @@ type Graph struct {
 	LoadSeconds   float64                `protobuf:"fixed64,11,opt,name=load_seconds,json=loadSeconds,proto3" json:"load_seconds,omitempty"`
 	Directed      bool                   `protobuf:"varint,12,opt,name=directed,proto3" json:"directed,omitempty"`
 	Weighted      bool                   `protobuf:"varint,13,opt,name=weighted,proto3" json:"weighted,omitempty"`
-	Progress      *Progress              `protobuf:"bytes,14,opt,name=progress,proto3" json:"progress,omitempty"` // of a load in progress, over all workers
-	Arcs          uint64                 `protobuf:"varint,15,opt,name=arcs,proto3" json:"arcs,omitempty"`        // as stored
-	Owner         string                 `protobuf:"bytes,17,opt,name=owner,proto3" json:"owner,omitempty"`       // the caller that loaded it, see Job
-	Skipped       []string               `protobuf:"bytes,19,rep,name=skipped,proto3" json:"skipped,omitempty"`   // malformed lines that were skipped
-	Notes         []string               `protobuf:"bytes,20,rep,name=notes,proto3" json:"notes,omitempty"`       // facts about the input that no flag gave
-	Load          string                 `protobuf:"bytes,16,opt,name=load,proto3" json:"load,omitempty"`         // changes when the graph is loaded again, which may renumber vertices
-	Named         bool                   `protobuf:"varint,18,opt,name=named,proto3" json:"named,omitempty"`      // the input has names for its vertices
-	Brief         bool                   `protobuf:"varint,30,opt,name=brief,proto3" json:"brief,omitempty"`      // in a list: something was omitted or cut; InspectGraph has it
+	Progress      *Progress              `protobuf:"bytes,14,opt,name=progress,proto3" json:"progress,omitempty"`         // of a load in progress, over all workers
+	Arcs          uint64                 `protobuf:"varint,15,opt,name=arcs,proto3" json:"arcs,omitempty"`                // as stored
+	Owner         string                 `protobuf:"bytes,17,opt,name=owner,proto3" json:"owner,omitempty"`               // the caller that loaded it, see Job
+	Skipped       []string               `protobuf:"bytes,19,rep,name=skipped,proto3" json:"skipped,omitempty"`           // malformed lines that were skipped
+	Notes         []string               `protobuf:"bytes,20,rep,name=notes,proto3" json:"notes,omitempty"`               // facts about the input that no flag gave
+	Load          string                 `protobuf:"bytes,16,opt,name=load,proto3" json:"load,omitempty"`                 // changes when the graph is loaded again, which may renumber vertices
+	Named         bool                   `protobuf:"varint,18,opt,name=named,proto3" json:"named,omitempty"`              // the input has names for its vertices
+	Fingerprint   uint64                 `protobuf:"fixed64,21,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"` // of its numbering, to which vertex sets belong; 0: unknown
+	Brief         bool                   `protobuf:"varint,30,opt,name=brief,proto3" json:"brief,omitempty"`              // in a list: something was omitted or cut; InspectGraph has it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6770,6 +6822,13 @@ func (x *Graph) GetNamed() bool {
 		return x.Named
 	}
 	return false
+}
+
+func (x *Graph) GetFingerprint() uint64 {
+	if x != nil {
+		return x.Fingerprint
+	}
+	return 0
 }
 
 func (x *Graph) GetBrief() bool {
@@ -8344,7 +8403,7 @@ const file_control_proto_rawDesc = "" +
 	"\x06remove\x18\x05 \x01(\bR\x06remove\"(\n" +
 	"\n" +
 	"SaveReport\x12\x1a\n" +
-	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\x80\x02\n" +
+	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xb4\x02\n" +
 	"\n" +
 	"LoadReport\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x14\n" +
@@ -8357,7 +8416,9 @@ const file_control_proto_rawDesc = "" +
 	"\x05named\x18\b \x01(\bR\x05named\x12\x18\n" +
 	"\askipped\x18\t \x03(\tR\askipped\x12\x14\n" +
 	"\x05notes\x18\n" +
-	" \x03(\tR\x05notes\"\x81\x01\n" +
+	" \x03(\tR\x05notes\x12 \n" +
+	"\vfingerprint\x18\v \x01(\x06R\vfingerprint\x12\x10\n" +
+	"\x03ids\x18\f \x01(\x04R\x03ids\"\x81\x01\n" +
 	"\x06Locate\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x14\n" +
 	"\x05first\x18\x03 \x01(\x04R\x05first\x12\x14\n" +
@@ -8434,11 +8495,12 @@ const file_control_proto_rawDesc = "" +
 	"\x05Probe\x125\n" +
 	"\x05peers\x18\x01 \x03(\v2\x1f.superstep.control.v1.PlacementR\x05peers\"/\n" +
 	"\vProbeReport\x12 \n" +
-	"\vunreachable\x18\x01 \x03(\tR\vunreachable\"J\n" +
+	"\vunreachable\x18\x01 \x03(\tR\vunreachable\"f\n" +
 	"\x06Values\x12\x16\n" +
 	"\x06sorted\x18\x01 \x01(\bR\x06sorted\x12\x10\n" +
 	"\x03raw\x18\x02 \x01(\bR\x03raw\x12\x16\n" +
-	"\x06report\x18\x03 \x01(\bR\x06report\"d\n" +
+	"\x06report\x18\x03 \x01(\bR\x06report\x12\x1a\n" +
+	"\bnumbered\x18\x04 \x01(\bR\bnumbered\"d\n" +
 	"\vValuesChunk\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\bR\x04last\x12-\n" +
@@ -8476,7 +8538,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x03(\x01R\x04time\x12\x1c\n" +
 	"\ttranslate\x18\x02 \x03(\x01R\ttranslate\x12\x1a\n" +
 	"\bvalidate\x18\x03 \x03(\x01R\bvalidate\x12\x14\n" +
-	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xac\v\n" +
+	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xe0\v\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
 	"\tspec_json\x18- \x01(\tR\bspecJson\x124\n" +
@@ -8525,7 +8587,9 @@ const file_control_proto_rawDesc = "" +
 	"\askipped\x18$ \x03(\tR\askipped\x12%\n" +
 	"\x0emax_supersteps\x18% \x01(\x04R\rmaxSupersteps\x12\x16\n" +
 	"\x06forked\x18* \x01(\tR\x06forked\x12\x16\n" +
-	"\x06before\x18+ \x01(\fR\x06before\x12@\n" +
+	"\x06before\x18+ \x01(\fR\x06before\x12 \n" +
+	"\vfingerprint\x18. \x01(\x06R\vfingerprint\x12\x10\n" +
+	"\x03ids\x18/ \x01(\x04R\x03ids\x12@\n" +
 	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\x12\x14\n" +
 	"\x05brief\x182 \x01(\bR\x05briefJ\x04\b\v\x10\fJ\x04\b\x02\x10\x03\"J\n" +
 	"\n" +
@@ -8591,10 +8655,11 @@ const file_control_proto_rawDesc = "" +
 	"\x05waits\x18\x02 \x03(\tR\x05waits\":\n" +
 	"\x10CancelJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\":\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"V\n" +
 	"\x10GetResultRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06offset\x18\x02 \x01(\x04R\x06offset\"!\n" +
+	"\x06offset\x18\x02 \x01(\x04R\x06offset\x12\x1a\n" +
+	"\bnumbered\x18\x03 \x01(\bR\bnumbered\"!\n" +
 	"\vResultChunk\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\"{\n" +
 	"\x10LoadGraphRequest\x12\x12\n" +
@@ -8602,7 +8667,7 @@ const file_control_proto_rawDesc = "" +
 	"\vsource_json\x18\x05 \x01(\tR\n" +
 	"sourceJson\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\x04 \x01(\rR\acolumnsJ\x04\b\x02\x10\x03\"\xfa\x04\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumnsJ\x04\b\x02\x10\x03\"\x9c\x05\n" +
 	"\x05Graph\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
 	"\vsource_json\x18\x1f \x01(\tR\n" +
@@ -8627,7 +8692,8 @@ const file_control_proto_rawDesc = "" +
 	"\askipped\x18\x13 \x03(\tR\askipped\x12\x14\n" +
 	"\x05notes\x18\x14 \x03(\tR\x05notes\x12\x12\n" +
 	"\x04load\x18\x10 \x01(\tR\x04load\x12\x14\n" +
-	"\x05named\x18\x12 \x01(\bR\x05named\x12\x14\n" +
+	"\x05named\x18\x12 \x01(\bR\x05named\x12 \n" +
+	"\vfingerprint\x18\x15 \x01(\x06R\vfingerprint\x12\x14\n" +
 	"\x05brief\x18\x1e \x01(\bR\x05briefJ\x04\b\x02\x10\x03\")\n" +
 	"\x11ListGraphsRequest\x12\x14\n" +
 	"\x05after\x18\x01 \x01(\tR\x05after\"]\n" +

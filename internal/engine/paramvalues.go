@@ -175,6 +175,36 @@ func MapVertices(
 	return values, nil
 }
 
+// Vertices returns a program's parameters with input ids in place of set:FILE, and of names of
+// vertices if find is not nil. Names in a list are separated by commas; a backslash escapes a comma
+// in a name. set returns the input ids of the graph's vertices in a set.
+func Vertices(
+	parameters []Parameter, values map[string]string,
+	set func(file string) ([]uint64, error), find func(name string) (uint64, bool),
+) (map[string]string, error) {
+	return MapVertices(parameters, values, func(text string) (ids []string, err error) {
+		file, ok := strings.CutPrefix(text, graph.SetPrefix)
+		var labels []uint64
+		switch {
+		case ok:
+			if labels, err = set(file); err == nil && len(labels) == 0 {
+				err = fmt.Errorf("%s: found no vertex of the graph, expected one or more", file)
+			}
+		case find == nil:
+			return []string{text}, nil
+		default:
+			labels = make([]uint64, 1)
+			if labels[0], ok = find(text); !ok {
+				err = fmt.Errorf("the graph has no vertex %q", text)
+			}
+		}
+		for _, label := range labels {
+			ids = append(ids, strconv.FormatUint(label, 10))
+		}
+		return ids, err
+	})
+}
+
 // SplitNames returns the elements of a list of names. The syntax is that of a list of strings.
 func SplitNames(text string) []string { return splitList(text, true) }
 

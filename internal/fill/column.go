@@ -75,7 +75,7 @@ func File(
 		return 0, err
 	}
 	if graph.IsSet(path) {
-		err = c.set(ctx, path)
+		err = c.setFile(ctx, path)
 		return c.Count, err
 	}
 	of.OfEdges, of.Named = p.OfEdges, !p.OfEdges && g.Names != nil

@@ -20,12 +20,18 @@ var vertexType = reflect.TypeFor[pregel.VertexID]()
 // CopyLines writes the values in a file for a property as lines for ParseLine, and returns their
 // number. Lines have names if the file has vertices by name, or may have. If the property is known,
 // not nil, CopyLines checks the values; it does not know the graph. If it is not known, it copies
-// all text after the first id, which works for edges too if no column is given.
+// all text after the first id, which works for edges too if no column is given. If the file is a
+// vertex set, CopyLines writes the set, and returns its size.
 func CopyLines(
 	ctx context.Context, w io.Writer, c *kernel.Property, path string, of graphio.Column,
 ) (lines int, err error) {
 	if graph.IsSet(path) {
-		return 0, errSet
+		if c != nil {
+			if err := takesSets(*c); err != nil {
+				return 0, err
+			}
+		}
+		return graph.CopySet(ctx, w, path)
 	}
 	var scratch reflect.Value // unset if texts are not checked
 	if c != nil {

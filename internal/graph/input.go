@@ -45,11 +45,25 @@ func (g *Graph) inputOf(
 			}
 		})
 	}
-	n, at := 0, 0
+	n := 0
 	if err := each(func(uint32, uint32, float64) { n++ }); err != nil {
 		return nil, err
 	}
-	list, b := edges.NewPacked(uint64(len(labels)), n, g.Weights), edges.Block{}
+	list, err := pack(len(labels), n, g.Weights, each)
+	if err != nil {
+		return nil, err
+	}
+	return &edges.Input{
+		Name: g.Name, Edges: list, Vertices: len(labels), Labels: edges.NewLabels(labels),
+		Names: g.Names, Directed: g.Directed, Free: list.Close,
+	}, nil
+}
+
+// pack packs the n edges between vertices below a number that each passes.
+func pack(
+	vertices, n int, weights edges.Weights, each func(f func(u, v uint32, w float64)) error,
+) (*edges.Packed, error) {
+	list, b, at := edges.NewPacked(uint64(vertices), n, weights), edges.Block{}, 0
 	err := each(func(u, v uint32, w float64) {
 		b.U[b.N], b.V[b.N], b.W[b.N] = uint64(u), uint64(v), w
 		if b.N++; b.N == edges.BlockSize {
@@ -65,10 +79,7 @@ func (g *Graph) inputOf(
 	if b.N > 0 {
 		list.Write(at, &b)
 	}
-	return &edges.Input{
-		Name: g.Name, Edges: list, Vertices: len(labels), Labels: edges.NewLabels(labels),
-		Names: g.Names, Directed: g.Directed, Free: list.Close,
-	}, nil
+	return list, nil
 }
 
 // LightestEdge returns an edge of the least weight, by input ids. ok is false if there is no edge,
@@ -86,8 +97,8 @@ func (g *Graph) LightestEdge() (from, to uint64, weight float64, ok bool) {
 	return from, to, weight, ok
 }
 
-// eachEdge calls f once for every stored edge, with input vertices, until the context ends. It
-// needs the whole graph.
+// eachEdge calls f once for every stored edge of the partitions in this process, with input
+// vertices, until the context ends. Without the maps of the whole graph it passes VertexIDs.
 func (g *Graph) eachEdge(ctx context.Context, f func(u, v uint32, w float64)) error {
 	list, b := &tupleList{g: g}, edges.Block{}
 	for i := range edges.Blocks(list) {

@@ -9,10 +9,10 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// tupleList has the stored edges of a graph as tuples between input vertices. It reads them from
-// the partitions' lists by receiver, without copying them all. An undirected edge is read as the
-// arc from its smaller id. Lists are in ascending order of ids, so these arcs are at the beginnings
-// of lists.
+// tupleList has the stored edges of a graph as tuples between input vertices, or between VertexIDs
+// if the graph has no maps. It reads them from the partitions' lists by receiver, without copying
+// them all. An undirected edge is read as the arc from its smaller id. Lists are in ascending order
+// of ids, so these arcs are at the beginnings of lists.
 type tupleList struct {
 	g      *Graph
 	once   sync.Once
@@ -100,10 +100,16 @@ func (t *tupleList) Read(i int, b *edges.Block) error {
 
 // append appends arcs of a row to a block.
 func (t *tupleList) append(b *edges.Block, p *Partition, l *kernel.Lists, slot, lo, hi uint32) {
-	to := uint64(t.g.Order[p.slots.ID(slot)])
-	from := b.N
-	for i, s := range l.Adj[lo:hi] {
-		b.U[from+i], b.V[from+i] = uint64(t.g.Order[p.slots.ID(s)]), to
+	to, from := p.slots.ID(slot), b.N
+	if t.g.Order == nil {
+		for i, s := range l.Adj[lo:hi] {
+			b.U[from+i], b.V[from+i] = p.slots.ID(s), to
+		}
+	} else {
+		to = uint64(t.g.Order[to])
+		for i, s := range l.Adj[lo:hi] {
+			b.U[from+i], b.V[from+i] = uint64(t.g.Order[p.slots.ID(s)]), to
+		}
 	}
 	b.N += int(hi - lo)
 	switch {

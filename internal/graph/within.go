@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
+	"iter"
 	"math/bits"
 	"regexp"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -21,8 +24,15 @@ type VertexSet interface {
 	Contains(id pregel.VertexID) bool
 }
 
-// ReadSet reads the file of a vertex set. Package vertexset sets it when a program imports it.
-var ReadSet func(ctx context.Context, path string) (VertexSet, error)
+// ReadSet reads the file of a vertex set, and DecodeSet a set to the end of r. Package vertexset
+// sets them when a program imports it.
+var (
+	ReadSet   func(ctx context.Context, path string) (VertexSet, error)
+	DecodeSet func(r io.Reader) (VertexSet, error)
+)
+
+// errUnread is the error for vertex sets in a program that does not import package vertexset.
+var errUnread = errors.New("this program cannot read vertex sets: import _ \"github.com/superstep-go/superstep/vertexset\"")
 
 // SetPrefix begins vertices in a parameter that are those of a vertex set's file.
 const SetPrefix = "set:"
@@ -35,10 +45,36 @@ func IsSet(path string) bool { return setName.MatchString(path) }
 // OpenSet reads the file of a vertex set.
 func OpenSet(ctx context.Context, path string) (VertexSet, error) {
 	if ReadSet == nil {
-		return nil, errors.New("this program cannot read vertex sets: import _ \"github.com/superstep-go/superstep/vertexset\"")
+		return nil, errUnread
 	}
 	return ReadSet(ctx, path)
 }
+
+// CopySet reads the file of a vertex set, writes the set for ReceiveSet, and returns its size.
+func CopySet(ctx context.Context, w io.Writer, path string) (vertices int, err error) {
+	set, err := OpenSet(ctx, path)
+	if err != nil {
+		return 0, err
+	}
+	_, err = set.(io.WriterTo).WriteTo(w)
+	return set.Len(), err
+}
+
+// ReceiveSet reads a vertex set that CopySet has written.
+func ReceiveSet(r io.Reader) (VertexSet, error) {
+	if DecodeSet == nil {
+		return nil, errUnread
+	}
+	return DecodeSet(r)
+}
+
+// Fewer is a line about a set of which a part of the graph has fewer vertices.
+func Fewer(file string, n, of int) string {
+	return fmt.Sprintf("%s: %d of %d vertices", file, n, of)
+}
+
+// MostSet bounds the bytes of a vertex set of a graph with n ids: a bitmap of them, and headers.
+func MostSet(n int) int { return (n>>16 + 2) << 14 }
 
 // Fingerprint returns a checksum of the partition's vertices: of their numbers, input ids and
 // degrees. Removed vertices are left out.
@@ -67,8 +103,8 @@ func (g *Graph) Numbering() (fingerprint uint64, ids int) {
 		if p == nil || p.graph == nil {
 			return 0, 0
 		}
-		fingerprint += p.Fingerprint(g.Label)
 	}
+	fingerprint = g.FingerprintHere()
 	if g.Names != nil {
 		all := fnv.New64a()
 		for c := g.Names.Cursor(0, uint64(g.Names.Len())); c.Next(); {
@@ -79,12 +115,27 @@ func (g *Graph) Numbering() (fingerprint uint64, ids int) {
 	return max(fingerprint, 1), g.N
 }
 
-// whole has the numbering of the graph of which another one is a part.
+// FingerprintHere returns the share of the fingerprint, without names, of the partitions in this
+// process.
+func (g *Graph) FingerprintHere() (sum uint64) {
+	for p := range g.here() {
+		sum += p.Fingerprint(g.Label)
+	}
+	return sum
+}
+
+// whole has the numbering that a graph's vertex sets belong to, if the graph is a part of another
+// one, or has partitions in other processes.
 type whole struct {
 	fingerprint uint64
 	n           int
-	ids         []uint32 // in the whole graph, by input vertex of the part
+	// numbers has the numbers in the whole graph of a part's vertices, by partition and local
+	// vertex. It is nil if the graph is no part.
+	numbers [][]uint32
 }
+
+// Numbered records the fingerprint that all processes with partitions of the graph have computed.
+func (g *Graph) Numbered(fingerprint uint64) { g.whole = &whole{fingerprint: fingerprint, n: g.N} }
 
 // Has returns an error if a set does not belong to the graph.
 func (g *Graph) Has(set VertexSet) error {
@@ -102,7 +153,7 @@ func (g *Graph) Has(set VertexSet) error {
 // have names, their input ids are the positions among the names that are left.
 func (g *Graph) Within(ctx context.Context, set VertexSet) (*edges.Input, error) {
 	in, err := g.inputOf(ctx, func(id pregel.VertexID) bool {
-		return !g.Absent(id) && set.Contains(id)
+		return !g.Absent(id) && set.Contains(g.SetNumber(id))
 	})
 	if err != nil || g.Names == nil {
 		return in, err
@@ -126,47 +177,121 @@ func (g *Graph) Within(ctx context.Context, set VertexSet) (*edges.Input, error)
 // PartOf records that g was made from edges between vertices of all: vertex sets of all fit g, and
 // new vertices of g get input ids that all does not have.
 func (g *Graph) PartOf(all *Graph) {
-	fingerprint, n := all.Numbering()
-	w := &whole{fingerprint, n, make([]uint32, g.N)}
-	for v := range w.ids {
-		label := g.Labels.Of(uint64(v))
+	last := uint64(0)
+	if all.N > 0 {
+		last = all.Labels.Of(uint64(all.N - 1))
+	}
+	g.PartHere(all, last, func(label uint64) pregel.VertexID {
 		if g.Names != nil {
 			label, _ = all.Names.Find(g.Names.Name(label))
 		}
 		id, _ := all.Find(label)
-		w.ids[v] = uint32(id)
+		return all.SetNumber(id)
+	})
+}
+
+// PartHere is PartOf for the partitions in this process. last is the largest input id of all, and
+// number returns the number in sets of all of the vertex with an input id of g.
+func (g *Graph) PartHere(all *Graph, last uint64, number func(label uint64) pregel.VertexID) {
+	w := &whole{numbers: make([][]uint32, len(g.Parts))}
+	w.fingerprint, w.n = all.Numbering()
+	for p := range g.here() {
+		numbers := make([]uint32, p.Owned)
+		for v := range numbers {
+			numbers[v] = uint32(number(g.Label(p.Global(uint32(v)))))
+		}
+		w.numbers[p.Index] = numbers
 	}
 	g.whole = w
 	if all.N > 0 {
-		last := all.Labels.Of(uint64(all.N - 1))
 		g.least = max(last, last+1)
 	}
+}
+
+// SetNumber returns the number in vertex sets of a loaded vertex of a partition in this process.
+func (g *Graph) SetNumber(id pregel.VertexID) pregel.VertexID {
+	if g.whole == nil || g.whole.numbers == nil {
+		return id
+	}
+	n := pregel.VertexID(len(g.Parts))
+	return pregel.VertexID(g.whole.numbers[id%n][id/n])
 }
 
 // Number returns the number in vertex sets of the vertex with an input id.
 func (g *Graph) Number(label uint64) (pregel.VertexID, bool) {
 	id, ok := g.Find(label)
-	if v, _ := g.Labels.Find(label, g.N); ok && g.whole != nil {
-		id = pregel.VertexID(g.whole.ids[v])
+	if ok {
+		id = g.SetNumber(id)
 	}
 	return id, ok
 }
 
+// InSet yields the vertices of the partitions in this process that are in a set of the graph.
+func (g *Graph) InSet(set VertexSet) iter.Seq[pregel.VertexID] {
+	return func(yield func(pregel.VertexID) bool) {
+		for p := range g.here() {
+			for v := range uint32(p.Owned) {
+				id := p.Global(v)
+				if set.Contains(g.SetNumber(id)) && !g.Absent(id) && !yield(id) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Members returns the input ids of the vertices of a set, in ascending order. If g is a part of the
-// set's graph, it returns those that g has.
+// set's graph, it returns those that g has, and of partitions in this process only.
 func (g *Graph) Members(set VertexSet) ([]uint64, error) {
 	if err := g.Has(set); err != nil {
 		return nil, err
 	}
-	labels := make([]uint64, 0, min(set.Len(), g.N))
-	for v, id := range g.IDs {
-		number := id
-		if g.whole != nil {
-			number = g.whole.ids[v]
-		}
-		if set.Contains(pregel.VertexID(number)) && !g.Absent(pregel.VertexID(id)) {
-			labels = append(labels, g.Labels.Of(uint64(v)))
+	var labels []uint64
+	for id := range g.InSet(set) {
+		labels = append(labels, g.Label(id))
+	}
+	slices.Sort(labels)
+	return labels, nil
+}
+
+// EdgesWithin returns the edges of the partitions in this process between vertices of a set, which
+// must belong to the graph. Their ends are positions in ids, which ascend. The caller closes the
+// list.
+func (g *Graph) EdgesWithin(
+	ctx context.Context, set VertexSet,
+) (list *edges.Packed, ids []pregel.VertexID, err error) {
+	has, ends := make([]uint64, bitmap.Words(g.N)), make([]uint64, bitmap.Words(g.N))
+	for v := range uint32(g.N) {
+		if set.Contains(pregel.VertexID(v)) {
+			bitmap.Set(has, v)
 		}
 	}
-	return labels, nil
+	n := 0
+	each := func(f func(u, v uint32, w float64)) error {
+		return g.eachEdge(ctx, func(u, v uint32, w float64) {
+			if bitmap.Get(has, u) && bitmap.Get(has, v) {
+				f(u, v, w)
+			}
+		})
+	}
+	if err := each(func(u, v uint32, _ float64) {
+		bitmap.Set(ends, u)
+		bitmap.Set(ends, v)
+		n++
+	}); err != nil {
+		return nil, nil, err
+	}
+	before := make([]uint32, len(ends)) // positions of the first id of each word
+	for i, word := range ends {
+		for before[i] = uint32(len(ids)); word != 0; word &= word - 1 {
+			ids = append(ids, pregel.VertexID(i<<6+bits.TrailingZeros64(word)))
+		}
+	}
+	at := func(v uint32) uint32 {
+		return before[v>>6] + uint32(bits.OnesCount64(ends[v>>6]&(1<<(v&63)-1)))
+	}
+	list, err = pack(len(ids), n, g.Weights, func(f func(u, v uint32, w float64)) error {
+		return each(func(u, v uint32, w float64) { f(at(u), at(v), w) })
+	})
+	return list, ids, err
 }

@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"reflect"
 	"time"
 
@@ -54,6 +55,10 @@ type Spec struct {
 	// columns whose initial values a client has sent.
 	Inputs     map[string]string      `json:"inputs,omitempty"`
 	ColumnData map[string]*ColumnData `json:"column_data,omitempty"`
+	// Sets are the vertex sets that the job names by files: the sent data, by file. With Numbered,
+	// lines of the result also have the vertices' numbers in sets, for clients that ask for them.
+	Sets     map[string]*ColumnData `json:"sets,omitempty"`
+	Numbered bool                   `json:"numbered,omitempty"`
 	// Set by the master: the place of the job's checkpoints, and of the checkpoints to resume from.
 	Checkpoints string `json:"checkpoints,omitempty"`
 	GoOn        string `json:"go_on,omitempty"`
@@ -129,12 +134,12 @@ type Netbench struct {
 	Repetitions uint32   `json:"repetitions,omitempty" group:"run" help:"measure everything {N} times (default: 5 to 50 times, by how long it takes)"`
 }
 
-// ColumnData is the initial values of a column that a client has sent. The master stores them until
-// the jobs that use them have ended.
+// ColumnData is the initial values of a column, or a vertex set, that a client has sent. The master
+// stores them until the jobs that use them have ended.
 type ColumnData struct {
 	ID string `json:"id"`
-	// the file from which the lines "LINE ID VALUE" are, LINE from 1; empty means blocks of a raw
-	// result
+	// the file from which the lines "LINE ID VALUE" are, LINE from 1, or the set; empty means blocks
+	// of a raw result
 	File string `json:"file,omitempty"`
 	// the lines are "LINE NAME<TAB>VALUE" with the name in quotes, or an input id if the graph has
 	// no names
@@ -162,6 +167,23 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // unlike returns an error of encoding/json, which adds the key.
 func unlike[T any](text []byte, _ *T) error {
 	return &json.UnmarshalTypeError{Value: fmt.Sprintf("%.50q", text), Type: reflect.TypeFor[T]()}
+}
+
+// Sent yields what a client has sent for the job before: columns and vertex sets, with their
+// descriptions.
+func (s *Spec) Sent() iter.Seq2[string, *ColumnData] {
+	return func(yield func(string, *ColumnData) bool) {
+		for name, data := range s.ColumnData {
+			if !yield("column "+name, data) {
+				return
+			}
+		}
+		for file, data := range s.Sets {
+			if !yield("vertex set "+file, data) {
+				return
+			}
+		}
+	}
 }
 
 // Origin describes where a job's graph comes from: its name in the catalog, a file, or a generator.

@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// ErrWithin is the error for a part of a graph on a cluster.
-var ErrWithin = errors.New("within: a vertex set needs the graph in one process: run without a cluster, or store the part by graphs save --within, and load the snapshot on the cluster")
+// ErrWithin is the error for a part of a graph in the catalog of a cluster.
+var ErrWithin = errors.New("within: a graph of the catalog is loaded whole: store the part by graphs save --within, and load the snapshot")
 
 // buildWithin is Build for the part of the graph within a vertex set. Memory for both graphs is
 // needed at the same time.
@@ -36,13 +36,19 @@ func (r Request) buildWithin(
 		return nil, nil, fmt.Errorf("within: %s: %w", file, err)
 	}
 	part.PartOf(all)
-	n, whole := graphio.Thousands[int], all.Input()
-	note := fmt.Sprintf("%s: within %s of %s vertices, %s of %s edges", file, n(part.N),
-		n(all.Vertices()), n(in.Edges.Len()), n(whole.Edges.Len()))
+	whole := all.Input()
+	note := WithinNote(file, part.N, all.Vertices(), in.Edges.Len(), whole.Edges.Len())
 	whole.Close()
 	in.Account, in.Notes, in.Skipped = append(read.Account, note), append(read.Notes, note),
 		read.Skipped
 	return part, in, nil
+}
+
+// WithinNote is a note about a part of a graph: its vertices and edges, and those of the whole.
+func WithinNote(file string, vertices, ofVertices, edges, ofEdges int) string {
+	n := graphio.Thousands[int]
+	return fmt.Sprintf("%s: within %s of %s vertices, %s of %s edges", file, n(vertices),
+		n(ofVertices), n(edges), n(ofEdges))
 }
 
 // Part builds the part of a graph within a set, with as many partitions and the same weights. The

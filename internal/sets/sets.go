@@ -3,13 +3,13 @@
 package sets
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -99,11 +99,55 @@ func Save(
 	ctx context.Context, path string, g *graph.Graph, form resultlines.Form,
 	fill func(ctx context.Context, w io.Writer) error,
 ) (added int, err error) {
-	l := &lines{graph: numbered{g}, form: form}
+	of := numbered{g}
+	return save(ctx, path, of, fill, func(line []byte) (v pregel.VertexID, ok bool) {
+		text, _ := form.Cut(line)
+		if form.Named {
+			return of.Named(resultlines.Unquoted(string(text)))
+		}
+		label, err := strconv.ParseUint(string(text), 10, 64)
+		if err != nil {
+			return pregel.None, false
+		}
+		return of.Vertex(label)
+	})
+}
+
+// Numbering is the numbering of a graph on a cluster.
+type Numbering struct {
+	Fingerprint uint64
+	IDs         int
+}
+
+// Numbering implements vertexset.Graph.
+func (n Numbering) Numbering() (fingerprint uint64, ids int) { return n.Fingerprint, n.IDs }
+
+// Vertex and Named find nothing.
+func (Numbering) Vertex(uint64) (pregel.VertexID, bool) { return pregel.None, false }
+func (Numbering) Named(string) (pregel.VertexID, bool)  { return pregel.None, false }
+
+// SaveNumbered is Save for a graph on a cluster and lines that end with the vertices' numbers.
+func SaveNumbered(
+	ctx context.Context, path string, of Numbering,
+	fill func(ctx context.Context, w io.Writer) error,
+) (added int, err error) {
+	return save(ctx, path, of, fill, func(line []byte) (pregel.VertexID, bool) {
+		line = bytes.TrimSuffix(line[bytes.LastIndexByte(line, '\t')+1:], []byte{'\n'})
+		number, err := strconv.ParseUint(string(line), 10, 32)
+		return pregel.VertexID(number), err == nil
+	})
+}
+
+func save(
+	ctx context.Context, path string, of vertexset.Graph,
+	fill func(ctx context.Context, w io.Writer) error,
+	vertex func(line []byte) (v pregel.VertexID, ok bool),
+) (added int, err error) {
+	l := &lines{vertex: vertex}
 	if err := fill(ctx, l); err != nil {
 		return 0, err
 	}
-	s, err := vertexset.Of(l.graph, slices.Values(l.vertices))
+	s, err := vertexset.Of(of, slices.Values(l.vertices))
 	if err != nil {
 		return 0, err
 	}
@@ -112,8 +156,7 @@ func Save(
 
 // lines collects the vertices of lines of a result.
 type lines struct {
-	graph    numbered
-	form     resultlines.Form
+	vertex   func(line []byte) (v pregel.VertexID, ok bool)
 	cutter   resultlines.Cutter
 	vertices []pregel.VertexID
 	added    int
@@ -121,14 +164,7 @@ type lines struct {
 
 func (l *lines) Write(data []byte) (int, error) {
 	return l.cutter.Each(data, func(line []byte) error {
-		text, _ := l.form.Cut(line)
-		v, ok := pregel.None, false
-		if l.form.Named {
-			v, ok = l.graph.Named(resultlines.Unquoted(string(text)))
-		} else if label, err := strconv.ParseUint(string(text), 10, 64); err == nil {
-			v, ok = l.graph.Vertex(label)
-		}
-		if ok {
+		if v, ok := l.vertex(line); ok {
 			l.vertices = append(l.vertices, v)
 		} else {
 			l.added++
@@ -143,34 +179,17 @@ func Parameters(
 	ctx context.Context, g *graph.Graph, of []engine.Parameter, given map[string]string,
 	tell func(line string),
 ) (map[string]string, error) {
-	values, err := engine.MapVertices(of, given, func(text string) (ids []string, err error) {
-		file, ok := strings.CutPrefix(text, graph.SetPrefix)
-		switch {
-		case ok:
-			labels, of, err := Members(ctx, g, file)
-			if err != nil {
-				return nil, err
-			}
-			if len(labels) == 0 {
-				return nil, fmt.Errorf("%s: found no vertex of the graph, expected one or more",
-					file)
-			}
-			if len(labels) < of {
-				tell(fmt.Sprintf("%s: %d of %d vertices", file, len(labels), of))
-			}
-			for _, label := range labels {
-				ids = append(ids, strconv.FormatUint(label, 10))
-			}
-			return ids, nil
-		case g.Names == nil:
-			return []string{text}, nil
+	var find func(name string) (uint64, bool)
+	if g.Names != nil {
+		find = g.Names.Find
+	}
+	values, err := engine.Vertices(of, given, func(file string) ([]uint64, error) {
+		labels, of, err := Members(ctx, g, file)
+		if len(labels) > 0 && len(labels) < of {
+			tell(graph.Fewer(file, len(labels), of))
 		}
-		label, ok := g.Names.Find(text)
-		if !ok {
-			return nil, fmt.Errorf("the graph has no vertex %q", text)
-		}
-		return []string{strconv.FormatUint(label, 10)}, nil
-	})
+		return labels, err
+	}, find)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", g.Name, err)
 	}

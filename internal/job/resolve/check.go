@@ -104,13 +104,16 @@ func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) err
 	return engine.CheckOnCluster(context.Background(), program, o, grid)
 }
 
-// CheckThere is CheckProgram for a job of a cluster, which has no vertex sets.
+// CheckThere is CheckProgram for a job of a cluster, whose client has sent its vertex sets.
 func CheckThere(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
 	if err := CheckProgram(programs, spec, grid); err != nil {
 		return err
 	}
 	p, err := programs.Find(spec.Program)
-	return cmp.Or(err, WithoutSets(p.Parameters, spec.Parameters))
+	if err == nil && spec.Numbered && (spec.Values != "" || !spec.KeepResult) {
+		err = errors.New("numbers are for results of lines")
+	}
+	return cmp.Or(err, sent(p.Parameters, spec))
 }
 
 // Loadable rejects generators of graphs that cannot be loaded. Files are checked when they are
@@ -180,8 +183,8 @@ func WeightsText(p engine.Registered) (string, error) {
 	return "not read: --weight-column is refused", nil
 }
 
-// Filled reports whether the spec has initial values for columns.
-func Filled(spec *job.Spec) bool { return len(spec.Inputs)+len(spec.ColumnData) > 0 }
+// Filled reports whether the spec has initial values for columns, or vertex sets.
+func Filled(spec *job.Spec) bool { return len(spec.Inputs)+len(spec.ColumnData)+len(spec.Sets) > 0 }
 
 // CheckNetbench is CheckProgram for a job that measures the network.
 func CheckNetbench(_ engine.Registry, spec *job.Spec, _ graph.Grid) error {

@@ -1,9 +1,8 @@
 package resolve
 
 import (
-	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/engine"
@@ -16,21 +15,42 @@ import (
 // OwnGraph returns the name on the workers of the graph that a job loads for itself.
 func OwnGraph(job string) string { return "job " + job }
 
-// ErrElsewhere is the error for a set in a job for a cluster.
-var ErrElsewhere = errors.New("a vertex set needs the graph in this process: superstep set --list writes its vertices for a cluster")
+// Sets returns the files of the vertex sets in a program's parameters, sorted.
+func Sets(parameters []engine.Parameter, values map[string]string) (files []string) {
+	_, _ = engine.Vertices(parameters, values, func(file string) ([]uint64, error) {
+		files = append(files, file)
+		return anySet(file)
+	}, nil)
+	slices.Sort(files)
+	return slices.Compact(files)
+}
 
-// VertexParameters replaces names of vertices in parameters by input ids. Names in a list are
-// separated by commas; a backslash escapes a comma in a name.
-func VertexParameters(
-	parameters []engine.Parameter, values map[string]string, find func(name string) (uint64, bool),
-) (map[string]string, error) {
-	return engine.MapVertices(parameters, values, func(name string) ([]string, error) {
-		label, ok := find(name)
-		if !ok {
-			return nil, fmt.Errorf("the graph has no vertex %q", name)
+// UsesSets reports whether a job of a cluster reads or writes vertex sets.
+func UsesSets(spec *job.Spec) bool {
+	uses := spec.Numbered || len(spec.Sets) > 0
+	for _, data := range spec.ColumnData {
+		uses = uses || graph.IsSet(data.File)
+	}
+	return uses
+}
+
+// sent checks that a client has sent the vertex sets that a job names, and no others.
+func sent(parameters []engine.Parameter, spec *job.Spec) error {
+	files := Sets(parameters, spec.Parameters)
+	if spec.Source != nil && spec.Source.Within != "" {
+		files = append(files, spec.Source.Within)
+	}
+	for _, file := range files {
+		if spec.Sets[file] == nil {
+			return fmt.Errorf("vertex set %.150q: nothing was sent", file)
 		}
-		return []string{strconv.FormatUint(label, 10)}, nil
-	})
+	}
+	for file := range spec.Sets {
+		if !slices.Contains(files, file) {
+			return fmt.Errorf("vertex set %.150q: it was sent, but the job does not name it", file)
+		}
+	}
+	return nil
 }
 
 // mapSets replaces each set:FILE in a program's parameters.
@@ -45,25 +65,13 @@ func mapSets(
 	})
 }
 
-// WithoutSets rejects vertex sets in the parameters of a job for a cluster.
-func WithoutSets(parameters []engine.Parameter, values map[string]string) error {
-	_, err := mapSets(parameters, values, func(file string) (string, error) {
-		return "", fmt.Errorf("%s%s: %w", graph.SetPrefix, file, ErrElsewhere)
-	})
-	return err
-}
-
 // BeforeLoading returns a job's parameters for checks before its graph is loaded. If the vertices
-// may have names, each vertex is treated as a name; otherwise only set:FILE is. A nil source means a graph of the catalog,
-// which the master checks.
+// may have names, each vertex is treated as a name; otherwise only set:FILE is. A nil source means a
+// graph of the catalog, which the master checks.
 func BeforeLoading(
 	parameters []engine.Parameter, values map[string]string, source *job.Source,
 ) map[string]string {
-	if source != nil && !MayBeNamed(source) {
-		values, _ = mapSets(parameters, values, func(string) (string, error) { return "0", nil })
-		return values
-	}
-	return AsNames(parameters, values)
+	return AsIDs(parameters, values, source == nil || MayBeNamed(source))
 }
 
 // MayBeNamed reports whether the vertices of a graph that is not loaded yet may have names.
@@ -73,7 +81,27 @@ func MayBeNamed(source *job.Source) bool {
 
 // AsNames replaces all vertices in the parameters by the input id 0, as if they were names.
 func AsNames(parameters []engine.Parameter, values map[string]string) map[string]string {
-	// find accepts every name
-	values, _ = VertexParameters(parameters, values, func(string) (uint64, bool) { return 0, true })
+	return AsIDs(parameters, values, true)
+}
+
+// AsIDs replaces vertex sets, and with named all vertices, in the parameters by the input id 0.
+func AsIDs(parameters []engine.Parameter, values map[string]string, named bool) map[string]string {
+	var find func(name string) (uint64, bool)
+	if named {
+		find = func(string) (uint64, bool) { return 0, true }
+	}
+	values, _ = engine.Vertices(parameters, values, anySet, find)
 	return values
+}
+
+// anySet stands for the vertices of a set that is not read.
+func anySet(string) ([]uint64, error) { return []uint64{0}, nil }
+
+// Named returns the names of vertices in a program's parameters.
+func Named(parameters []engine.Parameter, values map[string]string) (names []string) {
+	_, _ = engine.Vertices(parameters, values, anySet, func(name string) (uint64, bool) {
+		names = append(names, name)
+		return 0, true
+	})
+	return names
 }

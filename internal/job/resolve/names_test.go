@@ -12,32 +12,42 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestVertexParameters: names in a list are separated by commas. A comma after a backslash belongs
+// TestVertices: names in a list are separated by commas. A comma after a backslash belongs
 // to the name.
-func TestVertexParameters(t *testing.T) {
+func TestVertices(t *testing.T) {
 	labels := map[string]uint64{"Aix, TGV": 7, "Paris": 3, `a\b`: 9}
 	find := func(name string) (uint64, bool) { id, ok := labels[name]; return id, ok }
+	sets := map[string][]uint64{"two": {3, 5}, "none": nil}
+	set := func(file string) ([]uint64, error) {
+		if ids, ok := sets[file]; ok {
+			return ids, nil
+		}
+		return nil, errors.New("no file")
+	}
 	parameters := []engine.Parameter{{Name: "source", Type: "vertex"}, {Name: "stations", Type: "list of vertex", List: true}, {Name: "damping", Type: "number"}}
 	for _, c := range []struct{ name, text, want string }{
 		{"source", "Aix, TGV", "7"},
 		{"stations", `Aix\, TGV,Paris`, "7,3"},
 		{"stations", `a\\b`, "9"},
 		{"stations", `a\b`, "9"},
+		{"stations", `set:two,Paris,Aix\, TGV`, "3,5,7"},
 		{"damping", "0.5", "0.5"},
 	} {
-		got, err := VertexParameters(parameters, map[string]string{c.name: c.text}, find)
+		got, err := engine.Vertices(parameters, map[string]string{c.name: c.text}, set, find)
 		if err != nil || got[c.name] != c.want {
 			t.Errorf("%s=%s is %q, %v; want %q", c.name, c.text, got[c.name], err, c.want)
 		}
 	}
-	if _, err := VertexParameters(parameters, map[string]string{"stations": "Paris,Rome"},
-		find); err == nil {
-		t.Error("Rome is found")
+	for _, text := range []string{"Paris,Rome", "set:none", "set:other"} {
+		if got, err := engine.Vertices(parameters, map[string]string{"stations": text}, set,
+			find); err == nil {
+			t.Errorf("%s is %v", text, got)
+		}
 	}
 }
 
 // TestSetsInJobs: set:FILE is a vertex before loading, in a list too, and other vertices stay to be
-// checked. A cluster refuses it. In other parameters it is a text.
+// checked. In other parameters it is a text.
 func TestSetsInJobs(t *testing.T) {
 	parameters := []engine.Parameter{{Name: "source", Type: "vertex"}, {Name: "stations", Type: "list of vertex", List: true}, {Name: "label", Type: "text"}}
 	for _, c := range []struct{ name, text, before, here string }{
@@ -53,9 +63,8 @@ func TestSetsInJobs(t *testing.T) {
 		if got := BeforeLoading(parameters, values, source); got[c.name] != c.before {
 			t.Errorf("%s=%s is %q before loading, want %q", c.name, c.text, got[c.name], c.before)
 		}
-		err := WithoutSets(parameters, values)
-		if refused := errors.Is(err, ErrElsewhere); refused != strings.Contains(c.here, "set:/") {
-			t.Errorf("%s=%s on a cluster: %v", c.name, c.text, err)
+		if files := Sets(parameters, values); (len(files) > 0) != strings.Contains(c.here, "set:/") {
+			t.Errorf("%s=%s has sets %q", c.name, c.text, files)
 		}
 		data, err := Later(&job.Spec{Program: "p", Parameters: values, Source: source}, true,
 			parameters)
@@ -69,14 +78,28 @@ func TestSetsInJobs(t *testing.T) {
 	}
 }
 
-// TestCheckThere: a master refuses a job with a set, also one that no client has checked.
+// TestCheckThere: a master refuses a job with a set that was not sent, and one that is not named.
 func TestCheckThere(t *testing.T) {
 	spec := &job.Spec{Program: "bfs", Graph: "g", Parameters: map[string]string{"source": "set:a.vset"}}
 	programs := engine.Registry{engine.Register("bfs", pregel.Erase(algorithms.BFS{}))}
 	if err := CheckProgram(programs, spec, graph.Of(1)); err != nil {
 		t.Error(err)
 	}
-	if err := CheckThere(programs, spec, graph.Of(1)); !errors.Is(err, ErrElsewhere) {
+	refused := func(want string) {
+		t.Helper()
+		if err := CheckThere(programs, spec, graph.Of(1)); err == nil || err.Error() != want {
+			t.Errorf("found %v, expected %s", err, want)
+		}
+	}
+	refused(`vertex set "a.vset": nothing was sent`)
+	spec.Sets = map[string]*job.ColumnData{"a.vset": {}}
+	if err := CheckThere(programs, spec, graph.Of(1)); err != nil {
 		t.Error(err)
 	}
+	spec.Numbered = true
+	refused("numbers are for results of lines")
+	spec.Numbered, spec.Sets["b.vset"] = false, &job.ColumnData{}
+	refused(`vertex set "b.vset": it was sent, but the job does not name it`)
+	spec.Graph, spec.Source = "", &job.Source{Input: "path:vertices=3", Within: "c.vset"}
+	refused(`vertex set "c.vset": nothing was sent`)
 }
