@@ -51,11 +51,11 @@ func (f *Frontier) Add(i uint32) {
 // concurrent callers gets true.
 func (f *Frontier) AddShared(i uint32) bool {
 	word, bit := &f.Words[i>>6], uint64(1)<<(i&63)
-	if atomic.OrUint64(word, bit)&bit != 0 {
-		return false
+	before := atomic.OrUint64(word, bit)
+	if before == 0 { // the caller that sets the first bit of a word marks the word
+		f.MarkShared(int(i >> 6))
 	}
-	f.MarkShared(int(i >> 6))
-	return true
+	return before&bit == 0
 }
 
 // Clear makes every bit zero.

@@ -12,7 +12,7 @@ import (
 // reuses them for arrays of the same size, which saves system calls and page faults. No budget
 // counts the spares: they are freed as soon as anything else needs the memory.
 var spares = struct {
-	mu    sync.Mutex
+	mu     sync.Mutex
 	of     map[*Arena][]region // by parent
 	bytes  atomic.Int64        // of all spares
 	handed atomic.Int64        // bytes of arrays that have been handed over, in use or spare
