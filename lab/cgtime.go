@@ -17,13 +17,15 @@ func cgTimeCmd() *cobra.Command {
 		Use:   "cg-time --class A",
 		Short: "Predict and measure the time of an iteration of CG as a vertex program",
 		Long: `Predict the time of an iteration of conjugate gradients as a vertex program, and measure it on
-clusters of worker processes with one thread each (Matsumoto15, section 6). The times of a product
-with the matrix (SpMV), of a vector operation (AXPY) and of a dot product are measured on one worker,
-on matrices of half the rows. Barriers are measured by supersteps without messages, and alpha and
-beta of messages on loopback. If there are more workers than processors, they share the processors.
+clusters of worker processes with one thread each (Matsumoto15, section 6). Each term is measured
+alone: the product with the matrix (SpMV) and the vector operations (AXPY, dot product) on a matrix of
+the size of a worker's part, in as many processes at once as there are processors; barriers by
+supersteps without messages; and messages by supersteps with hardly any entries. If there are more
+workers than processors, they share the processors.
 
-The second table has the number of rows from which another number of processes, network or grid is
-predicted to be faster, if each process is on a machine of its own.`,
+The table of parts has the parts of an iteration in the run, by its record, to compare them with the
+terms. The last table has the number of rows from which another number of processes, network or grid
+is predicted to be faster, if each process is on a machine of its own.`,
 		Example: `  go -C lab run . cg-time
   go -C lab run . cg-time --class S --workers 1,2 --json cg.json`,
 		Args: noArguments,

@@ -247,9 +247,20 @@ func (c Cluster) start(
 func (c Cluster) Connected(do func(ctx context.Context,
 	conn *cluster.Connection) error) func(ctx context.Context, address string,
 	token control.Token) error {
-	return func(ctx context.Context, address string, _ control.Token) error {
-		conn, err := cluster.Connect(ctx, address,
-			cluster.Options{RetryFor: startWithin, Programs: c.Programs})
+	return func(ctx context.Context, address string, token control.Token) error {
+		o := cluster.Options{RetryFor: startWithin, Programs: c.Programs}
+		if token.Given() {
+			dir, err := os.MkdirTemp("", "lab")
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(dir)
+			o.TokenFile = filepath.Join(dir, "token")
+			if err := os.WriteFile(o.TokenFile, []byte(token.Secret()+"\n"), 0o600); err != nil {
+				return err
+			}
+		}
+		conn, err := cluster.Connect(ctx, address, o)
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,8 @@ func (p Idle) Coordinate(c *pregel.Coordinator) {
 type Barrier struct {
 	Workers    int     `json:"workers"`
 	Supersteps int     `json:"supersteps"`
-	Delay      float64 `json:"delay_seconds,omitempty"` // between two sites, each way
+	Delay      float64 `json:"delay_seconds,omitempty"` // between two sites, or if Apart all, each way
+	Apart      bool    `json:"apart,omitempty"`         // each in a network namespace
 	Median     float64 `json:"median_seconds"`
 	P90        float64 `json:"p90_seconds"`
 	Mean       float64 `json:"mean_seconds"` // of the whole run
@@ -86,7 +87,10 @@ func RunIdle(ctx context.Context, c cluster.Cluster, supersteps int) (*Barrier, 
 // Text writes a line of text.
 func (b *Barrier) Text(w io.Writer) error {
 	place := ""
-	if b.Delay > 0 {
+	switch {
+	case b.Apart:
+		place = fmt.Sprintf(" in network namespaces with %.3g s of delay each way", b.Delay)
+	case b.Delay > 0:
 		place = fmt.Sprintf(" at two sites with %.3g s of delay each way", b.Delay)
 	}
 	_, err := fmt.Fprintf(w,

@@ -17,15 +17,15 @@ type Kernel struct {
 	Axpy       bool `param:"axpy" help:"add a multiple of a vector to two vectors"`
 	Dot        bool `param:"dot" help:"compute a dot product"`
 	Multiply   bool `param:"multiply" help:"multiply the matrix by a vector"`
+	Alternate  bool `param:"alternate" help:"multiply in odd supersteps, and send in even ones"`
+	Spin       int  `param:"spin" help:"number of further multiplications of each vertex"`
 }
 
 // Combiner is that of CG.
 func (Kernel) Combiner() pregel.Combiner[float64] { return CG{}.Combiner() }
 
-// Traits has a dot product.
-func (Kernel) Traits() pregel.Traits {
-	return pregel.Traits{Aggregators: []pregel.Aggregate{dotPAP}}
-}
+// Traits has the aggregators of CG, which each superstep sends.
+func (Kernel) Traits() pregel.Traits { return CG{}.Traits() }
 
 // Coordinate ends the run.
 func (k Kernel) Coordinate(c *pregel.Coordinator) {
@@ -38,15 +38,28 @@ func (k Kernel) Coordinate(c *pregel.Coordinator) {
 func (k Kernel) Compute(v *pregel.Vertex[Row, float64], product float64) {
 	s := v.Ref()
 	if k.Axpy {
-		s.Z += 0.5 * s.P
-		s.R -= 0.5 * s.AP
+		a := alpha.Value(v)
+		s.Z += a * s.P
+		s.R -= a * s.AP
 	}
 	if k.Dot {
 		dotPAP.Add(v, s.P*s.AP)
 	}
+	if k.Spin > 0 {
+		x := s.Z
+		for range k.Spin {
+			x = x*0.5 + 1
+		}
+		s.Z = x
+	}
 	if k.Multiply {
-		s.AP = product
-		v.SendToAllNeighbors(s.X)
+		turn := v.Superstep() % 2
+		if turn == 1 || !k.Alternate {
+			s.AP = product
+		}
+		if turn == 0 || !k.Alternate {
+			v.SendToAllNeighbors(s.X)
+		}
 	}
 }
 

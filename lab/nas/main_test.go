@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 
 	"github.com/superstep-go/superstep/lab/cluster"
@@ -27,12 +28,16 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// launched returns a function that starts processes of this binary and records them in all.
+// launched returns a function that starts processes of this binary and records them in all. Several
+// goroutines may call it.
 func launched(what string, all *[]*exec.Cmd) func(context.Context, ...string) (*exec.Cmd, error) {
+	var mu sync.Mutex
 	return func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
 		self, err := os.Executable()
 		cmd := exec.CommandContext(ctx, self, arguments...)
 		cmd.Env = append(os.Environ(), role+"="+what)
+		mu.Lock()
+		defer mu.Unlock()
 		*all = append(*all, cmd)
 		return cmd, err
 	}

@@ -4,6 +4,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/superstep-go/superstep/test/hosts/netns"
 )
 
 // lagged is a connection with an additional delay in each direction, as between clusters (Matsuda).
@@ -65,20 +67,22 @@ func Lag(c net.Conn, delay time.Duration, w *Wire) net.Conn {
 	return l
 }
 
+// precise is the last part of a wait, in which a timer would be too late.
+const precise = 2 * time.Millisecond
+
 // wait waits until a time. It reports whether the connection is still open.
 func (l *lagged) wait(due time.Time) bool {
-	left := time.Until(due)
-	if left <= 0 {
-		return true
+	if left := time.Until(due) - precise; left > 0 {
+		t := time.NewTimer(left)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-l.done:
+			return false
+		}
 	}
-	t := time.NewTimer(left)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-l.done:
-		return false
-	}
+	netns.Until(due)
+	return !l.closed()
 }
 
 func (l *lagged) send() {

@@ -14,8 +14,9 @@ import (
 )
 
 // TestMessagesOnADelayedWireArePredicted compares predictions by classes of sizes with measurements,
-// from 4 KiB (Matsumoto15: at most 11 % error). The log has the error of one line, too. The fastest repetitions count, because the machine does other
-// work. The shorter delay is only logged: timers of an idle process are up to a millisecond late.
+// from 4 KiB (Matsumoto15: at most 11 % error). The log has the error of one line, too. The fastest
+// repetitions count, because the machine does other work. The shorter delay is only logged: there that
+// work changes more than 15 % of the time.
 func TestMessagesOnADelayedWireArePredicted(t *testing.T) {
 	const slack = .15
 	for _, wire := range []struct {

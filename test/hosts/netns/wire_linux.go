@@ -99,9 +99,7 @@ func (w *Line) read(tap *os.File, line chan<- sized, random *rand.Rand) {
 
 func (w *Line) write(tap *os.File, line <-chan sized) {
 	for f := range line {
-		if wait := time.Until(f.due); wait > 0 {
-			<-time.After(wait)
-		}
+		Until(f.due)
 		_, _ = tap.Write(f.data) // lost if the device is down
 	}
 }
