@@ -90,6 +90,7 @@ func TestPartTwin(t *testing.T) {
 			set.has[v] = of > 0 && rng.IntN(of) == 0
 		}
 		part := partOf(t, whole, set, o)
+		comparePartOfPart(t, rng, text, whole, part, set, o)
 		got := buildOver(t, t.Context(), p.shares, owner, func(int) graph.Options { return o })
 		parts := make([]built, ranks)
 		everywhere(t, ranks, func(rank int, group *collective.Group) {
@@ -127,6 +128,30 @@ func TestPartTwin(t *testing.T) {
 	}
 }
 
+// comparePartOfPart compares the part of a part within a set of the whole graph with the part of the
+// whole graph within both sets.
+func comparePartOfPart(
+	t *testing.T, rng *rand.Rand, text string, whole, part *graph.Graph, set someSet,
+	o graph.Options,
+) {
+	other := someSet{has: make([]bool, whole.N), fingerprint: set.fingerprint}
+	both := someSet{has: make([]bool, whole.N), fingerprint: set.fingerprint}
+	for v := range other.has {
+		other.has[v] = rng.IntN(2) == 0
+		both.has[v] = other.has[v] && set.has[v]
+	}
+	got, want := partOf(t, part, other, o), partOf(t, whole, both, o)
+	defer got.Close()
+	defer want.Close()
+	err := compareShare(0, got, want, make([]int, len(want.Parts)))
+	if err == nil {
+		err = compareNumbers(got, want)
+	}
+	if err != nil {
+		t.Fatalf("%s: a part of the part: %v", text, err)
+	}
+}
+
 // partOf makes the part of a graph on one rank.
 func partOf(t *testing.T, whole *graph.Graph, set someSet, o graph.Options) *graph.Graph {
 	in, err := whole.Within(t.Context(), set)
@@ -146,10 +171,9 @@ func partOf(t *testing.T, whole *graph.Graph, set someSet, o graph.Options) *gra
 // compareNumbers compares the numbers in vertex sets of a rank's vertices with those of the whole
 // part.
 func compareNumbers(g, want *graph.Graph) error {
-	if got, n := g.Numbering(); true {
-		if other, of := want.Numbering(); got != other || n != of {
-			return fmt.Errorf("numbering %x of %d, want %x of %d", got, n, other, of)
-		}
+	got, n := g.Numbering()
+	if other, of := want.Numbering(); got != other || n != of {
+		return fmt.Errorf("numbering %x of %d, want %x of %d", got, n, other, of)
 	}
 	for _, p := range g.Parts {
 		for v := 0; p != nil && v < p.Owned; v++ {
