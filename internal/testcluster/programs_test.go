@@ -28,6 +28,7 @@ func programs() engine.Registry {
 		engine.Register("forever", pregel.Erase(forever{})), engine.Register("idle",
 			pregel.Erase(idle{})), engine.Register("chatty", pregel.Erase(chatty{})),
 		engine.Register("crowd", pregel.Erase(crowd{})),
+		engine.Register("wordy", pregel.Erase(pregel.List(wordy{}))),
 		engine.Register("reshaping", pregel.Erase(reshaping{})),
 		engine.Register("recomposed", pregel.Erase(recomposed{})),
 	}
