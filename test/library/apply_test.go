@@ -100,8 +100,8 @@ func (l *list) delta(rng *rand.Rand, removeVertices bool) (d pregel.Delta) {
 }
 
 // TestApplyIsLoadingTheMergedGraph: programs have the same results on a graph with applied deltas
-// and on the merged graph loaded from scratch. Each pair of settings occurs; SUPERSTEP_SOAK adds all
-// combinations.
+// and on the merged graph loaded from scratch. Each pair of settings occurs; SUPERSTEP_SOAK adds
+// all combinations.
 func TestApplyIsLoadingTheMergedGraph(t *testing.T) {
 	seed := uint64(0)
 	for row, grid := range []superstep.Grid{{Rows: 1, Columns: 1}, {Rows: 3, Columns: 1}, {Rows: 2, Columns: 2}} {
