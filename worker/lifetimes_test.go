@@ -18,6 +18,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
+	_ "github.com/superstep-go/superstep/internal/laxgc"
 	"github.com/superstep-go/superstep/pregel"
 )
 

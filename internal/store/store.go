@@ -159,7 +159,8 @@ func Fetch(ctx context.Context, s Store, o Object, most int64) ([]byte, error) {
 // Reader reads a listed object, piece bytes at a time. It returns an error if the object has
 // changed.
 func Reader(ctx context.Context, s Store, o Object, piece int) io.Reader {
-	return bufio.NewReaderSize(io.NewSectionReader(&ranges{ctx, s, o}, 0, o.Size), piece)
+	size := int(min(int64(piece), o.Size))
+	return bufio.NewReaderSize(io.NewSectionReader(&ranges{ctx, s, o}, 0, o.Size), size)
 }
 
 // ranges is an io.ReaderAt for an object.

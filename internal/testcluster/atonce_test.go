@@ -15,14 +15,14 @@ import (
 func TestLoadsAtOnce(t *testing.T) {
 	for range 2 {
 		c := Start(t, 3, master.Config{}, programs()...)
-		source := &job.Source{Input: "uniform:vertices=5000,degree=8"}
+		source := &job.Source{Input: "uniform:vertices=1000,degree=8"}
 		var all sync.WaitGroup
 		for i := range 6 {
 			all.Go(func() { c.load(t, fmt.Sprintf("first%d", i), source, 0, 0) })
 		}
 		all.Wait()
 		for i := range 2 {
-			if g := c.load(t, fmt.Sprintf("later%d", i), source, 0, 0); g.Vertices != 5000 {
+			if g := c.load(t, fmt.Sprintf("later%d", i), source, 0, 0); g.Vertices != 1000 {
 				t.Fatalf("found %v", g)
 			}
 		}

@@ -145,7 +145,7 @@ func TestCancelInASuperstep(t *testing.T) {
 	for _, quiet := range []string{"true", "false"} {
 		for range 3 {
 			j := c.submitSpec(t,
-				&job.Spec{Program: "forever", Parameters: map[string]string{"quiet": quiet}, Source: small()})
+				&job.Spec{Program: "forever", Parameters: map[string]string{"busy": "true", "quiet": quiet}, Source: small()})
 			began := time.Time{}
 			j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
 				if here(e) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
@@ -27,6 +28,7 @@ func programs() engine.Registry {
 		engine.Register("forever", pregel.Erase(forever{})), engine.Register("idle",
 			pregel.Erase(idle{})), engine.Register("chatty", pregel.Erase(chatty{})),
 		engine.Register("crowd", pregel.Erase(crowd{})),
+		engine.Register("wordy", pregel.Erase(pregel.List(wordy{}))),
 		engine.Register("reshaping", pregel.Erase(reshaping{})),
 		engine.Register("recomposed", pregel.Erase(recomposed{})),
 	}
@@ -267,9 +269,11 @@ func (p broken) Output(dst []byte, x int64) []byte {
 	return fmt.Append(dst, x)
 }
 
-// forever never ends. It logs when it has started.
+// forever never ends. It logs when it has started, and pauses in each superstep from then on:
+// otherwise it would use all processors while a test waits.
 type forever struct {
 	Quiet bool `param:"quiet" help:"send no messages"`
+	Busy  bool `param:"busy" help:"do not pause"`
 }
 
 func (forever) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -277,6 +281,9 @@ func (forever) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]()
 func (p forever) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	if v.Superstep() == 5 && v.ID() == 0 {
 		v.Logf("here")
+	}
+	if v.Superstep() > 5 && v.ID() == 0 && !p.Busy {
+		<-time.After(5 * time.Millisecond)
 	}
 	if !p.Quiet {
 		v.SendToAllNeighbors(1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/daemon"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // disk simulates a hanging disk: the data of writes wait until it is mended, or fail.
@@ -53,7 +55,20 @@ func (d *disk) awaitHang(t testing.TB) {
 // long returns a job whose result is larger than all buffers on its way to the disk, from each of
 // two workers.
 func long() *job.Spec {
-	return &job.Spec{Program: "wcc", Source: &job.Source{Input: "kronecker:scale=17,edgefactor=1"}, KeepResult: true}
+	return &job.Spec{Program: "wordy", Source: &job.Source{Input: "kronecker:scale=11,edgefactor=1"}, KeepResult: true}
+}
+
+// wordy gives every vertex a text of about 800 bytes that cannot be compressed well.
+type wordy struct{}
+
+func (wordy) Compute(v *pregel.Vertex[string, int64], _ []int64) {
+	var text []byte
+	for x := v.Label() + 1; len(text) < 800; {
+		x = x*6364136223846793005 + 1442695040888963407
+		text = strconv.AppendUint(text, x, 36)
+	}
+	v.Set(string(text))
+	v.VoteToHalt()
 }
 
 // after waits for a time, and checks that all workers stay connected.
@@ -89,8 +104,8 @@ func TestDiskThatStalls(t *testing.T) {
 	if j.State != control.JobState_JOB_STATE_DONE {
 		t.Fatalf("%s: %s", j.State.Word(), j.Reason)
 	}
-	if n := len(c.result(t, id)); n != 1<<17 {
-		t.Errorf("found %d lines, expected %d", n, 1<<17)
+	if n := len(c.result(t, id)); n != 1<<11 || j.ResultBytes < 1<<11*800 {
+		t.Errorf("found %d lines, %d bytes, expected %d lines", n, j.ResultBytes, 1<<11)
 	}
 }
 

@@ -75,7 +75,7 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 		}
 	}
 	if testing.Short() {
-		jobs = 40
+		jobs = 28
 	}
 	sessions := &attached{}
 	c := Start(t, 0, withPage(control.Token{}), programs()...)

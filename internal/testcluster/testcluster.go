@@ -230,15 +230,14 @@ func (c *Cluster) WorkerNamed(name string) *control.Worker {
 	return nil
 }
 
-// Until waits for something to be so.
+// Until waits for something to be so. It looks often at first, and then less and less often.
 func (c *Cluster) Until(what string, so func() bool) {
 	c.T.Helper()
-	t := time.NewTicker(20 * time.Millisecond)
-	defer t.Stop()
-	end := time.After(patience)
+	end, wait := time.After(patience), 5*time.Millisecond
 	for !so() {
 		select {
-		case <-t.C:
+		case <-time.After(wait):
+			wait = min(wait*3/2, 100*time.Millisecond)
 		case <-end:
 			c.T.Fatalf("waited %v for %s", patience, what)
 		}

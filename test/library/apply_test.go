@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -99,24 +100,26 @@ func (l *list) delta(rng *rand.Rand, removeVertices bool) (d pregel.Delta) {
 }
 
 // TestApplyIsLoadingTheMergedGraph: programs have the same results on a graph with applied deltas
-// and on the merged graph loaded from scratch.
+// and on the merged graph loaded from scratch. Each pair of settings occurs; SUPERSTEP_SOAK adds
+// all combinations.
 func TestApplyIsLoadingTheMergedGraph(t *testing.T) {
 	seed := uint64(0)
-	for _, grid := range []superstep.Grid{{Rows: 1, Columns: 1}, {Rows: 3, Columns: 1}, {Rows: 2, Columns: 2}} {
-		for _, directed := range []bool{false, true} {
-			for _, duplicates := range []superstep.Duplicates{superstep.KeepDuplicates, superstep.FirstDuplicates, superstep.SumDuplicates} {
-				for _, removeVertices := range []bool{false, true} {
-					seed++
-					o := superstep.LoadOptions{Grid: grid, Duplicates: duplicates, Weights: superstep.Float64}
-					if seed%3 == 0 {
-						o.SelfLoops = superstep.DropSelfLoops
-					}
-					t.Run(fmt.Sprintf("%v/directed=%t/%v/vertices=%t", grid, directed, duplicates,
-						removeVertices), func(t *testing.T) {
-						applyIsLoading(t, rand.New(rand.NewPCG(seed, 5)), o, directed,
-							removeVertices)
-					})
+	for row, grid := range []superstep.Grid{{Rows: 1, Columns: 1}, {Rows: 3, Columns: 1}, {Rows: 2, Columns: 2}} {
+		for i, duplicates := range []superstep.Duplicates{superstep.KeepDuplicates, superstep.FirstDuplicates, superstep.SumDuplicates} {
+			for k := range 4 {
+				directed, removeVertices := k&1 > 0, k&2 > 0
+				if (row+i+k&1+k>>1)%3 > 0 && os.Getenv("SUPERSTEP_SOAK") == "" {
+					continue
 				}
+				seed++
+				o := superstep.LoadOptions{Grid: grid, Duplicates: duplicates, Weights: superstep.Float64}
+				if seed%3 == 0 {
+					o.SelfLoops = superstep.DropSelfLoops
+				}
+				t.Run(fmt.Sprintf("%v/directed=%t/%v/vertices=%t", grid, directed, duplicates,
+					removeVertices), func(t *testing.T) {
+					applyIsLoading(t, rand.New(rand.NewPCG(seed, 5)), o, directed, removeVertices)
+				})
 			}
 		}
 	}

@@ -63,14 +63,13 @@ func (s *Output) String() string {
 // Patience limits every wait of a script, as machines may be slow.
 const Patience = 60 * time.Second
 
-// Soon waits until a condition holds.
+// Soon waits until a condition holds. It looks often at first, and then less and less often.
 func Soon(so func() bool) bool {
-	t := time.NewTicker(25 * time.Millisecond)
-	defer t.Stop()
-	end := time.After(Patience)
+	end, wait := time.After(Patience), 10*time.Millisecond
 	for !so() {
 		select {
-		case <-t.C:
+		case <-time.After(wait):
+			wait = min(wait*3/2, 100*time.Millisecond)
 		case <-end:
 			return false
 		}
