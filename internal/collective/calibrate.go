@@ -40,7 +40,7 @@ func Calibrate(ctx context.Context, link Link, o Calibration) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &calibrator{Calibration: o, g: g, row: make([]Pair, link.Size())}
+	c := &calibrator{Calibration: o, g: g, noise: Noise(o.Largest), row: make([]Pair, link.Size())}
 	for i := range c.row {
 		c.row[i] = Pair{Alpha: -1} // not measured by this rank
 	}
@@ -60,6 +60,7 @@ func Calibrate(ctx context.Context, link Link, o Calibration) (*Model, error) {
 type calibrator struct {
 	Calibration
 	g     *Group
+	noise []byte // the contents of all messages begin with the same bytes
 	row   []Pair // the pairs that this rank measured
 	trunk float64
 }
@@ -119,7 +120,7 @@ func (c *calibrator) measure(ctx context.Context, peer int) error {
 			break
 		}
 		var times []float64
-		data := Noise(n)
+		data := c.noise[:n]
 		for i := range 1 + min(c.Repeat, max((2<<20)/max(n, 1), 1)) {
 			begin := time.Now()
 			if err := c.pingPong(ctx, peer, first, data, 1); err != nil {
@@ -174,7 +175,7 @@ func (c *calibrator) pingPong(ctx context.Context, peer int, first bool, data []
 // comes back.
 func (c *calibrator) measureTrunk(ctx context.Context, a, b []int) error {
 	k := min(len(a), len(b))
-	data := Noise(min(c.Largest, 1<<20))
+	data := c.noise[:min(c.Largest, 1<<20)]
 	if k < 2 {
 		return c.g.Barrier(ctx, Call{Tag: c.Tag})
 	}

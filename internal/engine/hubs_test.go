@@ -15,6 +15,9 @@ import (
 // number of edges to push is an estimate that may equal the number of the hub's edges.
 func TestHubsLeaveOthersTheirPush(t *testing.T) {
 	for k := range 16 {
+		if raced && k%5 > 0 {
+			continue
+		}
 		leaves := 4_000 + k%2 // leaves of the hub, vertex 0, that are not linked to each other
 		s := shape{name: "hub", n: leaves + 4}
 		add := func(u, v uint64) { s.tuples, s.weights = append(s.tuples, [2]uint64{u, v}), append(s.weights, 1) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/bsp"
@@ -37,19 +38,22 @@ func shapes(seed uint64) []shape {
 	add("pair", 2, [2]uint64{0, 1})
 	add("two components", 6, [2]uint64{0, 1}, [2]uint64{1, 2}, [2]uint64{4, 3})
 	var star, path, both [][2]uint64
+	long, sizes := uint64(70), []int{70, 300, largeShape}
+	if raced {
+		long = 30
+	}
 	for i := range uint64(200) {
 		star = append(star, [2]uint64{0, i + 1})
-		if i < 70 { // as many supersteps; more would prove nothing
+		if i < long { // as many supersteps; more would prove nothing
 			path = append(path, [2]uint64{i, i + 1})
 		}
 		both = append(both, [2]uint64{i % 7, i * i % 150}, [2]uint64{i * i % 150, i % 7})
 	}
 	add("star", 201, star...)
-	add("path", 71, path...)
+	add("path", int(long)+1, path...)
 	add("multigraph", 160, both...)
 	rng := rand.New(rand.NewPCG(seed, 2))
-	for i := range 3 {
-		n := []int{70, 300, 1000}[i]
+	for i, n := range sizes {
 		var tuples [][2]uint64
 		for range n * []int{1, 4, 6}[i] {
 			u, v := rng.IntN(n), rng.IntN(n)
@@ -161,7 +165,7 @@ func settings() []setting {
 	if raced {
 		var some []setting
 		for i := range all {
-			if i%5 == 0 || all[i].o.Uncombined && i%2 == 0 {
+			if i%8 == 0 || all[i].o.Uncombined && i%4 == 0 {
 				some = append(some, all[i])
 			}
 		}
@@ -198,7 +202,7 @@ func grids(others ...delivery.Choice) []setting {
 	if raced {
 		var some []setting
 		for i := range all {
-			if i%7 == 0 {
+			if i%11 == 0 {
 				some = append(some, all[i])
 			}
 		}
@@ -210,21 +214,34 @@ func grids(others ...delivery.Choice) []setting {
 // inGrids returns settings in flat grids and in 2D grids. Deterministic settings are flat.
 func inGrids(others ...delivery.Choice) []setting { return append(settings(), grids(others...)...) }
 
-// aThird returns every third of some settings, beginning with another for each i. If i numbers
-// shapes or cases, each setting occurs with every kind of them, and each of them with every
-// delivery and number of partitions and threads.
-func aThird(i int, all []setting) []setting { return part(i, 3, all) }
-
-// forShape returns a part of some settings for a shape. Each setting is used with one of the ten
-// smallest shapes and, of the ten larger ones, with an undirected and a directed one.
-func forShape(i int, s shape, all []setting) []setting {
-	switch {
-	case s.n < 10:
-		return part(i, 9, all)
-	case s.n >= 1000:
-		return part(i, 6, all)
+// aFew returns every seventh of some settings, beginning with another for each i. If i numbers
+// shapes, cases or tests, each setting occurs with some of them, and each of them with every delivery
+// and number of partitions and threads. In make soak it returns all.
+func aFew(i int, all []setting) []setting {
+	if soak {
+		return all
 	}
-	return part(i, 5, all)
+	return part(i, 7, all)
+}
+
+// soak tells whether the tests run in make soak, in all settings.
+var soak = os.Getenv("SUPERSTEP_SOAK") != ""
+
+// forShape returns a part of some settings for shape i. Each setting is used with one of the twelve
+// larger shapes, and half of them with one of the ten smallest. In make soak all are used with all.
+func forShape(i int, s shape, all []setting) []setting {
+	const undirected, smallest = 11, 5
+	switch {
+	case soak:
+		return all
+	case s.n < 10 && i >= undirected:
+		return part(i-undirected+smallest, 18, all)
+	case s.n < 10:
+		return part(i, 18, all)
+	case i >= undirected:
+		return part(i-2*smallest, 10, all)
+	}
+	return part(i-smallest, 10, all)
 }
 
 // part returns every of-th of some settings, beginning with number i.

@@ -176,9 +176,9 @@ func (l lister) Compute(v cursor, messages []uint64) {
 }
 
 func TestMutationIsAsTheToyDoesIt(t *testing.T) {
-	rounds := 16
+	rounds := 10
 	if raced || testing.Short() {
-		rounds = 8
+		rounds = 5
 	}
 	for seed := range rounds {
 		mutateAsToy(t, uint64(seed))

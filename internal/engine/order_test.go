@@ -17,7 +17,7 @@ func TestInputOrderAgainstTwin(t *testing.T) {
 		out, weights := shape.adjacency()
 		source := shape.n / 3
 		level, dist := levels(out, source), distances(out, weights, source)
-		for _, s := range part(k, 21, inGrids(delivery.ChooseRingPull)) {
+		for _, s := range part(k, 41, inGrids(delivery.ChooseRingPull)) {
 			in := &edges.Input{Name: shape.name, Edges: edges.Pack(uint64(shape.n), shape.tuples,
 				shape.weights), Vertices: shape.n, Directed: shape.directed}
 			g, err := build.Local(t.Context(), in,

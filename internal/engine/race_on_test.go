@@ -4,3 +4,6 @@ package engine_test
 
 // raced tells whether the race detector is on, which makes everything many times slower.
 const raced = true
+
+// largeShape is the number of vertices of the largest random shapes.
+const largeShape = 500

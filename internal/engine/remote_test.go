@@ -132,8 +132,8 @@ func runApart[V, M any](
 // TestSharesAreAJob: however partitions are distributed to processes, results, supersteps and
 // messages are those of a single Job.
 func TestSharesAreAJob(t *testing.T) {
-	for _, s := range shapes(4) {
-		if s.n == 0 {
+	for i, s := range shapes(4) {
+		if raced && i%3 > 0 {
 			continue
 		}
 		for _, owners := range [][][]int{{{0, 1, 2, 3}}, {{0, 2}, {1, 3}}, {{3}, {0}, {1}, {2}}} {

@@ -22,8 +22,8 @@ func rerunForms[M any](p chaos[M]) []pregel.Program[uint64, M] {
 	return []pregel.Program[uint64, M]{p, chaosInit[M]{p}, chaosSources[M]{p}, chaosBlock[M]{p}}
 }
 
-// rerunChaos stops runs of programs with random actions and a combiner, in all ways, and in a ring
-// pull if ring is set.
+// rerunChaos stops runs of programs with random actions and a combiner, in half of the ways, and in a
+// ring pull if ring is set. Some combiners have the other half. In make soak all ways are stopped.
 func rerunChaos[M any](t *testing.T, kind edges.Weights, p chaos[M], ring bool) {
 	ways := rerunWays(true)
 	if ring {
@@ -33,6 +33,9 @@ func rerunChaos[M any](t *testing.T, kind edges.Weights, p chaos[M], ring bool) 
 	}
 	p.blind = true
 	for i, s := range ways {
+		if !soak && !raced && (i+len(p.combiner.String()))%2 > 0 {
+			continue
+		}
 		seed := uint64(i)
 		form := (i + i/4) % 4
 		if p.seed, p.direction = seed, pregel.Direction(seed%4); form == 3 &&
@@ -67,6 +70,9 @@ func TestAStoppedRunLeavesNothingToTheNext(t *testing.T) {
 	})
 	t.Run("Func", func(t *testing.T) {
 		for i, s := range rerunWays(true) {
+			if !soak && !raced && i%2 > 0 {
+				continue
+			}
 			rerun(t, s, uint64(i), 0, func(f *fault) pregel.Program[uint64, string] {
 				p := chaos[string]{
 					seed: uint64(i), direction: pregel.Direction(i % 3), blind: true,
@@ -76,13 +82,13 @@ func TestAStoppedRunLeavesNothingToTheNext(t *testing.T) {
 						return merge(a, b)
 					}),
 				}
-				return rerunForms(hook(f, p))[i%4]
+				return rerunForms(hook(f, p))[(i+i/4)%4]
 			})
 		}
 	})
 	t.Run("list", func(t *testing.T) {
 		for i, s := range rerunWays(true) {
-			if s.o.Delivery == delivery.ChooseBlockPull {
+			if s.o.Delivery == delivery.ChooseBlockPull || !soak && !raced && i%2 == 0 {
 				continue // list programs push there
 			}
 			p := sum

@@ -220,7 +220,7 @@ func rerun[V comparable, M any](
 // rerunStep is the number of events between two at which runs are stopped.
 func rerunStep(place int) int64 {
 	if place < 0 {
-		return 317
+		return 631
 	}
-	return 17
+	return 37
 }

@@ -93,7 +93,7 @@ func resumed[V, M any](
 	rng := rand.New(rand.NewPCG(seed, 9))
 	for i, l := range found {
 		check(t, l.Err)
-		if i > 0 && rng.IntN(len(found)) > 1 {
+		if i > 0 && rng.IntN(len(found)) > 0 {
 			continue
 		}
 		got, o := goOn(t, g, program(), s, place, l.Manifest)

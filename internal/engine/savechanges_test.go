@@ -19,7 +19,11 @@ import (
 // A run that continues from a checkpoint with a changed graph, with other partitions, ends like the
 // toy.
 func TestAChangedGraphGoesOnFromACheckpoint(t *testing.T) {
-	for seed := range 5 {
+	seeds := 5
+	if raced {
+		seeds = 2
+	}
+	for seed := range seeds {
 		changedGoesOn(t, uint64(seed))
 	}
 }

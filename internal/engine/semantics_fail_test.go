@@ -94,7 +94,7 @@ func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
 		{in: "combine"}, // when the first messages are delivered
 	} {
 		p := failing{in: c.in, superstep: c.superstep}
-		for _, s := range aThird(i, inGrids()) {
+		for _, s := range aFew(i, inGrids()) {
 			if s.o.Deterministic && s.o.Delivery != 0 {
 				continue
 			}
@@ -410,7 +410,7 @@ func TestAFailedJobCanRunAgain(t *testing.T) {
 func TestTheRunEndsWhenItsContextDoes(t *testing.T) {
 	w := on(t, "0-1 1-2 2-3 3-4")
 	cause := errors.New("enough")
-	for _, s := range inGrids() {
+	for _, s := range aFew(1, inGrids()) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		p := sums{script: script{func(v talker, m int64) {
 			if v.SendToAllNeighbors(m); v.Superstep() == 50 && v.Label() == 3 {

@@ -195,7 +195,7 @@ func (p weighing) Compute(v *pregel.Vertex[float64, float64], m float64) {
 
 func TestAMessageToNeighborsCrossesTheWeightsAndOneToAVertexDoesNot(t *testing.T) {
 	w := on(t, "0>1:0.5 0>2:3 0>2:2 1>0:7 3>3:1")
-	for _, c := range []struct {
+	for i, c := range []struct {
 		combiner pregel.Combiner[float64]
 		twice    bool
 		want     string // for 1, for 2, which has two edges, and for 3, which is sent 100
@@ -207,7 +207,7 @@ func TestAMessageToNeighborsCrossesTheWeightsAndOneToAVertexDoesNot(t *testing.T
 		{combiners.SumTimes[float64](), true, "[6 60 100]"},
 		{combiners.Sum[float64](), true, "[12 24 100]"},
 	} {
-		for _, s := range inGrids() {
+		for _, s := range aFew(i, inGrids()) {
 			g := w.loadAs(t, s, edges.Float64)
 			got, _ := run(t, g, weighing{c.combiner, c.twice, w.id(3)}, s)
 			if fmt.Sprint(got[1:]) != c.want {
@@ -245,7 +245,7 @@ func (pinger) Compute(v *pregel.Vertex[int, struct{}], _ struct{}) {
 
 func TestMessagesMayBeOfNoSize(t *testing.T) {
 	w := on(t, "0>1 1>2 3>3 4")
-	for _, s := range inGrids() {
+	for _, s := range aFew(4, inGrids()) {
 		g := w.loadAs(t, s, edges.Unweighted)
 		if got, _ := run(t, g, pinger{}, s); got[w.label(0)] != 1 || got[1] != 1 || got[2] != 1 ||
 			got[3] != 1 || got[4] != 0 {

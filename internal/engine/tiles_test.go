@@ -52,8 +52,14 @@ func ranks[P pregel.Program[float64,
 // TestTilesSumTheSame compares pulls by tiles with pulls of whole lists: to the bit if sums are
 // ordered.
 func TestTilesSumTheSame(t *testing.T) {
-	tiled := 0
-	for _, s := range shapes(7) {
+	tiled, least := 0, 20
+	if raced {
+		least = 5
+	}
+	for i, s := range shapes(7) {
+		if raced && i%3 > 0 {
+			continue
+		}
 		for i, size := range []graph.TileSize{{Senders: 1, Receivers: 64}, {Senders: 8, Receivers: 128, Arcs: 50}, {Senders: 128, Receivers: 1 << 13, Arcs: 100}, {Senders: 1 << 16, Receivers: 64, Arcs: 1 << 18}} {
 			for _, deterministic := range []bool{false, true} {
 				o := engine.Options{Deterministic: deterministic, Delivery: delivery.ChoosePull}
@@ -86,8 +92,8 @@ func TestTilesSumTheSame(t *testing.T) {
 			}
 		}
 	}
-	if tiled < 20 {
-		t.Errorf("%d of the runs went by tiles: expected 20 at the least", tiled)
+	if tiled < least {
+		t.Errorf("%d of the runs went by tiles: expected %d at the least", tiled, least)
 	}
 }
 

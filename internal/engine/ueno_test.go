@@ -22,7 +22,7 @@ func TestMessageCountsOfUeno13(t *testing.T) {
 	if raced {
 		t.Skip("it counts, and one goroutine does so")
 	}
-	const n = 1 << 14 // the table's 1M gives the same ratios, and so does 1 << 17
+	const n = 1 << 13 // the table's 1M gives the same ratios, and so does 1 << 17
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
 	for _, c := range []struct {

@@ -386,22 +386,18 @@ func checkPlaces(from []uint32, old, now *graph.Adjacency, p, q *graph.Partition
 	return err
 }
 
-// variants is the number of variants of each size: fewer in short tests, as those under the race
-// detector are.
-func variants() int {
-	if testing.Short() {
-		return 8
-	}
-	return 20
+// picked reports whether a case is tested: every second one, few of the slow ones, and fewer of all in
+// short tests, as those under the race detector are.
+func picked(number uint64, vertices int) bool {
+	return number%2 == 0 && (vertices < 300 || number%16 == 0) && (!testing.Short() || number%6 == 0)
 }
 
 func TestChangedAgainstSlowTwin(t *testing.T) {
 	seed := uint64(0)
 	for _, size := range [][2]int{{1, 0}, {1, 3}, {2, 1}, {5, 8}, {63, 200}, {64, 50}, {300, 3000}, {2000, 6000}} {
 		for _, parts := range []int{1, 2, 3, 7} {
-			for variant := range variants() {
-				seed++
-				if size[0] >= 300 && seed%16 != 0 { // only few of the slow cases
+			for variant := range 20 {
+				if seed++; !picked(seed, size[0]) {
 					continue
 				}
 				changedAgainstSlowTwin(t, seed, size, graph.Of(parts), variant)
@@ -416,9 +412,8 @@ func TestChangedGridAgainstSlowTwin(t *testing.T) {
 	seed := uint64(5000)
 	for _, size := range [][2]int{{1, 3}, {5, 8}, {64, 200}, {300, 2000}, {1000, 6000}} {
 		for _, grid := range []graph.Grid{{Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}, {Rows: 2, Columns: 3}} {
-			for variant := range variants() {
-				seed++
-				if size[0] >= 300 && seed%16 != 0 {
+			for variant := range 20 {
+				if seed++; !picked(seed, size[0]) {
 					continue
 				}
 				changedAgainstSlowTwin(t, seed, size, grid, variant)

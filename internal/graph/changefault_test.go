@@ -167,9 +167,13 @@ func TestChangedRefuses(t *testing.T) {
 // TestChangedEnds: a change ends when the context ends, at any point, and frees its memory. A graph
 // of changed partitions frees its memory too.
 func TestChangedEnds(t *testing.T) {
+	size := 60_000 // arrays that the budget counts
+	if testing.Short() {
+		size = 30_000
+	}
 	for kind := range 4 {
 		meter := mem.NewBudget(1<<40, "")
-		g := faultyGraph(t, kind, meter, 60000)
+		g := faultyGraph(t, kind, meter, size)
 		before := meter.Use().Memory
 		changes := make([]graph.Change, len(g.Parts))
 		for i := range changes {

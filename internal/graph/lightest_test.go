@@ -47,6 +47,9 @@ func byWeight(a, b weighed) int {
 func TestLightest(t *testing.T) {
 	yes := func(int64) bool { return true }
 	for seed := range uint64(24) {
+		if !sampled(seed) {
+			continue
+		}
 		rng := rand.New(rand.NewPCG(seed, 1))
 		kind := []edges.Weights{edges.Float32, edges.Float64}[seed%2]
 		n := 2 + rng.IntN(1500)
@@ -165,6 +168,9 @@ func TestThinned(t *testing.T) {
 	store := &mem.Arena{}
 	defer store.Close()
 	for seed := range uint64(16) {
+		if !sampled(seed) {
+			continue
+		}
 		rng := rand.New(rand.NewPCG(seed, 2))
 		slots := 64 * (1 + rng.IntN(80))
 		shift := uint(6 + rng.IntN(4))

@@ -19,6 +19,9 @@ import (
 // TestTiles reassembles each list from its parts.
 func TestTiles(t *testing.T) {
 	for seed := range uint64(20) {
+		if seed > 1 && !sampled(seed) {
+			continue
+		}
 		rng := rand.New(rand.NewPCG(seed, 1))
 		n := 1 + rng.IntN(40000)
 		if seed == 0 {

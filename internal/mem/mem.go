@@ -76,12 +76,19 @@ func Make[T any](a *Arena, n int) []T { return take[T](a, n, true) }
 func MakeAny[T any](a *Arena, n int) []T {
 	s := take[T](a, n, false)
 	if poisons && n > 0 && PointerFree[T]() { // a pattern exposes reads before writes
-		data := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), n*SizeOf[T]())
-		for i := range data {
-			data[i] = 0x5a
-		}
+		poison(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), n*SizeOf[T]()))
 	}
 	return s
+}
+
+// poison fills an array with a pattern. The race detector does not watch it: that would take much of
+// the time of tests.
+//
+//go:norace
+func poison(data []byte) {
+	for done := copy(data, "\x5a"); done < len(data); done *= 2 {
+		copy(data[done:], data[:done])
+	}
 }
 
 func take[T any](a *Arena, n int, zero bool) []T {

@@ -8,6 +8,7 @@ import (
 // TestStartsAreCountedRight compares rows, neighbours and bytes with numbers from the list of
 // tuples.
 func TestStartsAreCountedRight(t *testing.T) {
+	alone(t)
 	const scale = 12
 	r := small(t, "bcsr", scale)
 	n, list := tuples(t, fmt.Sprintf("kronecker:scale=%d", scale))

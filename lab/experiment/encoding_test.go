@@ -6,6 +6,7 @@ import "testing"
 // most as long as the shorter of bitmap and positions, except for a few bytes at the beginning of
 // positions.
 func TestEncodingsTakeWhatTheirFormsSay(t *testing.T) {
+	alone(t)
 	const scale, run = 10, 4
 	r := small(t, "encoding", scale)
 	table, steps := r.Tables[0], r.Tables[1]

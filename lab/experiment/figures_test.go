@@ -13,6 +13,7 @@ func same(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), mat
 // TestWeakSendsAsGrids: the bytes of the layouts are those of the experiment grids, whose test counts
 // them from the tuples.
 func TestWeakSendsAsGrids(t *testing.T) {
+	alone(t)
 	weak, grids := small(t, "weak", 8).Tables[0], small(t, "grids", 8).Tables[0]
 	if n := len(weak.rows(howMeasured)); n != 5*len(layouts) {
 		t.Errorf("%d measured rows: want 1 to 16 partitions", n)
@@ -44,6 +45,7 @@ func TestWeakSendsAsGrids(t *testing.T) {
 // TestAlltoallRates: rates follow from times, and the modelled ones from the network: 2,048 processes
 // with 64 MiB, 4 of which share 8 GB/s, and 2 microseconds a message.
 func TestAlltoallRates(t *testing.T) {
+	alone(t)
 	table := small(t, "alltoall", 8).Tables[0]
 	for _, p := range []int{2, 4} {
 		x := table.one(t, howMeasured, p, 1<<20)
@@ -95,6 +97,7 @@ func TestReduceCrossesOnce(t *testing.T) {
 // TestMappingByHand: of 2x3x2 places in a row, 6 steps are along the first axis, 4 return on it and
 // go along the second, and 1 returns on both. To and fro, all steps are one hop.
 func TestMappingByHand(t *testing.T) {
+	alone(t)
 	r := small(t, "mapping", 9)
 	x := r.Tables[0].one(t, howCounted, "C, figure 16", "a2 b3 c2", 12, byNumber)
 	if x["most"] != 3 || !same(x.float("mean"), 17.0/11) || x["last"] != 3 {
@@ -126,6 +129,7 @@ func TestMappingByHand(t *testing.T) {
 
 // TestProcessesOfANode: clusters of 1, 2 and 4 workers, and predictions on the grids of Nakao20, 5.2.
 func TestProcessesOfANode(t *testing.T) {
+	alone(t)
 	table := small(t, "processes", 8).Tables[0]
 	for _, c := range []struct {
 		processes, threads int
@@ -158,6 +162,7 @@ func sharesAreWhole(t *testing.T, table *Table) {
 
 // TestPhasesOfTheLargestRuns: a ring by rendezvous only adds time to the ring.
 func TestPhasesOfTheLargestRuns(t *testing.T) {
+	alone(t)
 	table := small(t, "phases", 8).Tables[0]
 	sharesAreWhole(t, table)
 	slow := table.one(t, howModelled, 16384, "128x128", 38, "rendezvous")
@@ -171,6 +176,7 @@ func TestPhasesOfTheLargestRuns(t *testing.T) {
 
 // TestFasterThreadsGainInCalculation: only the calculation is faster, by 1/1.1; the rest is not.
 func TestFasterThreadsGainInCalculation(t *testing.T) {
+	alone(t)
 	table := small(t, "frequency", 8).Tables[0]
 	for _, x := range table.rows() {
 		most := 1 / (1 - x.float("calculation")*(1-1/boost))

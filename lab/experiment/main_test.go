@@ -39,3 +39,12 @@ var speed = &Speed{
 	model.Rates{Push: 2e-9, Probe: 1e-9, Row: 2e-9, Word: 1e-9, Value: 1e-9},
 	model.Waiting{Contention: 0.01, Skew: 1},
 }
+
+// alone skips a test in short runs, such as those under the race detector: one goroutine runs the
+// engine, the mesh or collectives, whose own tests run under the race detector.
+func alone(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("the race detector watches the tests of what it calls")
+	}
+}

@@ -9,6 +9,7 @@ import (
 // TestMessagesAreWhatTheTuplesSay compares the traffic of naive delivery and bitmaps with counts
 // from the list of tuples.
 func TestMessagesAreWhatTheTuplesSay(t *testing.T) {
+	alone(t)
 	const scale, header, value, position = 9, 24, 8, 4
 	r := small(t, "messages", scale)
 	n, list := tuples(t, fmt.Sprintf("rmat:scale=%d,a=0.45,b=0.15,c=0.15", scale))
@@ -117,6 +118,7 @@ func levels(n int, list [][2]int, source int) []int {
 // TestCopiesAreTable1: shares agree with the formula and with the table, up to deviations for the
 // graph's size.
 func TestCopiesAreTable1(t *testing.T) {
+	alone(t)
 	r := small(t, "messages", 14)
 	copies := r.Tables[2]
 	if len(copies.Rows) != len(shares) {

@@ -5,6 +5,7 @@ import "testing"
 // TestOrderLeavesWhatItMust: with hubs first, a pull finds a sender sooner, so it looks at fewer
 // edges.
 func TestOrderLeavesWhatItMust(t *testing.T) {
+	alone(t)
 	r := small(t, "order", 12)
 	table := r.Tables[0]
 	if len(table.Rows) != orderScales*2*len(orderChoices) {

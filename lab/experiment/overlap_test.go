@@ -9,6 +9,7 @@ import (
 // often as there are other partitions. The traffic is the same over all cables, and with and
 // without overlap, except for the parts of a ring.
 func TestNothingIsFasterThanItsDelay(t *testing.T) {
+	alone(t)
 	table := small(t, "overlap", LeastScale).Tables[0]
 	if len(table.Rows) != 2*len(cables)*len(overlapLayouts) {
 		t.Fatalf("%d rows", len(table.Rows))

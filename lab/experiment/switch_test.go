@@ -9,6 +9,7 @@ import (
 // TestFixedChoicesAreFixed: fixed choices use one direction, the numbers of levels are those of
 // known graphs, and ratios match the table.
 func TestFixedChoicesAreFixed(t *testing.T) {
+	alone(t)
 	const scale, side = 10, 32
 	r := small(t, "switch", scale)
 	table := r.Tables[0]

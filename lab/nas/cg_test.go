@@ -48,12 +48,13 @@ func TestMatrixIsThatOfNPB(t *testing.T) {
 }
 
 func TestCGFindsZeta(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestCGOnACluster has the same concurrency")
+	}
 	class := classS(t)
 	for _, at := range []CGPlace{
 		{Grid: superstep.Grid{Rows: 1, Columns: 1}, Threads: 1},
-		{Grid: superstep.Grid{Rows: 4, Columns: 1}, Threads: 2},
-		{Grid: superstep.Grid{Rows: 1, Columns: 3}, Threads: 2},
-		{Grid: superstep.Grid{Rows: 2, Columns: 2}, Threads: 3},
+		{Grid: superstep.Grid{Rows: 1, Columns: 3}, Threads: 3},
 		{Grid: superstep.Grid{Rows: 2, Columns: 3}, Threads: 2},
 	} {
 		r, err := RunCG(t.Context(), class, at)
@@ -72,13 +73,16 @@ func checkCG(t *testing.T, class Class, r *CGResult) {
 			r.Verified, class.CG.Zeta)
 	}
 	if r.Supersteps != class.CG.Iterations*period || r.Seconds <= 0 ||
-		math.Abs(r.MFLOPS*r.Seconds*1e6/66654000-1) > 1e-9 {
+		class.CG.Iterations > 1 && math.Abs(r.MFLOPS*r.Seconds*1e6/66654000-1) > 1e-9 {
 		t.Errorf("%s: %d supersteps, %v MFLOPS in %v s", r.Grid, r.Supersteps, r.MFLOPS, r.Seconds)
 	}
 }
 
 // TestAWrongMatrixIsSeen changes one of many entries by 1 %. Then zeta is not the published one.
 func TestAWrongMatrixIsSeen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestCGOnACluster has the same concurrency")
+	}
 	class := classS(t)
 	edges := MakeA(class.CG).Edges()
 	edges[len(edges)/2].Weight *= 1.01
@@ -102,7 +106,12 @@ func TestAWrongMatrixIsSeen(t *testing.T) {
 
 func TestCGOnACluster(t *testing.T) {
 	class := classS(t)
-	for _, grid := range []superstep.Grid{{Rows: 2, Columns: 1}, {Rows: 2, Columns: 2}} {
+	grids := []superstep.Grid{{Rows: 2, Columns: 1}, {Rows: 2, Columns: 2}}
+	if testing.Short() {
+		class.CG.Iterations, class.CG.Zeta = 1, zetaAfter(t, class.CG, 1)
+		grids = grids[1:]
+	}
+	for _, grid := range grids {
 		var all []*exec.Cmd
 		r, err := RunCG(t.Context(), class,
 			CGPlace{Grid: grid, Cluster: &cluster.Cluster{Workers: 2, Threads: 1, Command: launched("worker", &all)}})
@@ -117,6 +126,9 @@ func TestCGOnACluster(t *testing.T) {
 // TestCGOnAClusterAtTwoSites: every superstep waits for the other site twice: for its report, and
 // until it has the next command.
 func TestCGOnAClusterAtTwoSites(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestCGOnACluster has the same concurrency")
+	}
 	if runtime.GOOS != "linux" {
 		t.Skip("sites have addresses of the loopback device that only Linux answers without being told to")
 	}

@@ -18,7 +18,7 @@ func TestSolverFindsZeta(t *testing.T) {
 	}
 	class := classS(t)
 	m := MakeA(class.CG)
-	for _, grid := range []graph.Grid{{Rows: 1, Columns: 1}, {Rows: 2, Columns: 1}, {Rows: 1, Columns: 3}, {Rows: 2, Columns: 2}, {Rows: 5, Columns: 1}, {Rows: 3, Columns: 2}, {Rows: 2, Columns: 4}} {
+	for _, grid := range []graph.Grid{{Rows: 1, Columns: 1}, {Rows: 1, Columns: 3}, {Rows: 5, Columns: 1}, {Rows: 2, Columns: 4}} {
 		links := memlink.New(grid.Partitions(), nil)
 		var all sync.WaitGroup
 		for rank := range grid.Partitions() {

@@ -27,7 +27,11 @@ func kronecker(t testing.TB, scale, rank, ranks int) *edges.Input {
 // ranks, and on several ranks.
 func BenchmarkBuild(b *testing.B) {
 	const ranks = 2
-	for _, scale := range []int{18, 20} {
+	scales := []int{18, 20}
+	if testing.Short() {
+		scales = []int{14}
+	}
+	for _, scale := range scales {
 		o := graph.Options{Partitions: ranks, Duplicates: graph.LeastDuplicate, DropLoops: true, TupleDegrees: true}
 		perEdge := func(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(int(16)<<scale),

@@ -80,6 +80,9 @@ func (l hollow) Read(i int, b *edges.Block) error {
 // TestBuildsCheckDegrees: one rank alone checks degrees before it looks for duplicates, and several
 // ranks before they number the vertices.
 func TestBuildsCheckDegrees(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the concurrency of TestTwin, with a million empty blocks")
+	}
 	check := func(rank int, group *collective.Group, owner []int) {
 		in := edges.Whole(someInput(t, true), 210)
 		in.Vertices, in.Edges = 211, hollow{in.Edges, 1<<32/group.Link().Size() + 1<<10}

@@ -104,6 +104,9 @@ func fiveThousand() *names.Dictionary {
 func TestReadFails(t *testing.T) {
 	for _, naming := range []edges.Naming{edges.Numbers, edges.Named, edges.Listed, edges.Texts} {
 		for rank := range 3 {
+			if testing.Short() && rank != 1 {
+				continue
+			}
 			shares := someShares(3, naming, true)
 			shares[rank].Edges = failing{shares[rank].Edges, 13}
 			within(t, "a list that fails", func() {
@@ -121,7 +124,7 @@ func TestReadFails(t *testing.T) {
 func TestCancelAnywhere(t *testing.T) {
 	rounds, least := 40, 4
 	if testing.Short() {
-		rounds, least = 15, 2
+		rounds, least = 10, 2
 	}
 	stages := map[string]bool{}
 	for i := range rounds {
@@ -288,7 +291,11 @@ func TestRefusals(t *testing.T) {
 // unlisted end, and about the least id that is listed twice. The rank with that position makes the
 // error.
 func TestListedFaults(t *testing.T) {
-	for seed := range uint64(40) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 12))
 		ranks := 1 + rng.IntN(4)
 		gap := []uint64{1, 1 << 35}[rng.IntN(2)]
@@ -385,6 +392,9 @@ func TestLies(t *testing.T) {
 // TestMemory: each of four ranks needs about a quarter of the memory that a single rank needs for
 // the whole.
 func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the concurrency of TestTwin, with large graphs")
+	}
 	const scale, ranks = 16, 4
 	team := parallel.NewTeam(1, false)
 	defer team.Close()

@@ -58,6 +58,9 @@ func sparseRing(ranks, n int) []*edges.RankInput {
 // TestMemoryOfBuilding builds a graph with ids far apart on ranks whose budgets have no room for
 // the ids that they exchange. It looks at the memory whenever a rank sends a piece of these.
 func TestMemoryOfBuilding(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the concurrency of TestTwin, with a large graph")
+	}
 	const (
 		ranks, n = 2, 400_000
 		limit    = 32 << 20 // of the process, which decides on the size of pieces

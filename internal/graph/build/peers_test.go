@@ -14,14 +14,18 @@ import (
 // BenchmarkPeers reports the bytes of all lists that partitions have of each other, and the bytes
 // of bitmaps with ranks over all owned vertices.
 func BenchmarkPeers(b *testing.B) {
+	scale := 18
+	if testing.Short() {
+		scale = 14
+	}
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
 	for _, g := range []struct {
 		name string
 		generate.Generator
 	}{
-		{"kronecker", generate.Kronecker{Scale: 18, EdgeFactor: 16, Seed1: 2, Seed2: 3}},
-		{"uniform", generate.Uniform{N: 1 << 18, Degree: 32, Seed: 5}},
+		{"kronecker", generate.Kronecker{Scale: scale, EdgeFactor: 16, Seed1: 2, Seed2: 3}},
+		{"uniform", generate.Uniform{N: 1 << scale, Degree: 32, Seed: 5}},
 	} {
 		for _, partitions := range []int{4, 16, 64, 256} {
 			b.Run(fmt.Sprintf("%s/%d", g.name, partitions), func(b *testing.B) {

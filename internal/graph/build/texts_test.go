@@ -76,7 +76,11 @@ func TestTextsTwin(t *testing.T) {
 	defer func() { limits = usual }()
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
-	for seed := range uint64(60) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 15
+	}
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		limits.textRound = []int{1, 100, 4000, usual.textRound}[rng.IntN(4)]
 		ranks := 1 + rng.IntN(5)

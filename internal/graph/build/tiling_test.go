@@ -16,7 +16,11 @@ func TestTiles(t *testing.T) {
 	usual := limits
 	defer func() { limits = usual }()
 	high := map[int]bool{}
-	for seed := range uint64(60) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 30
+	}
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		limits.tileEdges, limits.tiles = 1+rng.IntN(1000), 1<<rng.IntN(10)
 		ranks, ways := 1+rng.IntN(3), 1+rng.IntN(2)

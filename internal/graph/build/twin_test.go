@@ -193,9 +193,9 @@ func newProblem(rng *rand.Rand, ranks int) *problem {
 
 // TestTwin: every partition equals the one that a single rank makes of the whole input.
 func TestTwin(t *testing.T) {
-	rounds := uint64(400)
+	rounds := uint64(200)
 	if testing.Short() {
-		rounds = 60
+		rounds = 25
 	}
 	usual := limits
 	defer func() { limits = usual }()

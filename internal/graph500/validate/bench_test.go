@@ -11,14 +11,20 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-const benchScale = 18
+// benchScale returns the scale of the graphs: a small one in short runs.
+func benchScale() int {
+	if testing.Short() {
+		return 14
+	}
+	return 18
+}
 
 func benchmark(b *testing.B, list edges.List, run func(v *Validator) (Result, error)) {
 	for _, threads := range []int{1, 2} {
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
 			team := parallel.NewTeam(threads, false)
 			defer team.Close()
-			v := alone(b, list, 1<<benchScale, team)
+			v := alone(b, list, 1<<benchScale(), team)
 			defer v.Close()
 			for b.Loop() {
 				if _, err := run(v); err != nil {
@@ -32,17 +38,17 @@ func benchmark(b *testing.B, list edges.List, run func(v *Validator) (Result, er
 }
 
 func BenchmarkValidateBFS(b *testing.B) {
-	in, tuples := kronecker(b, benchScale, edges.Unweighted)
+	in, tuples := kronecker(b, benchScale(), edges.Unweighted)
 	root := uint32(tuples[0].u)
-	parent := breadthFirst(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
+	parent := breadthFirst(rand.New(rand.NewPCG(3, 4)), 1<<benchScale(), tuples, root)
 	benchmark(b, in.Edges,
 		func(v *Validator) (Result, error) { return v.BFS(b.Context(), uint64(root), parent) })
 }
 
 func BenchmarkValidateSSSP(b *testing.B) {
-	in, tuples := kronecker(b, benchScale, edges.Float32)
+	in, tuples := kronecker(b, benchScale(), edges.Float32)
 	root := uint32(tuples[0].u)
-	parent, dist := shortest(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
+	parent, dist := shortest(rand.New(rand.NewPCG(3, 4)), 1<<benchScale(), tuples, root)
 	benchmark(b, in.Edges, func(v *Validator) (Result, error) { return v.SSSP(b.Context(), uint64(root), parent, dist) })
 }
 
@@ -55,7 +61,7 @@ func benchmarkRanks(b *testing.B, tuples []tuple, run func(ctx context.Context,
 		rank := g.Link().Rank()
 		first := len(tuples) * rank / ranks
 		s, err := New(ctx, g, 0, share{tuples: tuples[first : len(tuples)*(rank+1)/ranks]}, first,
-			1<<benchScale, nil)
+			1<<benchScale(), nil)
 		if err != nil {
 			return 0, err
 		}
@@ -72,7 +78,7 @@ func benchmarkRanks(b *testing.B, tuples []tuple, run func(ctx context.Context,
 				b.Fatal(err)
 			}
 		}
-		_, _ = s.BFS(ctx, 1<<benchScale, nil)
+		_, _ = s.BFS(ctx, 1<<benchScale(), nil)
 		return 0, nil
 	})
 	if err != nil {
@@ -83,9 +89,9 @@ func benchmarkRanks(b *testing.B, tuples []tuple, run func(ctx context.Context,
 }
 
 func BenchmarkRanksBFS(b *testing.B) {
-	_, tuples := kronecker(b, benchScale, edges.Unweighted)
+	_, tuples := kronecker(b, benchScale(), edges.Unweighted)
 	root := uint32(tuples[0].u)
-	parent := breadthFirst(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
+	parent := breadthFirst(rand.New(rand.NewPCG(3, 4)), 1<<benchScale(), tuples, root)
 	benchmarkRanks(b, tuples, func(ctx context.Context, s *Validator) (Result, error) {
 		lo, hi := s.span(s.ranks.rank())
 		return s.BFS(ctx, uint64(root), parent[lo:hi])
@@ -93,9 +99,9 @@ func BenchmarkRanksBFS(b *testing.B) {
 }
 
 func BenchmarkRanksSSSP(b *testing.B) {
-	_, tuples := kronecker(b, benchScale, edges.Float32)
+	_, tuples := kronecker(b, benchScale(), edges.Float32)
 	root := uint32(tuples[0].u)
-	parent, dist := shortest(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
+	parent, dist := shortest(rand.New(rand.NewPCG(3, 4)), 1<<benchScale(), tuples, root)
 	benchmarkRanks(b, tuples, func(ctx context.Context, s *Validator) (Result, error) {
 		lo, hi := s.span(s.ranks.rank())
 		return s.SSSP(ctx, uint64(root), parent[lo:hi], dist[lo:hi])

@@ -152,8 +152,12 @@ func TestWrongCompressedChunksAreRefused(t *testing.T) {
 }
 
 func TestNoMutatedFrameIsDelivered(t *testing.T) {
+	mutations := 100_000
+	if testing.Short() {
+		mutations = 5_000
+	}
 	r := rand.New(rand.NewPCG(3, 4))
-	for i := range 100_000 {
+	for i := range mutations {
 		h, payload := randomChunk(r)
 		whole := encode(h, payload)
 		if i%4 == 0 {
@@ -233,6 +237,9 @@ func TestOversizedLengthsAreRefusedBeforeAllocation(t *testing.T) {
 // TestMemoryFollowsWhatComes: a header announces a frame of 1 GB, but only a little of it arrives.
 // Memory grows only with the received bytes.
 func TestMemoryFollowsWhatComes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it has one goroutine")
+	}
 	id := identity{presence: 12, contents: testLimit - 12}
 	a := new(arrival)
 	for have := 0; have < 40<<20; have += 1 << 20 {

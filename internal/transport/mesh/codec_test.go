@@ -24,13 +24,17 @@ func TestValuesWithoutRawForm(t *testing.T) {
 	l := Layout{Workers: peers, Owner: []int{0, 1, 1}}
 	sessions := openAll(t, meshes, 1, 1, l, codec)
 	ports := []*Port{sessions[0].Port(0), sessions[1].Port(1), sessions[1].Port(2)}
+	each := 3000
+	if testing.Short() {
+		each = 1000
+	}
 	for superstep := range 5 {
 		accounts := make([]*transport.Account, len(ports))
 		var group sync.WaitGroup
 		for i, p := range ports {
 			group.Go(func() {
 				if err := exchangeWords(t.Context(), p, len(ports), superstep,
-					superstep*3000); err != nil {
+					superstep*each); err != nil {
 					t.Error(err)
 				}
 				a, err := p.End(t.Context(), superstep)

@@ -259,13 +259,17 @@ func TestCompressingAllocatesNothing(t *testing.T) {
 
 // TestExchangesCompressed exchanges frames and messages with compression and small chunks.
 func TestExchangesCompressed(t *testing.T) {
-	for _, chunk := range []int{10 << 10, 1 << 20} {
+	supersteps, chunks := 10, []int{10 << 10, 1 << 20}
+	if testing.Short() {
+		supersteps, chunks = 4, chunks[:1]
+	}
+	for _, chunk := range chunks {
 		meshes, peers := cluster(t, 3,
 			func(_ int, o *Options) { o.Compress, o.Chunk = CompressOn, chunk })
 		sessions := openAll(t, meshes, 7, 1, dealt(peers, 7), nil)
-		play(t, sessions, 10, 512<<10, transport.Sends, transport.Expand, transport.FoldReversed)
+		play(t, sessions, supersteps, 512<<10, transport.Sends, transport.Expand, transport.FoldReversed)
 		to, from := sessions[0].Link(), sessions[1].Link()
-		for i := range 20 {
+		for i := range 2 * supersteps {
 			data := labels(i * 50_000)
 			sent := make(chan error, 1)
 			go func() { sent <- to.Send(t.Context(), 1, 3, data) }()

@@ -75,6 +75,9 @@ func stream(
 // delay is set, the window grows with the traffic up to its bound. If the rate is set too, the
 // window is bandwidth x delay at once.
 func TestWindowsFollowTheWay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the concurrency of TestWideWindowsAreBounded, with 640 MB")
+	}
 	const delay, frames, least, most = 20 * time.Millisecond, 128, 2 << 20, 16 << 20
 	small := func(o *Options) { o.Window, o.MostWindow, o.Chunk = least, most, 256<<10 }
 	fixed, window := stream(t, delay, frames, func(o *Options) { small(o); o.MostWindow = least },
