@@ -35,6 +35,10 @@ type Config struct {
 	Team  *parallel.Team
 	// Progress, if not nil, is called with the current stage and its progress.
 	Progress func(stage string, done, total int64)
+
+	// hubs is the number of vertices, those of the highest degrees, whose input numbers each of
+	// several ranks has in an array; 0 means defaultHubs.
+	hubs int
 }
 
 // Rank is one rank's part of a run of the benchmark: tuples, partitions, and the results for a
@@ -57,7 +61,7 @@ type Rank struct {
 	per       int      // vertices in a range
 	parent    []uint32 // of the rank's own range
 	dist      []float32
-	together  together
+	tables    tables
 }
 
 // Offsets of these tags.
@@ -72,6 +76,7 @@ func NewRank(group *collective.Group, tag uint32, c Config) *Rank {
 	if c.Progress == nil {
 		c.Progress = func(string, int64, int64) {}
 	}
+	c.hubs = cmp.Or(c.hubs, defaultHubs)
 	return &Rank{Config: c, group: group, tag: tag, arena: new(mem.Arena)}
 }
 
@@ -85,7 +90,7 @@ func (s *Rank) Close() {
 		s.g.Close()
 	}
 	s.arena.Close()
-	s.validator, s.g, s.parent, s.dist, s.together = nil, nil, nil, nil, together{}
+	s.validator, s.g, s.parent, s.dist, s.tables = nil, nil, nil, nil, tables{}
 }
 
 // forget frees the tuples.
@@ -205,6 +210,10 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	if s.SSSP {
 		s.dist = mem.Make[float32](s.arena, hi-lo)
 	}
+	s.clear() // also for the first access to the memory
+	if s.ranks() == 1 {
+		s.newHere()
+	}
 	roots, err := s.roots(ctx)
 	if err == nil {
 		err = s.slowest(ctx, &seconds)
@@ -284,14 +293,14 @@ func (s *Rank) Judge(ctx context.Context, root uint64, found Found) (Judged, err
 
 func (s *Rank) judge(ctx context.Context, root uint64, found Found) (Judged, error) {
 	var j Judged
-	s.clear()
 	var err error
-	var unknown uint64
+	if s.ranks() > 1 {
+		s.clear()
+	}
 	start := time.Now()
+	unknown := s.translate(found, false)
 	if s.ranks() == 1 {
-		s.translateHere(found)
-	} else {
-		unknown = s.translateTogether(found, false)
+		s.arrange(found)
 	}
 	j.Translate = time.Since(start).Seconds()
 	if s.ranks() > 1 {
@@ -299,8 +308,8 @@ func (s *Rank) judge(ctx context.Context, root uint64, found Found) (Judged, err
 		// not a part of the search.
 		unknown, err = collective.CombineOne(ctx, s.group, s.small(), collective.MaxUint64, unknown)
 		if err == nil && unknown > 0 {
-			if err = s.ask(ctx, &s.together.asked); err == nil {
-				s.translateTogether(found, true)
+			if err = s.ask(ctx, &s.tables.asked); err == nil {
+				s.translate(found, true)
 			}
 			j.Translate = time.Since(start).Seconds()
 		}

@@ -2,7 +2,6 @@ package graph500
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -18,15 +17,15 @@ import (
 
 // The result of a search has the VertexID of each vertex's parent, which must be translated to the
 // input number. A single rank has the numbers of all vertices. One of several ranks stores the
-// numbers of its ghosts with the graph (Nakao20, 3.2). In a flat grid only ghosts can be parents of
-// its vertices. It gets these numbers from the other ranks in kernel 1. After a search it gets the
-// numbers of all other parents, each once:
+// numbers of its ghosts with the graph (Nakao20, 3.2), and those of the hubs, which are most
+// parents. In a flat grid only ghosts can be parents of its vertices. It gets these numbers from
+// the other ranks in kernel 1. After a search it gets the numbers of all other parents, each once:
 //
 //	rank of the vertices --- a bitmap of parents ---> rank of these
 //	                     <-- their numbers, in order ---
 //
-// Then the result is available by input numbers. Sending each vertex to the rank of its range is a
-// part of judging.
+// Then the result is available by input numbers. A single rank also moves it to the order of the
+// input. Sending each vertex to the rank of its range is a part of judging.
 
 // Special numbers of parents.
 const (
@@ -40,44 +39,13 @@ const (
 )
 
 const (
-	// blockOf is the number of vertices that a thread translates at a time.
+	// blockOf is the number of vertices whose results of kernel 3 a thread reads at a time.
 	blockOf = 1 << 9
+	// defaultHubs is for Config.hubs. At SCALE 20 hubs are 97 percent of all parents.
+	defaultHubs = 1 << 16
 	// askedOf is the number of words of a partition's bitmap of parents in a message.
 	askedOf = 1 << 14
-	// delivered is the number of vertices that a rank sends to other ranges between two exchanges.
-	delivered = 1 << 15
 )
-
-// errForeign means that a rank received a vertex that belongs to another rank.
-var errForeign = errors.New("found a vertex of another worker")
-
-// narrow returns a VertexID below n in 32 bits, or a special number.
-func narrow(id pregel.VertexID, n int) uint32 {
-	switch {
-	case id < pregel.VertexID(n):
-		return uint32(id)
-	case id != pregel.None:
-		return noVertex
-	}
-	return unreached
-}
-
-// read writes the VertexIDs of the parents of a partition's vertices, from lo on, to parents, and
-// their distances, if there are any, to dist. It fills all of parents. n is the number of vertices.
-func (f Found) read(p *graph.Partition, lo, n int, parents []uint32, dist []float32) {
-	if f.parents != nil {
-		for i, id := range f.parents(p.Index)[lo : lo+len(parents)] {
-			parents[i] = narrow(id, n)
-		}
-		return
-	}
-	for i, h := range f.hops(p.Index)[lo : lo+len(parents)] {
-		parents[i], dist[i] = narrow(h.From, n), h.Dist
-		if parents[i] == unreached && !(h.Dist > math.MaxFloat32) {
-			parents[i] = noParent
-		}
-	}
-}
 
 // clear forgets the result of the last search.
 func (s *Rank) clear() {
@@ -91,80 +59,46 @@ func (s *Rank) clear() {
 			}
 		}
 	})
-	for _, set := range s.together.asked.of {
+	for _, set := range s.tables.asked.of {
 		clear(set.Bits)
 	}
 }
 
-// translateHere translates the result of a search to parent and dist, which are clear, on a rank
-// that has all vertices. Most parents are hubs, whose numbers stay in the caches. The cost is in
-// writing to random places of parent.
-func (s *Rank) translateHere(found Found) {
-	if found.parents != nil {
-		for _, p := range s.g.Parts {
-			parents := found.parents(p.Index)
-			s.Team.For(p.Owned, 1<<14,
-				func(_, lo, hi int) { s.translateParents(p, parents, lo, hi) })
-		}
-		return
-	}
-	order := s.g.Order
-	s.eachBlock(found, func(p *graph.Partition, lo int, parents []uint32, dist []float32) {
-		for i, parent := range parents {
-			if parent == unreached {
-				continue
-			}
-			if parent < uint32(len(order)) {
-				parent = order[parent]
-			} else if parent == noParent {
-				parent = unreached
-			}
-			v := order[(lo+i)*p.Of+p.Index]
-			s.parent[v], s.dist[v] = parent, dist[i]
-		}
-	})
-}
-
-// eachBlock calls f with the results of own vertices, a block at a time: those of a partition from
-// lo on.
+// eachBlock calls f with the results of own vertices, some at a time: those of a partition from lo
+// on. dist is nil in kernel 2.
 func (s *Rank) eachBlock(
-	found Found, f func(p *graph.Partition, lo int, parents []uint32, dist []float32),
+	found Found, f func(p *graph.Partition, lo int, parents []pregel.VertexID, dist []float32),
 ) {
 	for _, p := range s.parts() {
+		if found.parents != nil {
+			parents := found.parents(p.Index)
+			s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) { f(p, lo, parents[lo:hi], nil) })
+			continue
+		}
+		hops := found.hops(p.Index)
 		s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) {
-			var parents [blockOf]uint32
+			var parents [blockOf]pregel.VertexID
 			var dist [blockOf]float32
 			for ; lo < hi; lo += blockOf {
-				block := parents[:min(blockOf, hi-lo)]
-				found.read(p, lo, s.g.N, block, dist[:])
-				f(p, lo, block, dist[:])
+				n := min(blockOf, hi-lo)
+				for i, h := range hops[lo : lo+n] {
+					parents[i], dist[i] = h.From, h.Dist
+				}
+				f(p, lo, parents[:n], dist[:n])
 			}
 		})
 	}
 }
 
-// translateParents is translateHere for vertices lo to hi of a partition in kernel 2. It reads the
-// parents without a copy, which takes 0.7 of the time.
-func (s *Rank) translateParents(p *graph.Partition, parents []pregel.VertexID, lo, hi int) {
-	order, out := s.g.Order, s.parent
-	of, first := p.Of, p.Index
-	for i, parent := range parents[lo:hi] {
-		if parent == pregel.None {
-			continue
-		}
-		number := uint32(noVertex)
-		if parent < pregel.VertexID(len(order)) {
-			number = order[parent]
-		}
-		out[order[(lo+i)*of+first]] = number
-	}
-}
-
-// together has the tables for translation on one of several ranks.
-type together struct {
-	parents [][]uint32 // of the own vertices, by partition
-	ghosts  numbers
-	asked   numbers // parents that are not ghosts
+// tables are for the translation of a search's result.
+type tables struct {
+	// parents has the input numbers of parents, by partition: of own vertex i at i*stride.
+	parents [][]uint32
+	stride  int
+	byID    []uint32 // on a single rank, the elements of parents by VertexID
+	hubs    []uint32 // input numbers of the first vertices; of all vertices on a single rank
+	ghosts  numbers  // on several ranks, also of the own vertices and hubs
+	asked   numbers  // parents that are not ghosts
 }
 
 // numbers are the input numbers of some vertices of each partition.
@@ -200,11 +134,30 @@ func (s *Rank) newNumbers() numbers {
 	return n
 }
 
-// newTogether makes the tables, and gets the numbers of the own vertices and of their ghosts.
+// newHere makes the tables of a single rank.
+func (s *Rank) newHere() {
+	t := &s.tables
+	t.byID, t.hubs = mem.Make[uint32](s.arena, s.g.N), s.g.Order
+	clear(t.byID) // the first access to the memory
+	for i := range s.Owner {
+		t.parents = append(t.parents, t.byID[min(i, s.g.N):])
+	}
+	t.stride = len(s.Owner)
+}
+
+// newTogether makes the tables of one of several ranks, and gets the numbers of its vertices, of
+// their ghosts and of the hubs.
 func (s *Rank) newTogether(ctx context.Context) error {
-	t := &s.together
+	t := &s.tables
 	t.parents, t.ghosts, t.asked = make([][]uint32, len(s.Owner)), s.newNumbers(), s.newNumbers()
-	parts := uint64(len(s.Owner))
+	t.stride, t.hubs = 1, mem.Make[uint32](s.arena, min(s.hubs, s.g.N))
+	know := func(id uint32) {
+		q, local := t.ghosts.place(id)
+		bitmap.Set(t.ghosts.of[q].Bits, local)
+	}
+	for id := range t.hubs {
+		know(uint32(id))
+	}
 	for _, p := range s.parts() {
 		t.parents[p.Index] = mem.Make[uint32](s.arena, p.Owned)
 		for local := range uint32(p.Owned) {
@@ -212,11 +165,17 @@ func (s *Rank) newTogether(ctx context.Context) error {
 		}
 		for _, id := range p.Layout(pregel.Out).Slots.Ghosts {
 			if id != kernel.None {
-				bitmap.Set(t.ghosts.of[id%parts].Bits, uint32(id/parts))
+				know(uint32(id))
 			}
 		}
 	}
-	return s.ask(ctx, &t.ghosts)
+	err := s.ask(ctx, &t.ghosts)
+	for id := range t.hubs {
+		if err == nil {
+			t.hubs[id], _ = t.ghosts.get(uint32(id))
+		}
+	}
+	return err
 }
 
 // owned returns the number of vertices of a partition of any rank.
@@ -224,35 +183,95 @@ func (s *Rank) owned(partition int) int {
 	return (s.g.N - partition + len(s.Owner) - 1) / len(s.Owner)
 }
 
-// translateTogether translates the results of the own vertices to input numbers, in together. If
-// asked is false, it adds parents without a known number to asked, and returns 1 if there are any.
-// If asked is true, all numbers are known.
-func (s *Rank) translateTogether(found Found, asked bool) (unknown uint64) {
-	t, n := &s.together, uint32(s.g.N)
+// translate translates the results of the own vertices to input numbers, in tables.parents. If
+// asked is false, it adds parents without a known number to tables.asked, and returns 1 if there
+// are any. If asked is true, all numbers are known.
+func (s *Rank) translate(found Found, asked bool) (unknown uint64) {
+	t := &s.tables
 	var others atomic.Uint64
-	s.eachBlock(found, func(p *graph.Partition, lo int, parents []uint32, _ []float32) {
-		numbers := t.parents[p.Index][lo:]
-		for i, parent := range parents {
-			if parent < n {
-				number, known := t.ghosts.get(parent)
-				switch {
-				case known:
-					parent = number
-				case asked:
-					parent, _ = t.asked.get(parent)
-				default:
-					q, local := t.asked.place(parent)
-					word, bit := &t.asked.of[q].Bits[local>>6], uint64(1)<<(local&63)
-					if atomic.LoadUint64(word)&bit == 0 { // a hub is the parent of many
-						atomic.OrUint64(word, bit)
-						others.Store(1)
-					}
+	s.eachBlock(found, func(p *graph.Partition, lo int, parents []pregel.VertexID, dist []float32) {
+		to, hubs := t.parents[p.Index][lo*t.stride:], t.hubs
+		if lookUp(to, t.stride, hubs, parents) {
+			for i, parent := range parents {
+				if parent >= pregel.VertexID(len(hubs)) && parent != pregel.None {
+					to[i*t.stride] = s.number(parent, asked, &others)
 				}
 			}
-			numbers[i] = parent
+		}
+		for i, d := range dist {
+			if parents[i] == pregel.None && !(d > math.MaxFloat32) {
+				to[i*t.stride] = noParent
+			}
 		}
 	})
 	return others.Load()
+}
+
+// lookUp writes the numbers of parents to every stride-th element of to, and reports whether there
+// are parents that are not hubs.
+func lookUp(to []uint32, stride int, hubs []uint32, parents []pregel.VertexID) (others bool) {
+	at := 0
+	for _, parent := range parents {
+		number := uint32(unreached)
+		if parent < pregel.VertexID(len(hubs)) {
+			number = hubs[parent]
+		} else if parent != pregel.None {
+			others = true
+		}
+		to[at] = number
+		at += stride
+	}
+	return others
+}
+
+// number is translate for a parent that is not a hub. It sets others to 1 if the number is unknown.
+func (s *Rank) number(parent pregel.VertexID, asked bool, others *atomic.Uint64) uint32 {
+	if parent >= pregel.VertexID(s.g.N) || s.ranks() == 1 {
+		return noVertex
+	}
+	t, id := &s.tables, uint32(parent)
+	number, known := t.ghosts.get(id)
+	switch {
+	case known:
+	case asked:
+		number, _ = t.asked.get(id)
+	default:
+		q, local := t.asked.place(id)
+		word, bit := &t.asked.of[q].Bits[local>>6], uint64(1)<<(local&63)
+		if atomic.LoadUint64(word)&bit == 0 { // many vertices may have the same parent
+			atomic.OrUint64(word, bit)
+			others.Store(1)
+		}
+	}
+	return number
+}
+
+// arrange moves the translated result of a single rank to parent and dist, which are in the order
+// of the input. Vertices of the same degree have ascending VertexIDs in that order. So a thread
+// that takes many consecutive vertices reads the table at one place for each degree, and these
+// places stay in its cache. Writing to parent in the order of the table would miss the caches far
+// more often.
+func (s *Rank) arrange(found Found) {
+	table, parts := s.tables.byID, uint32(len(s.Owner))
+	s.Team.For(s.g.N, s.g.N/(4*s.Team.Size())+1, func(_, lo, hi int) {
+		ids, to := s.g.IDs[lo:hi], s.parent[lo:hi]
+		for i, id := range ids {
+			to[i] = table[id]
+		}
+		if found.hops == nil {
+			return
+		}
+		dist := s.dist[lo:hi]
+		for i, id := range ids {
+			switch dist[i] = -1; to[i] {
+			case unreached:
+				continue
+			case noParent:
+				to[i] = unreached
+			}
+			dist[i] = found.hops(int(id % parts))[id/parts].Dist
+		}
+	})
 }
 
 // ask gets the numbers of the vertices in n.of from their ranks.
@@ -308,88 +327,14 @@ func (s *Rank) ask(ctx context.Context, n *numbers) error {
 	return nil
 }
 
-// onItsWay is the result of a vertex, to be sent to the rank of its range.
-type onItsWay struct {
-	vertex uint32 // relative to the first vertex of the range
-	parent uint32
-	dist   float32
-}
-
-// deliver sends the translated results to the ranks of the vertices' ranges, which write them to
-// parent and dist.
-func (s *Rank) deliver(ctx context.Context, found Found) error {
-	parts, most := s.parts(), 0
-	for _, p := range parts {
-		most = max(most, p.Owned)
-	}
-	step := delivered/max(len(parts), 1) + 1 // vertices of each partition per round
-	rounds, err := collective.CombineOne(ctx, s.group, s.small(), collective.MaxUint64,
-		uint64((most+step-1)/step))
-	if err != nil {
-		return err
-	}
-	out := make([][]onItsWay, s.ranks())
-	for round := range int(rounds) {
-		for q := range out {
-			out[q] = out[q][:0]
-		}
-		for _, p := range parts {
-			for local := round * step; local < min((round+1)*step, p.Owned); local++ {
-				s.sendOne(out, p, uint32(local), found)
-			}
-		}
-		in, err := collective.AlltoallOf(ctx, s.group, s.bulk(), out)
-		if err != nil {
-			return err
-		}
-		for q, list := range in {
-			if err := s.arrive(list, found.hops != nil); err != nil {
-				return fmt.Errorf("from rank %d: %w", q, err)
-			}
-		}
-	}
-	return nil
-}
-
-// sendOne adds the result of a vertex to the data for the rank of its range.
-func (s *Rank) sendOne(out [][]onItsWay, p *graph.Partition, local uint32, found Found) {
-	item := onItsWay{vertex: s.input(p, local), parent: s.together.parents[p.Index][local]}
-	switch item.parent {
-	case unreached:
-		return
-	case noParent:
-		item.parent = unreached
-	}
-	if found.hops != nil {
-		item.dist = found.hops(p.Index)[local].Dist
-	}
-	q := item.vertex / uint32(s.per)
-	item.vertex -= q * uint32(s.per)
-	out[q] = append(out[q], item)
-}
-
-// arrive writes received results to parent and dist.
-func (s *Rank) arrive(list []onItsWay, dist bool) error {
-	for _, item := range list {
-		if item.vertex >= uint32(len(s.parent)) {
-			return errForeign
-		}
-		s.parent[item.vertex] = item.parent
-		if dist {
-			s.dist[item.vertex] = item.dist
-		}
-	}
-	return nil
-}
-
 // nedge counts the tuples between vertices that a search reached: half the sum of the vertices'
 // tuple degrees, because both ends of such a tuple are reached.
 func (s *Rank) nedge(ctx context.Context, found Found) (int64, error) {
 	var total atomic.Uint64
-	s.eachBlock(found, func(p *graph.Partition, lo int, parents []uint32, _ []float32) {
+	s.eachBlock(found, func(p *graph.Partition, lo int, parents []pregel.VertexID, _ []float32) {
 		sum := uint64(0)
 		for i, parent := range parents {
-			if parent != unreached && parent != noParent {
+			if parent != pregel.None {
 				sum += uint64(p.TupleDegrees[lo+i])
 			}
 		}

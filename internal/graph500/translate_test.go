@@ -32,9 +32,12 @@ func TestTranslationIsThatOfEachVertex(t *testing.T) {
 			c := config(t)
 			c.Generator = generator
 			search := searched(t, c, len(owner))
-			for _, grid := range []graph.Grid{graph.Of(len(owner)), graph.Squarest(len(owner))} {
+			for i, grid := range []graph.Grid{graph.Of(len(owner)), graph.Squarest(len(owner)), graph.Squarest(len(owner))} {
 				var once sync.Mutex
 				run := Config{Generator: generator, Roots: 2, SSSP: true, Grid: grid, Owner: owner}
+				if i > 0 {
+					run.hubs = i * i * i // few
+				}
 				errs := ranks(t, slices.Max(owner)+1, run, func(s *Rank, roots []Root) error {
 					if s.ranks() == 1 {
 						s.Team = parallel.NewTeam(2, false)
