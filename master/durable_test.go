@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"connectrpc.com/connect"
@@ -22,7 +23,6 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/daemon"
 	jobspec "github.com/superstep-go/superstep/internal/job"
-	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/statefile"
 	"github.com/superstep-go/superstep/internal/store"
@@ -42,6 +42,15 @@ func readState(dir string) (string, error) {
 // returns its files.
 func writeState(t *testing.T, dir string, snapshots uint64) []string {
 	t.Helper()
+	synctest.Test(t, func(t *testing.T) { writeRecords(t, dir, snapshots) })
+	files, err := filepath.Glob(filepath.Join(dir, stateName, "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func writeRecords(t *testing.T, dir string, snapshots uint64) {
 	at, err := store.OpenDir(filepath.Join(dir, stateName))
 	if err != nil {
 		t.Fatal(err)
@@ -65,15 +74,7 @@ func writeState(t *testing.T, dir string, snapshots uint64) []string {
 		if err := s.writeRecords(s.recordsOf([]change{{job: j.id}})); err != nil {
 			t.Fatal(err)
 		}
-		for uint64(i) == snapshots { // else the second snapshot finds the first one being written
-			found, _ := filepath.Glob(filepath.Join(dir, stateName, "snapshots", "*"))
-			if len(found) > 0 {
-				break
-			}
-			if err := parallel.Sleep(t.Context(), time.Millisecond); err != nil {
-				t.Fatal(err)
-			}
-		}
+		synctest.Wait() // until the snapshot is written, else the next one would be left out
 	}
 	delete(s.cluster.jobs, "00aa-3")
 	if err := s.writeRecords(s.recordsOf([]change{{job: "00aa-3"}})); err != nil {
@@ -84,11 +85,6 @@ func writeState(t *testing.T, dir string, snapshots uint64) []string {
 	if err := statefile.WriteNumber(filepath.Join(dir, runsFile), 1); err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(dir, stateName, "*", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
 }
 
 // TestStateOnDisk: a written state is read back. A damaged state is an error, and its files stay
