@@ -116,9 +116,10 @@ func (p KCore) ComputeBlock(b *pregel.Block[int64, int64]) {
 			least = min(least, b.Values[i])
 		}
 	}
-	leastLeft.Add(b, least)
 	if p.K > 0 {
 		b.Halt |= b.Run &^ left
+	} else {
+		leastLeft.Add(b, least)
 	}
 	if left == 0 {
 		return

@@ -157,7 +157,7 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 	case c.Ended:
 		return r.summarizing.summarize(ctx)
 	}
-	r.few.begin(c, r.watcher != nil)
+	r.few.begin(c, r.saving.resends)
 	p := &r.report
 	r.delivering = sending{p.Senders - p.BackSenders, p.SenderEdges - p.BackEdges}
 	if r.back != nil {

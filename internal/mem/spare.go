@@ -46,6 +46,10 @@ func (a *Arena) Keep() {
 		}
 	}
 	total := spares.bytes.Load() + sum(a.regions) - sum(old)
+	if b == nil && total > mostSpare() {
+		total -= sum(handed)
+		old, handed = append(old, handed...), nil
+	}
 	if p.closed || b == nil && total > mostSpare() ||
 		slices.ContainsFunc(a.regions, func(r region) bool { return r.file }) {
 		return
@@ -78,9 +82,14 @@ func HandOver[T any](a *Arena, s []T) (owner *Owner, ok bool) {
 	if a.Parent == nil || r.budget != nil || r.file {
 		return nil, false
 	}
-	if spares.handed.Add(bytes) > min(mostHanded, mostSpare()) {
-		spares.handed.Add(-bytes)
-		return nil, false
+	if most := min(mostHanded, mostSpare()); spares.handed.Add(bytes) > most {
+		for _, idle := range takeHanded() {
+			idle.release("") // it is in no budget
+		}
+		if spares.handed.Load() > most {
+			spares.handed.Add(-bytes)
+			return nil, false
+		}
 	}
 	r.handed = true
 	a.regions = slices.Delete(a.regions, i, i+1)
@@ -109,7 +118,10 @@ func (a *Arena) borrow(bytes int, b *Budget) []byte {
 	spares.mu.Lock()
 	defer spares.mu.Unlock()
 	kept := spares.of[a.Parent]
-	i := slices.IndexFunc(kept, func(r region) bool { return r.used == bytes })
+	i := slices.IndexFunc(kept, func(r region) bool { return r.used == bytes && r.handed })
+	if i < 0 {
+		i = slices.IndexFunc(kept, func(r region) bool { return r.used == bytes })
+	}
 	if i < 0 {
 		return nil
 	}
@@ -136,6 +148,22 @@ func takeSpares(parent *Arena) (all []region) {
 			all = append(all, kept...)
 			delete(spares.of, p)
 		}
+	}
+	spares.bytes.Add(-sum(all))
+	return all
+}
+
+// takeHanded removes and returns the spares that had been handed over.
+func takeHanded() (all []region) {
+	spares.mu.Lock()
+	defer spares.mu.Unlock()
+	for p, kept := range spares.of {
+		spares.of[p] = slices.DeleteFunc(kept, func(r region) bool {
+			if r.handed {
+				all = append(all, r)
+			}
+			return r.handed
+		})
 	}
 	spares.bytes.Add(-sum(all))
 	return all

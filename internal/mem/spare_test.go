@@ -288,3 +288,50 @@ func TestHandOverIsBounded(t *testing.T) {
 		a.Close()
 	}
 }
+
+// TestHandOverAfterTheBound: after arrays could not be handed over, those that are unreachable make
+// room for arrays of the same size, of another size and of another parent.
+func TestHandOverAfterTheBound(t *testing.T) {
+	defer func(most func() int64) { mostSpare = most }(mostSpare)
+	const n = 1 << 14
+	freeSpares()
+	before := spares.handed.Load()
+	mostSpare = func() int64 { return 4*8*n + before }
+	job := func(parent *Arena, n int) (*Owner, bool) {
+		a := &Arena{Kind: Columns, Parent: parent}
+		owner, ok := HandOver(a, MakeAny[uint64](a, n))
+		a.Keep()
+		return owner, ok
+	}
+	first, other := &Arena{Kind: Graph}, &Arena{Kind: Graph}
+	defer first.Close()
+	defer other.Close()
+	var owners []*Owner
+	for i := range 5 {
+		owner, ok := job(first, n)
+		if owners = append(owners, owner); ok != (i < 4) {
+			t.Fatalf("array %d is handed over: %t", i, ok)
+		}
+	}
+	runtime.KeepAlive(owners)
+	owners = nil
+	for range 1000 {
+		if runtime.GC(); spares.bytes.Load() >= 4*8*n {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	for i, next := range []struct {
+		parent *Arena
+		n      int
+	}{{first, n}, {first, 2 * n}, {other, n}} {
+		owner, ok := job(next.parent, next.n)
+		if !ok {
+			t.Errorf("job %d: the array is not handed over", i)
+		}
+		runtime.KeepAlive(owner)
+	}
+	if bytes := spares.handed.Load() - before; bytes < 0 || bytes > 4*8*n {
+		t.Errorf("%d bytes are handed over", bytes)
+	}
+}

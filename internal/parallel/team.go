@@ -54,7 +54,7 @@ func (w *worker) begin(generation uint32) bool {
 var ErrExited = errors.New("runtime.Goexit ended the goroutine")
 
 // Panic is the value with which Run panics on its caller's goroutine, if the function panicked on
-// any worker, or called runtime.Goexit on another worker than the caller.
+// any worker, or called runtime.Goexit on another goroutine than the caller's.
 type Panic struct {
 	Value any
 	Stack []byte
