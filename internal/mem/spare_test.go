@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/parallel"
+
 	"github.com/superstep-go/superstep/internal/invariants"
 )
 
@@ -250,7 +252,9 @@ func TestHandOver(t *testing.T) {
 		if runtime.GC(); spare() {
 			break
 		}
-		time.Sleep(time.Millisecond)
+		if err := parallel.Sleep(t.Context(), time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if !spare() {
 		t.Fatalf("%d bytes are spare", spares.bytes.Load())
@@ -319,7 +323,9 @@ func TestHandOverAfterTheBound(t *testing.T) {
 		if runtime.GC(); spares.bytes.Load() >= 4*8*n {
 			break
 		}
-		time.Sleep(time.Millisecond)
+		if err := parallel.Sleep(t.Context(), time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for i, next := range []struct {
 		parent *Arena
