@@ -49,7 +49,7 @@ func (f *few) begin(c *bsp.Command, watched bool) {
 // small reports whether lists may be used after a superstep with these counts.
 func (f *few) small(senders, edges, active int) bool {
 	o, l := &f.job.options, f.light
-	most := cmp.Or(o.Sizes.FewEdges, min(3*f.serialEdges/8, len(f.active)/fewWords))
+	most := cmp.Or(o.Sizes.FewEdges, min(f.serialEdges, len(f.active)/fewWords))
 	return active == 0 && edges <= most && senders <= most && f.part.Of == 1 && f.back == nil &&
 		len(f.layout.Blocks) == 1 && !o.Deterministic && !f.uncombined() && !f.changing.on &&
 		f.changing.absent == nil && (l.bounded == nil || l.thin == nil && edges <= l.rows/4)
