@@ -158,8 +158,9 @@ func TestSetsAreRefused(t *testing.T) {
 		{"kronecker:scale=9", "a.vset: the checksum is wrong", damaged},
 		{"kronecker:scale=9", "a.vset: found no vertex set", []byte("some other file")},
 		{
-			"kronecker:scale=9", "a vertex set of more than 32768 bytes for a graph of 512 vertices",
-			make([]byte, 1<<20),
+			"kronecker:scale=9", fmt.Sprintf("a.vset: found more than the %d bytes of the vertex set",
+				len(data)),
+			append(bytes.Clone(data), make([]byte, 1<<20)...),
 		},
 	} {
 		for what, spec := range map[string]*job.Spec{
