@@ -31,7 +31,8 @@ func TestLoadsDiffer(t *testing.T) {
 		other *control.LoadReport
 		want  string
 	}{
-		{share(10, 3), ""}, {share(11, 3), "worker b has a graph with fingerprint b of 3 ids"},
+		{share(10, 3), ""},
+		{share(11, 3), "worker b has a graph with fingerprint b of 3 ids"},
 		{share(10, 4), "worker a one with a of 3"},
 	} {
 		sum, err := sumLoads("g", team, []*control.LoadReport{share(10, 3), c.other})

@@ -47,7 +47,9 @@ func TestSentIsWithheld(t *testing.T) {
 		roles certs.Role
 		may   bool
 	}{
-		{"bob", control.Using, false}, {"", control.Reading, false}, {"alice", control.Using, true},
+		{"bob", control.Using, false},
+		{"", control.Reading, false},
+		{"alice", control.Using, true},
 		{"olga", control.Using | certs.Operator, true},
 	} {
 		ctx := as(c.who, c.roles)
