@@ -74,7 +74,9 @@ func (s *server) Submit(
 	if err == nil && len(spec.ColumnData)+len(spec.Sets) > 0 && !again {
 		s.columns.mu.Lock()
 		defer s.columns.mu.Unlock()
-		err = s.columns.complete(ctx, spec)
+		if err = s.allowedSent(ctx, spec); err == nil {
+			err = s.columns.complete(ctx, spec)
+		}
 	}
 	if err != nil {
 		return nil, false, err

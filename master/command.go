@@ -296,6 +296,11 @@ func sumLoads(
 				team[i%len(team)].Worker, share.Vertices, share.Edges, team[0].Worker, sum.Vertices,
 				sum.Edges)
 		}
+		if i > 0 && (share.Fingerprint != sum.Fingerprint || share.Ids != sum.Ids) {
+			return nil, fmt.Errorf("load %s: worker %s has a graph with fingerprint %x of %d ids, "+
+				"worker %s one with %x of %d", input, team[i%len(team)].Worker, share.Fingerprint,
+				share.Ids, team[0].Worker, sum.Fingerprint, sum.Ids)
+		}
 		sum.Vertices, sum.Edges, sum.Arcs = share.Vertices, share.Edges, share.Arcs
 		sum.Bytes += share.Bytes
 		sum.Skipped = append(sum.Skipped, share.Skipped...)

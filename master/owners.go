@@ -3,6 +3,7 @@ package master
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -90,6 +91,31 @@ func (s *server) allowedInputs(ctx context.Context, spec *jobspec.Spec) error {
 	return s.hasStored(ctx, spec.GoOn, what)
 }
 
+// allowedSent fails if a job uses columns or vertex sets that were sent for another owner's job.
+func (s *server) allowedSent(ctx context.Context, spec *jobspec.Spec) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := map[string]*job{}
+	for _, j := range s.cluster.jobs {
+		for _, data := range j.spec.Sent() {
+			if of[data.ID] == nil || allowed(ctx, j.owner, "", "") == nil {
+				of[data.ID] = j
+			}
+		}
+	}
+	for what, data := range spec.Sent() {
+		j := of[data.ID]
+		if j == nil {
+			continue
+		}
+		what = fmt.Sprintf("%.150s of job %s", what, j.id)
+		if err := allowed(ctx, j.owner, what, "use"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // allowedPlace fails if the caller may not resume from the checkpoints at a place, given by its
 // base name. what describes the job that stored them.
 func (s *server) allowedPlace(ctx context.Context, at string) (what string, refused error) {
@@ -125,8 +151,22 @@ func (s *server) shownJob(ctx context.Context, j *control.Job) *control.Job {
 	if s.hides(ctx, j.Owner) {
 		j = proto.CloneOf(j)
 		j.Reason, j.Skipped = trace.Unquoted(j.Reason), nil
+		j.SpecJson = withoutSent(j)
 	}
 	return j
+}
+
+// withoutSent returns a job's spec without the ids and checksums of what its client has sent: who
+// knows them could use the data.
+func withoutSent(j *control.Job) string {
+	spec, hidden := j.Spec(), false
+	for _, data := range spec.Sent() {
+		data.ID, data.Sum, hidden = "", nil, true
+	}
+	if !hidden {
+		return j.SpecJson
+	}
+	return jobspec.Text(spec)
 }
 
 // shownGraph is shownJob for a graph. It changes g, which must not be shared.

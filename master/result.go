@@ -2,7 +2,6 @@ package master
 
 import (
 	"bufio"
-	"bytes"
 	"container/heap"
 	"context"
 	"errors"
@@ -52,8 +51,9 @@ func (s *server) readResult(
 	}
 	j := s.describe(known)
 	s.mu.Unlock()
-	numbered = numbered || !known.spec.Numbered
 	switch spec := known.spec; {
+	case numbered && !spec.Numbered:
+		return absent("the result of job %s has no numbers of vertices", id)
 	case j.State != control.JobState_JOB_STATE_DONE:
 		return unready("job %s is %s: it has no result", id, j.State.Word())
 	case spec.Graph500 != nil:
@@ -70,7 +70,7 @@ func (s *server) readResult(
 		refused = each(data)
 		return refused
 	}}
-	if !numbered {
+	if known.spec.Numbered && !numbered {
 		lines := &unnumbered{to: to} // the offset is one of these
 		to = &rest{each: func(data []byte) error {
 			_, err := lines.Write(data)
@@ -98,7 +98,11 @@ type unnumbered struct {
 func (u *unnumbered) Write(data []byte) (int, error) {
 	var out []byte
 	n, err := u.cutter.Each(data, func(line []byte) error {
-		out = append(append(out, line[:max(bytes.LastIndexByte(line, '\t'), 0)]...), '\n')
+		line, _, err := resultlines.CutNumber(line)
+		if err != nil {
+			return malformed{err}
+		}
+		out = append(append(out, line...), '\n')
 		return nil
 	})
 	if err == nil && len(out) > 0 {

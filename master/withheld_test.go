@@ -2,9 +2,12 @@ package master
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"testing"
+
+	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
@@ -12,6 +15,56 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 )
+
+// TestSentIsWithheld: only its owner and operators see the ids and checksums of what was sent for a
+// job, and may use it in other jobs.
+func TestSentIsWithheld(t *testing.T) {
+	s, end := served(t, t.TempDir())
+	defer end()
+	id := rand.Text()
+	as := func(name string, roles certs.Role) context.Context {
+		return control.As(t.Context(), control.Caller{Name: name, Roles: roles})
+	}
+	if _, err := s.SendColumn(as("alice", control.Using),
+		&control.SendColumnRequest{Id: id, Data: []byte("set"), Last: true}); err != nil {
+		t.Fatal(err)
+	}
+	submit := func(ctx context.Context, file string) (string, error) {
+		j, _, err := s.Submit(ctx, &control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{
+			Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3", Within: file},
+			Sets: map[string]*jobspec.ColumnData{file: sentAs(id, "set")},
+		})})
+		return j.GetId(), err
+	}
+	first, err := submit(as("alice", control.Using), "a.vset")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.gate.TLS = &certs.Files{}
+	defer func() { s.gate.TLS = nil }()
+	for _, c := range []struct {
+		who   string
+		roles certs.Role
+		may   bool
+	}{
+		{"bob", control.Using, false},
+		{"", control.Reading, false},
+		{"alice", control.Using, true},
+		{"olga", control.Using | certs.Operator, true},
+	} {
+		ctx := as(c.who, c.roles)
+		j, err := s.GetJob(ctx, &control.GetJobRequest{Id: first})
+		if err != nil || (j.Spec().Sets["a.vset"].Sum != nil) != c.may ||
+			strings.Contains(j.SpecJson, id) != c.may || j.Spec().Source.Within != "a.vset" {
+			t.Errorf("%q: found %v, %v", c.who, j, err)
+		}
+		_, err = submit(ctx, "b.vset")
+		if c.may != (err == nil) || !c.may && (connect.CodeOf(err) != connect.CodePermissionDenied ||
+			!strings.Contains(err.Error(), "vertex set b.vset of job "+first+" is of alice")) {
+			t.Errorf("%q: found %v", c.who, err)
+		}
+	}
+}
 
 // TestReadersDoNotSeeFiles: an error may quote a file. Only the owner and operators see the
 // quotation, in every answer with a reason.

@@ -29,7 +29,7 @@ import (
 const (
 	magic      = "vertices"
 	version    = 1
-	headerSize = 48
+	headerSize = graph.HeaderOfSet
 	sumSize    = 4
 )
 
@@ -51,8 +51,13 @@ func init() {
 		s, err := ReadFile(ctx, path)
 		return s, err
 	}
-	graph.DecodeSet = func(r io.Reader) (graph.VertexSet, error) {
-		s, err := Read(r)
+	graph.SetHeader = func(data []byte) (graph.VertexSet, int, error) {
+		s, length, err := header(data)
+		return s, headerSize + int(length) + sumSize, err
+	}
+	graph.DecodeSet = func(data []byte) (graph.VertexSet, error) {
+		var s Set
+		err := s.decode(data)
 		return s, err
 	}
 }
@@ -78,7 +83,10 @@ func (s Set) MarshalBinary() ([]byte, error) {
 }
 
 // UnmarshalBinary decodes a set. It copies the bytes.
-func (s *Set) UnmarshalBinary(data []byte) error {
+func (s *Set) UnmarshalBinary(data []byte) error { return s.decode(bytes.Clone(data)) }
+
+// decode decodes a set and takes over its bytes.
+func (s *Set) decode(data []byte) error {
 	found, length, err := header(data)
 	if err != nil {
 		return err
@@ -95,7 +103,7 @@ func (s *Set) UnmarshalBinary(data []byte) error {
 		*s = found
 		return nil
 	}
-	if found.bits, err = parse(bytes.Clone(data[headerSize:end])); err != nil {
+	if found.bits, err = parse(data[headerSize:end:end]); err != nil {
 		return fmt.Errorf("malformed bitmap: %w", err)
 	}
 	if n := found.bits.GetCardinality(); n != count || count == 0 {
@@ -235,7 +243,7 @@ func Read(r io.Reader) (s Set, err error) {
 	if _, err := io.Copy(data, io.LimitReader(r, int64(length)+sumSize+1)); err != nil {
 		return s, err
 	}
-	err = s.UnmarshalBinary(data.Bytes())
+	err = s.decode(data.Bytes())
 	return s, err
 }
 

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -22,21 +21,11 @@ func (a *attempt) receiveSet(
 	ctx context.Context, g *localGraph, name string,
 ) (_ graph.VertexSet, err error) {
 	defer mem.Recover(&err)
-	_, ids := g.Numbering()
-	most := graph.MostSet(ids)
-	var data bytes.Buffer
-	err = a.readColumn(ctx, name, "", func(some []byte) error {
-		if data.Len()+len(some) > most {
-			return fmt.Errorf("found a vertex set of more than %d bytes for a graph of %d vertices",
-				most, ids)
-		}
-		_, err := data.Write(some)
-		return err
-	})
-	if err != nil {
+	to := graph.SetReceiver{Graph: g.Graph}
+	if err := a.readColumn(ctx, name, "", to.Take); err != nil {
 		return nil, err
 	}
-	return graph.ReceiveSet(&data)
+	return to.Set()
 }
 
 // within makes the part of the job's own graph within the vertex set in a file, and closes the
@@ -47,10 +36,7 @@ func (a *attempt) within(
 	defer all.Close()
 	var set graph.VertexSet
 	err = a.reading(ctx, func(ctx context.Context) (err error) {
-		if set, err = a.receiveSet(ctx, all, graph.SetPrefix+file); err == nil {
-			err = all.Has(set)
-		}
-		if err != nil {
+		if set, err = a.receiveSet(ctx, all, graph.SetPrefix+file); err != nil {
 			err = fmt.Errorf("within: %s: %w", file, err)
 		}
 		return err
@@ -94,6 +80,12 @@ func (a *attempt) fillSet(ctx context.Context, to *engine.Prefilled, file string
 	return nil
 }
 
+// Bounds of the vertex sets in a program's parameters.
+const (
+	maxSources    = 1 << 20 // vertices of all sets
+	bytesOfSource = 128     // about, of a vertex on each worker: its input ids, and as text
+)
+
 // setsIn returns the input ids of the vertices of the sets in the program's parameters, by file, in
 // ascending order. Every worker gets all of them.
 func (a *attempt) setsIn(ctx context.Context, known engine.Registered) (map[string][]uint64, error) {
@@ -101,13 +93,19 @@ func (a *attempt) setsIn(ctx context.Context, known engine.Registered) (map[stri
 	if len(files) == 0 {
 		return nil, nil
 	}
-	labels := map[string][]uint64{}
-	return labels, a.reading(ctx, func(ctx context.Context) error {
+	labels, sources := map[string][]uint64{}, 0
+	return labels, a.reading(ctx, func(ctx context.Context) (err error) {
+		defer mem.Recover(&err)
 		for _, file := range files {
 			own, of := []uint64(nil), 0
 			set, err := a.receiveSet(ctx, a.graph, graph.SetPrefix+file)
 			if err == nil {
 				of = set.Len()
+				if sources += of; sources > maxSources {
+					return fmt.Errorf("%s: found %d vertices in sets of parameters, expected at most "+
+						"%d on a cluster", file, sources, maxSources)
+				}
+				mem.Ask("vertex sets", bytesOfSource*int64(of))
 				own, err = a.graph.Members(set)
 			}
 			if err != nil {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"io"
@@ -165,10 +164,14 @@ func (p *pick) Write(data []byte) (int, error) {
 
 // line tests a line, and reports whether to write it at once.
 func (p *pick) line(line []byte) (bool, error) {
-	_, value := p.form.Cut(line)
+	text := line
 	if p.numbered {
-		value = value[:max(bytes.LastIndexByte(value, '\t'), 0)]
+		var err error
+		if text, _, err = resultlines.CutNumber(line); err != nil {
+			return false, err
+		}
 	}
+	_, value := p.form.Cut(text)
 	fields := p.form.Split(value)
 	for _, t := range p.tests {
 		x, err := number(fields, t.field)

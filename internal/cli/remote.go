@@ -203,12 +203,16 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 		_, err := w.Write(r.lines)
 		return err
 	}
-	_, err := r.client.Result(ctx, r.job.Id, r.metered(ctx, w))
+	_, err := r.client.Result(ctx, r.job.Id, r.metered(ctx, w, !r.job.Spec().Numbered))
 	return err
 }
 
-func (r *remoteResult) metered(ctx context.Context, w io.Writer) io.Writer {
-	all := int64(r.job.ResultBytes)
+// metered shows the progress of fetching the result. The size is unknown unless all of it is fetched.
+func (r *remoteResult) metered(ctx context.Context, w io.Writer, whole bool) io.Writer {
+	all := int64(0)
+	if whole {
+		all = int64(r.job.ResultBytes)
+	}
 	tell := func(done int64) { r.display.stage("fetching the result", done, all) }
 	return &meteredWriter{ctx: ctx, w: w, tell: tell}
 }
@@ -218,7 +222,7 @@ func (r *remoteResult) saveSet(ctx context.Context, path string, p *pick) (added
 		p.numbered = true
 	}
 	write, err := p.save(r.form(r.app), func(ctx context.Context, w io.Writer) error {
-		_, err := r.client.Numbered(ctx, r.job.Id, r.metered(ctx, w))
+		_, err := r.client.Numbered(ctx, r.job.Id, r.metered(ctx, w, true))
 		return err
 	})
 	if err != nil {

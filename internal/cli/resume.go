@@ -107,7 +107,6 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	if spec.Source == nil {
 		return fmt.Errorf("%s/%s: the run was on graph %s of a cluster: superstep resume JOB --master continues it", s, checkpoint.ManifestName(m.Superstep), spec.Graph)
 	}
-	r.input.Part = spec.Source.Within
 	if err := r.asBefore(spec, m); err != nil {
 		return err
 	}
@@ -157,6 +156,7 @@ func (r *runCommand) goOnThere(ctx context.Context, id string) error {
 	}
 	spec.KeepResult = spec.KeepResult || r.run.cluster.Detach
 	spec.GoOn, spec.Checkpoints = spec.Checkpoints, ""
+	spec.Inputs, spec.ColumnData = nil, nil // the checkpoint has the values
 	return r.perform(ctx, spec)
 }
 
@@ -168,6 +168,9 @@ func (r *runCommand) asBefore(spec *job.Spec, m *checkpoint.Manifest) error {
 		r.app.warn("--mtbf changes nothing: --checkpoint-every says when, as before or anew")
 	}
 	r.asked.Graph = graphValue(graphOf(spec))
+	if spec.Source != nil {
+		r.input.Part = spec.Source.Within
+	}
 	spec.KeepResult, spec.Unsorted = r.result.Output != "" || r.result.Verify, !r.result.Sorted
 	given, err := splitParameters(r.asked.Params)
 	if err != nil {

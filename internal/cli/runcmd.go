@@ -149,6 +149,7 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 	if err != nil {
 		return err
 	}
+	given := spec.Parameters
 	return r.run.perform(ctx, r.app, spec, r.check,
 		func(ctx context.Context, to runner, seen *observer) error {
 			computed, err := to.program(ctx, spec, r.result.Verify)
@@ -158,7 +159,7 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 			computed.offer()
 			defer seen.after(computed.close)
 			report := &runReport{
-				Algorithm: spec.Program, Parameters: spec.Parameters,
+				Algorithm: spec.Program, Parameters: given,
 				Graph: string(r.asked.Graph), Within: r.input.Part, Delivery: cmp.Or(spec.Delivery, "auto"),
 			}
 			if r.result.Verify {

@@ -135,13 +135,17 @@ func (c *setCommand) load(ctx context.Context) (*graph.Graph, error) {
 }
 
 // sendSets sends the vertex sets that a job names to a cluster. If this binary lacks the program,
-// sets in parameters are not known, and the master refuses the job.
+// sets in parameters are not known, and the master refuses the job. The names of sets become
+// independent of this process's directory.
 func (c *remote) sendSets(ctx context.Context, spec *job.Spec) error {
 	var files []string
 	if spec.Source != nil && spec.Source.Within != "" {
 		files = append(files, spec.Source.Within)
 	}
 	if p, err := c.app.programs.Find(spec.Program); err == nil {
+		if spec.Parameters, err = resolve.AbsoluteSets(p.Parameters, spec.Parameters); err != nil {
+			return err
+		}
 		files = append(files, resolve.Sets(p.Parameters, spec.Parameters)...)
 	}
 	spec.Sets = map[string]*job.ColumnData{}

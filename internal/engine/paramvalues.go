@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -153,19 +152,22 @@ func MapVertices(
 			all = SplitNames(text)
 		}
 		var to []string
+		seen, sets := map[string]bool{}, strings.Contains(text, graph.SetPrefix)
 		for _, one := range all {
+			if seen[one] && strings.HasPrefix(one, graph.SetPrefix) {
+				continue
+			}
 			some, err := of(one)
 			if err != nil {
 				return nil, fmt.Errorf("parameter %s: %w", p.Name, err)
 			}
-			to = append(to, some...)
-		}
-		if seen := map[string]bool{}; strings.Contains(text, graph.SetPrefix) {
-			to = slices.DeleteFunc(to, func(id string) bool {
-				twice := seen[id]
-				seen[id] = true
-				return twice
-			})
+			for _, id := range some {
+				if !seen[id] {
+					to = append(to, id)
+				}
+				seen[id] = sets
+			}
+			seen[one] = seen[one] || strings.HasPrefix(one, graph.SetPrefix)
 		}
 		if values[p.Name] = joinList(to, p.List); len(to) != 1 && !p.List {
 			return nil, fmt.Errorf("parameter %s: found a set of %d vertices, expected one vertex",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/names"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -24,12 +25,17 @@ type VertexSet interface {
 	Contains(id pregel.VertexID) bool
 }
 
-// ReadSet reads the file of a vertex set, and DecodeSet a set to the end of r. Package vertexset
-// sets them when a program imports it.
+// ReadSet reads the file of a vertex set. SetHeader returns a set without its vertices from the first
+// HeaderOfSet bytes or more of the set, and its size in bytes. DecodeSet returns a set, and takes over
+// its bytes. Package vertexset sets these functions when a program imports it.
 var (
 	ReadSet   func(ctx context.Context, path string) (VertexSet, error)
-	DecodeSet func(r io.Reader) (VertexSet, error)
+	SetHeader func(data []byte) (of VertexSet, size int, err error)
+	DecodeSet func(data []byte) (VertexSet, error)
 )
+
+// HeaderOfSet is the number of bytes before the vertices of a set.
+const HeaderOfSet = 48
 
 // errUnread is the error for vertex sets in a program that does not import package vertexset.
 var errUnread = errors.New("this program cannot read vertex sets: import _ \"github.com/superstep-go/superstep/vertexset\"")
@@ -50,7 +56,7 @@ func OpenSet(ctx context.Context, path string) (VertexSet, error) {
 	return ReadSet(ctx, path)
 }
 
-// CopySet reads the file of a vertex set, writes the set for ReceiveSet, and returns its size.
+// CopySet reads the file of a vertex set, writes the set for a SetReceiver, and returns its size.
 func CopySet(ctx context.Context, w io.Writer, path string) (vertices int, err error) {
 	set, err := OpenSet(ctx, path)
 	if err != nil {
@@ -60,21 +66,51 @@ func CopySet(ctx context.Context, w io.Writer, path string) (vertices int, err e
 	return set.Len(), err
 }
 
-// ReceiveSet reads a vertex set that CopySet has written.
-func ReceiveSet(r io.Reader) (VertexSet, error) {
+// SetReceiver collects the bytes of a vertex set of a graph, which CopySet has written.
+type SetReceiver struct {
+	Graph *Graph
+	data  []byte
+	size  int // of the set; 0 until its header is known
+}
+
+// Take appends bytes. It refuses the set of another graph before it allocates memory for the set. It
+// panics with a *mem.Exhausted if there is no memory for it.
+func (r *SetReceiver) Take(some []byte) error {
+	if SetHeader == nil {
+		return errUnread
+	}
+	if r.size > 0 && len(r.data)+len(some) > r.size {
+		return fmt.Errorf("found more than the %d bytes of the vertex set", r.size)
+	}
+	r.data = append(r.data, some...)
+	if r.size > 0 || len(r.data) < HeaderOfSet {
+		return nil
+	}
+	of, size, err := SetHeader(r.data)
+	if err == nil {
+		err = r.Graph.Has(of)
+	}
+	if err != nil {
+		return err
+	}
+	had := r.data
+	mem.Ask("vertex sets", int64(size))
+	r.size, r.data = size, make([]byte, 0, size)
+	return r.Take(had)
+}
+
+// Set returns the set. The receiver must not be used afterwards.
+func (r *SetReceiver) Set() (VertexSet, error) {
 	if DecodeSet == nil {
 		return nil, errUnread
 	}
-	return DecodeSet(r)
+	return DecodeSet(r.data)
 }
 
 // Fewer is a line about a set of which a part of the graph has fewer vertices.
 func Fewer(file string, n, of int) string {
 	return fmt.Sprintf("%s: %d of %d vertices", file, n, of)
 }
-
-// MostSet bounds the bytes of a vertex set of a graph with n ids: a bitmap of them, and headers.
-func MostSet(n int) int { return (n>>16 + 2) << 14 }
 
 // Fingerprint returns a checksum of the partition's vertices: of their numbers, input ids and
 // degrees. Removed vertices are left out.
@@ -159,9 +195,8 @@ func (g *Graph) Within(ctx context.Context, set VertexSet) (*edges.Input, error)
 		return in, err
 	}
 	if last := in.Vertices - 1; last >= 0 && in.Labels.Of(uint64(last)) >= uint64(g.Names.Len()) {
-		in.Close()
-		return nil, fmt.Errorf("vertex %d has no name: it was added to a graph of names",
-			in.Labels.Of(uint64(last)))
+		defer in.Close()
+		return nil, Unnamed(in.Labels.Of(uint64(last)))
 	}
 	var left names.Builder
 	for v := range uint64(in.Vertices) {
@@ -172,6 +207,11 @@ func (g *Graph) Within(ctx context.Context, set VertexSet) (*edges.Input, error)
 	}
 	in.Names, in.Labels = left.Dictionary(), edges.Labels{}
 	return in, nil
+}
+
+// Unnamed is the error for a vertex without a name in a graph with names.
+func Unnamed(label uint64) error {
+	return fmt.Errorf("vertex %d has no name: it was added to a graph of names", label)
 }
 
 // PartOf records that g was made from edges between vertices of all: vertex sets of all fit g, and

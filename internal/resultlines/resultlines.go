@@ -5,6 +5,7 @@ package resultlines
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"reflect"
 	"strconv"
@@ -44,6 +45,16 @@ func (f Form) Cut(line []byte) (vertex, value []byte) {
 	}
 	vertex, value, _ = bytes.Cut(bytes.TrimSuffix(line, []byte{'\n'}), by)
 	return vertex, value
+}
+
+// CutNumber cuts a line that ends with a tab and the vertex's number in sets, or -, before the tab.
+func CutNumber(line []byte) (rest, number []byte, err error) {
+	line = bytes.TrimSuffix(line, []byte{'\n'})
+	at := bytes.LastIndexByte(line, '\t')
+	if at < 0 {
+		return nil, nil, fmt.Errorf("found the line %.80q, expected a tab and a number at its end", line)
+	}
+	return line[:at], line[at+1:], nil
 }
 
 // Split splits a value into the texts of its parts.

@@ -3,7 +3,6 @@
 package sets
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -100,16 +99,18 @@ func Save(
 	fill func(ctx context.Context, w io.Writer) error,
 ) (added int, err error) {
 	of := numbered{g}
-	return save(ctx, path, of, fill, func(line []byte) (v pregel.VertexID, ok bool) {
+	return save(ctx, path, of, fill, func(line []byte) (v pregel.VertexID, ok bool, err error) {
 		text, _ := form.Cut(line)
 		if form.Named {
-			return of.Named(resultlines.Unquoted(string(text)))
+			v, ok = of.Named(resultlines.Unquoted(string(text)))
+			return v, ok, nil
 		}
 		label, err := strconv.ParseUint(string(text), 10, 64)
 		if err != nil {
-			return pregel.None, false
+			return pregel.None, false, nil
 		}
-		return of.Vertex(label)
+		v, ok = of.Vertex(label)
+		return v, ok, nil
 	})
 }
 
@@ -131,17 +132,23 @@ func SaveNumbered(
 	ctx context.Context, path string, of Numbering,
 	fill func(ctx context.Context, w io.Writer) error,
 ) (added int, err error) {
-	return save(ctx, path, of, fill, func(line []byte) (pregel.VertexID, bool) {
-		line = bytes.TrimSuffix(line[bytes.LastIndexByte(line, '\t')+1:], []byte{'\n'})
-		number, err := strconv.ParseUint(string(line), 10, 32)
-		return pregel.VertexID(number), err == nil
+	return save(ctx, path, of, fill, func(line []byte) (pregel.VertexID, bool, error) {
+		_, text, err := resultlines.CutNumber(line)
+		if err != nil || string(text) == "-" { // the run added the vertex
+			return pregel.None, false, err
+		}
+		number, err := strconv.ParseUint(string(text), 10, 32)
+		if err != nil {
+			err = fmt.Errorf("found the line %.80q, expected the number of a vertex at its end", line)
+		}
+		return pregel.VertexID(number), true, err
 	})
 }
 
 func save(
 	ctx context.Context, path string, of vertexset.Graph,
 	fill func(ctx context.Context, w io.Writer) error,
-	vertex func(line []byte) (v pregel.VertexID, ok bool),
+	vertex func(line []byte) (v pregel.VertexID, ok bool, err error),
 ) (added int, err error) {
 	l := &lines{vertex: vertex}
 	if err := fill(ctx, l); err != nil {
@@ -156,7 +163,7 @@ func save(
 
 // lines collects the vertices of lines of a result.
 type lines struct {
-	vertex   func(line []byte) (v pregel.VertexID, ok bool)
+	vertex   func(line []byte) (v pregel.VertexID, ok bool, err error)
 	cutter   resultlines.Cutter
 	vertices []pregel.VertexID
 	added    int
@@ -164,12 +171,13 @@ type lines struct {
 
 func (l *lines) Write(data []byte) (int, error) {
 	return l.cutter.Each(data, func(line []byte) error {
-		if v, ok := l.vertex(line); ok {
+		v, ok, err := l.vertex(line)
+		if ok {
 			l.vertices = append(l.vertices, v)
 		} else {
 			l.added++
 		}
-		return nil
+		return err
 	})
 }
 

@@ -158,8 +158,9 @@ func TestSetsAreRefused(t *testing.T) {
 		{"kronecker:scale=9", "a.vset: the checksum is wrong", damaged},
 		{"kronecker:scale=9", "a.vset: found no vertex set", []byte("some other file")},
 		{
-			"kronecker:scale=9", "a vertex set of more than 32768 bytes for a graph of 512 vertices",
-			make([]byte, 1<<20),
+			"kronecker:scale=9", fmt.Sprintf("a.vset: found more than the %d bytes of the vertex set",
+				len(data)),
+			append(bytes.Clone(data), make([]byte, 1<<20)...),
 		},
 	} {
 		for what, spec := range map[string]*job.Spec{
@@ -200,4 +201,36 @@ func TestSetsAreRefused(t *testing.T) {
 	}
 	c.works(t, 3)
 	c.holdsOnly(t, 0)
+}
+
+// TestTooManySources: sets in parameters have at most 2^20 vertices.
+func TestTooManySources(t *testing.T) {
+	t.Parallel()
+	input := fmt.Sprintf("path:vertices=%d", 1<<20+1)
+	g, err := superstep.Load(t.Context(), input, superstep.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	set, err := vertexset.Of(g, func(yield func(pregel.VertexID) bool) {
+		for v := pregel.VertexID(0); v <= 1<<20 && yield(v); v++ {
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := set.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Start(t, 2, master.Config{Master: daemon.Master{}}, programs()...)
+	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{
+		Program: "pagerank", Source: &job.Source{Input: input},
+		Parameters: map[string]string{"sources": "set:a.vset"},
+		Sets:       map[string]*job.ColumnData{"a.vset": sent(t, c.newClient(t), "a.vset", data)},
+	}).Id, nil)
+	const want = "a.vset: found 1048577 vertices in sets of parameters, expected at most 1048576"
+	if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, want) {
+		t.Errorf("found %s: %s; expected %s", j.State.Word(), j.Reason, want)
+	}
 }

@@ -130,6 +130,13 @@ func (p *parting) within(ctx context.Context) error {
 		}
 	}
 	if p.Names != nil {
+		for _, all := range [][]uint64{p.in.IDs, labels} {
+			for _, label := range all {
+				if label >= p.Names.Len() {
+					return graph.Unnamed(label)
+				}
+			}
+		}
 		p.in.IDs = nil
 		labels, err = p.rename(ctx, labels)
 	} else {

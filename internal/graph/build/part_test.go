@@ -186,6 +186,42 @@ func compareNumbers(g, want *graph.Graph) error {
 	return nil
 }
 
+// TestPartWithoutNames: all ranks refuse a part with a vertex that has no name.
+func TestPartWithoutNames(t *testing.T) {
+	const ranks = 3
+	p := newProblem(rand.New(rand.NewPCG(3, 3)), ranks)
+	for seed := uint64(4); ; seed++ {
+		first, ok := p.whole.Labels.First()
+		if ok && first == 0 && p.whole.Vertices > 9 {
+			break
+		}
+		p = newProblem(rand.New(rand.NewPCG(seed, 3)), ranks)
+	}
+	nameVertices(t, rand.New(rand.NewPCG(3, 3)), p)
+	owner := []int{0, 1, 2}
+	o := graph.Options{Partitions: ranks, Grid: graph.Of(ranks)}
+	got := buildOver(t, t.Context(), p.shares, owner, func(int) graph.Options { return o })
+	defer closeAll(got)
+	everywhere(t, ranks, func(rank int, group *collective.Group) {
+		d := got[rank].d
+		err := d.Number(context.WithoutCancel(t.Context()), group, 20)
+		fingerprint, n := got[rank].g.Numbering()
+		set := someSet{make([]bool, n), fingerprint}
+		for v := range set.has {
+			set.has[v] = true
+		}
+		for r := range d.Names.starts { // as if the last vertices had no names
+			d.Names.starts[r] = min(d.Names.starts[r], uint64(n-1))
+		}
+		if err == nil {
+			_, _, err = d.Part(t.Context(), group, 30, set, o)
+		}
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("vertex %d has no name", n-1)) {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	})
+}
+
 // TestPartOfAnother: all ranks refuse the set of another graph.
 func TestPartOfAnother(t *testing.T) {
 	p := newProblem(rand.New(rand.NewPCG(3, 3)), 3)

@@ -189,7 +189,7 @@ func Filled(spec *job.Spec) bool { return len(spec.Inputs)+len(spec.ColumnData)+
 // CheckNetbench is CheckProgram for a job that measures the network.
 func CheckNetbench(_ engine.Registry, spec *job.Spec, _ graph.Grid) error {
 	if spec.Program != control.NetbenchProgram || spec.Graph != "" || spec.Source != nil ||
-		spec.Rows|spec.Columns != 0 || Filled(spec) {
+		spec.Rows|spec.Columns != 0 || Filled(spec) || spec.Numbered {
 		return fmt.Errorf("expected the program %s without graph, source, columns and grid",
 			control.NetbenchProgram)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
-	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
 )
@@ -27,11 +26,7 @@ func Later(spec *job.Spec, here bool, parameters []engine.Parameter) (_ []byte, 
 		if err := Absolute(&source); err != nil {
 			return nil, err
 		}
-		if s.Parameters, err = mapSets(parameters, s.Parameters,
-			func(file string) (string, error) {
-				file, err := graphio.Absolute(file)
-				return graph.SetPrefix + file, err
-			}); err != nil {
+		if s.Parameters, err = AbsoluteSets(parameters, s.Parameters); err != nil {
 			return nil, err
 		}
 	}
@@ -45,13 +40,13 @@ func Later(spec *job.Spec, here bool, parameters []engine.Parameter) (_ []byte, 
 // Absolute makes the names of a source's files independent of this process's directory. An error
 // begins with the field: graph or vertices.
 func Absolute(s *job.Source) error {
-	if generate.IsGenerator(s.Input) {
-		return nil
-	}
 	for _, file := range []struct {
 		field string
 		name  *string
 	}{{"graph", &s.Input}, {"vertices", &s.Vertices}, {"within", &s.Within}} {
+		if file.field == "graph" && generate.IsGenerator(s.Input) {
+			continue
+		}
 		name, err := graphio.Absolute(*file.name)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", file.field, *file.name, err)

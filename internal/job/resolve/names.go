@@ -53,13 +53,15 @@ func sent(parameters []engine.Parameter, spec *job.Spec) error {
 	return nil
 }
 
-// mapSets replaces each set:FILE in a program's parameters.
-func mapSets(
-	parameters []engine.Parameter, values map[string]string, to func(file string) (string, error),
+// AbsoluteSets makes the files in set:FILE in a program's parameters independent of this process's
+// directory.
+func AbsoluteSets(
+	parameters []engine.Parameter, values map[string]string,
 ) (map[string]string, error) {
 	return engine.MapVertices(parameters, values, func(text string) (_ []string, err error) {
 		if file, ok := strings.CutPrefix(text, graph.SetPrefix); ok {
-			text, err = to(file)
+			file, err = graphio.Absolute(file)
+			text = graph.SetPrefix + file
 		}
 		return []string{text}, err
 	})

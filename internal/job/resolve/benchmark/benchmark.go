@@ -20,7 +20,8 @@ import (
 
 // Check is resolve.CheckProgram for a job of Graph500.
 func Check(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
-	if spec.Program != trace.Graph500 || spec.Graph != "" || spec.Source != nil || resolve.Filled(spec) {
+	if spec.Program != trace.Graph500 || spec.Graph != "" || spec.Source != nil || resolve.Filled(spec) ||
+		spec.Numbered {
 		return fmt.Errorf(
 			"expected the program %s without graph, source and columns", trace.Graph500)
 	}

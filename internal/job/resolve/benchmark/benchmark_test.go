@@ -46,6 +46,21 @@ func TestBenchmarksHaveNoColumns(t *testing.T) {
 	}
 }
 
+// TestBenchmarksHaveNoNumbers: a benchmark has no numbers of vertices.
+func TestBenchmarksHaveNoNumbers(t *testing.T) {
+	graph500 := &job.Spec{
+		Program: trace.Graph500, Numbered: true,
+		Graph500: &job.Graph500{Scale: 10, EdgeFactor: 16, Roots: 1},
+	}
+	netbench := &job.Spec{
+		Program: control.NetbenchProgram, Numbered: true, Netbench: &job.Netbench{},
+	}
+	if Check(nil, graph500, graph.Of(1)) == nil ||
+		resolve.CheckNetbench(nil, netbench, graph.Of(1)) == nil {
+		t.Error("a benchmark with numbers was accepted")
+	}
+}
+
 // TestSearched uses only the numbers that a worker reports for every search.
 func TestSearched(t *testing.T) {
 	for _, c := range []struct {
