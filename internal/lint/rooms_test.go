@@ -72,23 +72,28 @@ var rooms = []room{
 	{"examples and tests", 0, []string{"examples", "test"}},
 }
 
-// features has the lines that features have added to rooms: vertex sets, LALP, trees of steps
-// and reports, classes of sizes, and curves of workers. The budgets of the rooms do not rise for
-// them.
+// features has the lines that features have added to rooms: vertex sets, also on clusters, LALP,
+// trees of steps and reports, classes of sizes, curves of workers, supersteps that work by lists,
+// results that take over their arrays, and the hubs' numbers of Graph500. The budgets of the rooms
+// do not rise for them.
 var features = map[string]int{
-	"ground":    17,
-	"formats":   11,
-	"transport": 115,
-	"graphs":    227,
-	"engine":    228,
-	"sets":      594,
-	"cluster":   96,
-	"daemons":   48,
-	"users":     218,
+	"ground":     112,
+	"programs":   112,
+	"storage":    1,
+	"formats":    28,
+	"transport":  116,
+	"graphs":     581,
+	"engine":     458,
+	"sets":       623,
+	"algorithms": 1,
+	"graph500":   34,
+	"cluster":    127,
+	"daemons":    298,
+	"users":      287,
 }
 
 // maxFeatures is the maximum of all features together.
-const maxFeatures = 1600
+const maxFeatures = 2800
 
 // uncounted are generated files that are older than the budgets. New ones count.
 var uncounted = map[string]bool{
