@@ -19,8 +19,16 @@ import (
 // TestSentIsWithheld: only its owner and operators see the ids and checksums of what was sent for a
 // job, and may use it in other jobs.
 func TestSentIsWithheld(t *testing.T) {
-	s, end := served(t, t.TempDir())
-	defer end()
+	s, err := New(Config{Options: Options{Data: t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.write()
+	defer func() {
+		close(s.commits.end)
+		<-s.commits.ended
+		s.gone()
+	}()
 	id := rand.Text()
 	as := func(name string, roles certs.Role) context.Context {
 		return control.As(t.Context(), control.Caller{Name: name, Roles: roles})
@@ -41,7 +49,6 @@ func TestSentIsWithheld(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.gate.TLS = &certs.Files{}
-	defer func() { s.gate.TLS = nil }()
 	for _, c := range []struct {
 		who   string
 		roles certs.Role
