@@ -68,6 +68,8 @@ func TestAJobThatFailed(t *testing.T) {
 		`/Attempt 1 .*after 1 superstep: east was lost/.test(document.querySelector("[aria-label='Lost attempts']")?.innerText)`)
 	b.until(t, "the partition's worker",
 		`document.querySelector("[aria-label=Partitions] .sentence")?.innerText.startsWith("Partition 1 of west worked longest")`)
+	b.until(t, "the timeline",
+		`document.querySelector("[aria-label=Timeline]")?.innerText.includes("a vertex is unfinished")`)
 	text := b.text(t, "main")
 	for _, want := range []string{
 		"submitted", "began", "naive",
