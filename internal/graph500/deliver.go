@@ -18,7 +18,7 @@ var errForeign = errors.New("found a vertex of another worker")
 // onItsWay is the result of a vertex, to be sent to the rank of its range.
 type onItsWay struct {
 	vertex uint32 // relative to the first vertex of the range
-	parent uint32
+	parent inputNumber
 	dist   float32
 }
 
@@ -81,7 +81,7 @@ func (s *Rank) arrive(list []onItsWay, dist bool) error {
 		if item.vertex >= uint32(len(s.parent)) {
 			return errForeign
 		}
-		s.parent[item.vertex] = item.parent
+		s.parent[item.vertex] = uint32(item.parent)
 		if dist {
 			s.dist[item.vertex] = item.dist
 		}

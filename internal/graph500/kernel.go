@@ -2,6 +2,7 @@ package graph500
 
 import (
 	"fmt"
+	"math/bits"
 	"reflect"
 
 	"github.com/superstep-go/superstep/algorithms"
@@ -43,9 +44,43 @@ func EachKernel(sssp bool, bfs engine.New, f func(program *engine.Program) error
 	return nil
 }
 
+// bfs is algorithms.BFS for a single rank. Its values are the input numbers of parents, so that only
+// the order of the numbers remains to be changed after a search (Nakao20, 3.2).
+type bfs struct {
+	source pregel.VertexID
+	of     *Rank // has the numbers
+}
+
+// Combiner, Traits, Start, Init, Compute and ComputeBlock are those of algorithms.BFS.
+func (bfs) Combiner() pregel.Combiner[pregel.VertexID] { return algorithms.BFS{}.Combiner() }
+func (bfs) Traits() pregel.Traits                      { return algorithms.BFS{}.Traits() }
+
+func (p bfs) Start() (inputNumber, []pregel.VertexID) {
+	return unreached, []pregel.VertexID{p.source}
+}
+
+func (p bfs) Init(v *pregel.Vertex[inputNumber, pregel.VertexID]) { p.Compute(v, v.ID()) }
+
+func (p bfs) Compute(v *pregel.Vertex[inputNumber, pregel.VertexID], parent pregel.VertexID) {
+	v.Set(inputNumber(p.of.g.Order[parent]))
+	v.SendToAllNeighbors(v.ID())
+	v.Finish()
+}
+
+func (p bfs) ComputeBlock(b *pregel.Block[inputNumber, pregel.VertexID]) {
+	order, values, in := p.of.g.Order, b.Values, b.In
+	for run := b.Run; run != 0; run &= run - 1 {
+		i := bits.TrailingZeros64(run) & 63
+		values[i] = inputNumber(order[in[i]])
+	}
+	b.Sent |= b.Run
+	b.Finish |= b.Run
+}
+
 // Found reads the result of a search, by partition and local index. Exactly one field is set:
-// parents (None if unreached), or, in kernel 3, parents with distances.
+// input numbers of parents, parents (None if unreached), or, in kernel 3, parents with distances.
 type Found struct {
+	numbers func(partition int) []inputNumber
 	parents func(partition int) []pregel.VertexID
 	hops    func(partition int) []hop
 }
@@ -56,15 +91,17 @@ type hop = algorithms.Hop[float32]
 // FoundBy returns the reader of the result of a kernel's job.
 func FoundBy(job *engine.Job) (Found, error) {
 	switch job.ValueType() {
+	case reflect.TypeFor[inputNumber]():
+		return Found{numbers: column[inputNumber](job)}, nil
 	case reflect.TypeFor[pregel.VertexID]():
-		return Found{parents: func(partition int) []pregel.VertexID {
-			return kernel.Elements[pregel.VertexID](job.Values(partition))
-		}}, nil
+		return Found{parents: column[pregel.VertexID](job)}, nil
 	case reflect.TypeFor[hop]():
-		return Found{hops: func(partition int) []hop {
-			return kernel.Elements[hop](job.Values(partition))
-		}}, nil
+		return Found{hops: column[hop](job)}, nil
 	}
 	return Found{},
 		fmt.Errorf("found values of type %v, expected parents of vertices", job.ValueType())
+}
+
+func column[T any](job *engine.Job) func(partition int) []T {
+	return func(partition int) []T { return kernel.Elements[T](job.Values(partition)) }
 }

@@ -61,7 +61,7 @@ type Rank struct {
 	per       int      // vertices in a range
 	parent    []uint32 // of the rank's own range
 	dist      []float32
-	tables    tables
+	tables    *tables
 }
 
 // Offsets of these tags.
@@ -77,7 +77,7 @@ func NewRank(group *collective.Group, tag uint32, c Config) *Rank {
 		c.Progress = func(string, int64, int64) {}
 	}
 	c.hubs = cmp.Or(c.hubs, defaultHubs)
-	return &Rank{Config: c, group: group, tag: tag, arena: new(mem.Arena)}
+	return &Rank{Config: c, group: group, tag: tag, arena: new(mem.Arena), tables: new(tables)}
 }
 
 // Close frees the rank's memory. It is idempotent.
@@ -90,7 +90,7 @@ func (s *Rank) Close() {
 		s.g.Close()
 	}
 	s.arena.Close()
-	s.validator, s.g, s.parent, s.dist, s.tables = nil, nil, nil, nil, tables{}
+	s.validator, s.g, s.parent, s.dist, s.tables = nil, nil, nil, nil, new(tables)
 }
 
 // forget frees the tuples.
@@ -185,9 +185,7 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 			}
 		}
 	}
-	if s.ranks() > 1 {
-		err = s.newTogether(ctx)
-	}
+	err = s.newTables(ctx)
 	seconds := time.Since(start).Seconds()
 	directory.Close() // not needed: translation has its own tables
 	if err != nil {
@@ -211,9 +209,6 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 		s.dist = mem.Make[float32](s.arena, hi-lo)
 	}
 	s.clear() // also for the first access to the memory
-	if s.ranks() == 1 {
-		s.newHere()
-	}
 	roots, err := s.roots(ctx)
 	if err == nil {
 		err = s.slowest(ctx, &seconds)
@@ -298,7 +293,7 @@ func (s *Rank) judge(ctx context.Context, root uint64, found Found) (Judged, err
 		s.clear()
 	}
 	start := time.Now()
-	unknown := s.translate(found, false)
+	s.translate(found, false)
 	if s.ranks() == 1 {
 		s.arrange(found)
 	}
@@ -306,7 +301,9 @@ func (s *Rank) judge(ctx context.Context, root uint64, found Found) (Judged, err
 	if s.ranks() > 1 {
 		// If every rank knows all numbers, the result is complete. The ranks' agreement on this is
 		// not a part of the search.
-		unknown, err = collective.CombineOne(ctx, s.group, s.small(), collective.MaxUint64, unknown)
+		var unknown uint64
+		unknown, err = collective.CombineOne(ctx, s.group, s.small(), collective.MaxUint64,
+			s.tables.unknown.Swap(0))
 		if err == nil && unknown > 0 {
 			if err = s.ask(ctx, &s.tables.asked); err == nil {
 				s.translate(found, true)
@@ -320,7 +317,7 @@ func (s *Rank) judge(ctx context.Context, root uint64, found Found) (Judged, err
 	if err != nil {
 		return j, err
 	}
-	if j.Nedge, err = s.nedge(ctx, found); err != nil || s.validator == nil {
+	if j.Nedge, err = s.nedge(ctx); err != nil || s.validator == nil {
 		return j, err
 	}
 	start = time.Now()

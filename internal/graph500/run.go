@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
+	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -109,6 +111,9 @@ func (s *searches) all(ctx context.Context, kernel string, k *Kernel, before int
 			name += trace.WarmUp
 		}
 		program, err := Program(kernel, s.bfs, root.ID)
+		if err == nil && s.rank.ranks() == 1 && program.Type() == reflect.TypeFor[algorithms.BFS]() {
+			program, err = engine.NewProgram(pregel.Erase(bfs{root.ID, s.rank}))
+		}
 		if err != nil {
 			return err
 		}

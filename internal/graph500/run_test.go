@@ -44,12 +44,14 @@ func TestRunIsValid(t *testing.T) {
 	}
 }
 
+type otherBFS struct{ algorithms.BFS }
+
 // TestRunFindsWrongSearches replaces BFS by wrong programs: one that always searches from vertex 0,
 // and one whose values are levels.
 func TestRunFindsWrongSearches(t *testing.T) {
 	c := config(t)
 	c.BFS = func(map[string]string, func(uint64) (pregel.VertexID, bool)) (*engine.Program, error) {
-		return engine.NewProgram(pregel.Erase(algorithms.BFS{}))
+		return engine.NewProgram(pregel.Erase(otherBFS{}))
 	}
 	r, err := Run(t.Context(), c)
 	var broken *validate.Violation

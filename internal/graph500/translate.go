@@ -8,17 +8,17 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/collective"
-	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// The result of a search has the VertexID of each vertex's parent, which must be translated to the
-// input number. A single rank has the numbers of all vertices. One of several ranks stores the
-// numbers of its ghosts with the graph (Nakao20, 3.2), and those of the hubs, which are most
-// parents. In a flat grid only ghosts can be parents of its vertices. It gets these numbers from
+// The result must have the input numbers of the parents, in the order of the input. A single rank
+// has the numbers of all vertices. There kernel 2 writes the number of each parent when it finds the
+// parent (Nakao20, 3.2). Otherwise a search finds VertexIDs, which translate replaces by numbers. One
+// of several ranks stores the numbers of its ghosts with the graph, and those of the hubs, which are
+// most parents. In a flat grid only ghosts can be parents of its vertices. It gets these numbers from
 // the other ranks in kernel 1. After a search it gets the numbers of all other parents, each once:
 //
 //	rank of the vertices --- a bitmap of parents ---> rank of these
@@ -27,9 +27,12 @@ import (
 // Then the result is available by input numbers. A single rank also moves it to the order of the
 // input. Sending each vertex to the rank of its range is a part of judging.
 
-// Special numbers of parents.
+// inputNumber is the number of a vertex in the input, or a special number.
+type inputNumber uint32
+
+// Special numbers.
 const (
-	unreached = validate.Unreached
+	unreached = inputNumber(validate.Unreached)
 	// noVertex is the number for an invalid VertexID: greater than any number, so that the
 	// validator finds the error.
 	noVertex = math.MaxUint32 - 1
@@ -39,8 +42,6 @@ const (
 )
 
 const (
-	// blockOf is the number of vertices whose results of kernel 3 a thread reads at a time.
-	blockOf = 1 << 9
 	// defaultHubs is for Config.hubs. At SCALE 20 hubs are 97 percent of all parents.
 	defaultHubs = 1 << 16
 	// askedOf is the number of words of a partition's bitmap of parents in a message.
@@ -51,10 +52,7 @@ const (
 func (s *Rank) clear() {
 	s.Team.For(len(s.parent), 1<<16, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
-			s.parent[i] = unreached
-		}
-		if s.dist != nil {
-			for i := lo; i < hi; i++ {
+			if s.parent[i] = validate.Unreached; s.dist != nil {
 				s.dist[i] = -1
 			}
 		}
@@ -64,41 +62,15 @@ func (s *Rank) clear() {
 	}
 }
 
-// eachBlock calls f with the results of own vertices, some at a time: those of a partition from lo
-// on. dist is nil in kernel 2.
-func (s *Rank) eachBlock(
-	found Found, f func(p *graph.Partition, lo int, parents []pregel.VertexID, dist []float32),
-) {
-	for _, p := range s.parts() {
-		if found.parents != nil {
-			parents := found.parents(p.Index)
-			s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) { f(p, lo, parents[lo:hi], nil) })
-			continue
-		}
-		hops := found.hops(p.Index)
-		s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) {
-			var parents [blockOf]pregel.VertexID
-			var dist [blockOf]float32
-			for ; lo < hi; lo += blockOf {
-				n := min(blockOf, hi-lo)
-				for i, h := range hops[lo : lo+n] {
-					parents[i], dist[i] = h.From, h.Dist
-				}
-				f(p, lo, parents[:n], dist[:n])
-			}
-		})
-	}
-}
-
 // tables are for the translation of a search's result.
 type tables struct {
-	// parents has the input numbers of parents, by partition: of own vertex i at i*stride.
-	parents [][]uint32
-	stride  int
-	byID    []uint32 // on a single rank, the elements of parents by VertexID
-	hubs    []uint32 // input numbers of the first vertices; of all vertices on a single rank
-	ghosts  numbers  // on several ranks, also of the own vertices and hubs
-	asked   numbers  // parents that are not ghosts
+	parents  [][]inputNumber // the result of the last search, by partition
+	own      [][]inputNumber // arrays for results that the search did not write
+	hubs     []uint32        // numbers of the first vertices; of all vertices on a single rank
+	ghosts   numbers         // on several ranks, also of the own vertices and hubs
+	asked    numbers         // parents that are not ghosts
+	unknown  atomic.Uint64   // 1 if asked has new vertices
+	answered bool            // asked has the numbers
 }
 
 // numbers are the input numbers of some vertices of each partition.
@@ -109,8 +81,7 @@ type numbers struct {
 
 // place returns the partition of a vertex, and its local index.
 func (n *numbers) place(id uint32) (partition, local uint32) {
-	parts := uint32(len(n.of))
-	return id % parts, id / parts
+	return id % uint32(len(n.of)), id / uint32(len(n.of))
 }
 
 // get returns the input number of a vertex, if it is known.
@@ -134,23 +105,20 @@ func (s *Rank) newNumbers() numbers {
 	return n
 }
 
-// newHere makes the tables of a single rank.
-func (s *Rank) newHere() {
-	t := &s.tables
-	t.byID, t.hubs = mem.Make[uint32](s.arena, s.g.N), s.g.Order
-	clear(t.byID) // the first access to the memory
-	for i := range s.Owner {
-		t.parents = append(t.parents, t.byID[min(i, s.g.N):])
+// newTables makes the tables. One of several ranks gets the numbers of its vertices, of their ghosts
+// and of the hubs.
+func (s *Rank) newTables(ctx context.Context) error {
+	t := s.tables
+	t.parents, t.own = make([][]inputNumber, len(s.Owner)), make([][]inputNumber, len(s.Owner))
+	for _, p := range s.parts() {
+		t.own[p.Index] = mem.Make[inputNumber](s.arena, p.Owned)
 	}
-	t.stride = len(s.Owner)
-}
-
-// newTogether makes the tables of one of several ranks, and gets the numbers of its vertices, of
-// their ghosts and of the hubs.
-func (s *Rank) newTogether(ctx context.Context) error {
-	t := &s.tables
-	t.parents, t.ghosts, t.asked = make([][]uint32, len(s.Owner)), s.newNumbers(), s.newNumbers()
-	t.stride, t.hubs = 1, mem.Make[uint32](s.arena, min(s.hubs, s.g.N))
+	if s.ranks() == 1 {
+		t.hubs = s.g.Order
+		return nil
+	}
+	t.ghosts, t.asked = s.newNumbers(), s.newNumbers()
+	t.hubs = mem.Make[uint32](s.arena, min(s.hubs, s.g.N))
 	know := func(id uint32) {
 		q, local := t.ghosts.place(id)
 		bitmap.Set(t.ghosts.of[q].Bits, local)
@@ -159,7 +127,6 @@ func (s *Rank) newTogether(ctx context.Context) error {
 		know(uint32(id))
 	}
 	for _, p := range s.parts() {
-		t.parents[p.Index] = mem.Make[uint32](s.arena, p.Owned)
 		for local := range uint32(p.Owned) {
 			bitmap.Set(t.ghosts.of[p.Index].Bits, local)
 		}
@@ -183,93 +150,91 @@ func (s *Rank) owned(partition int) int {
 	return (s.g.N - partition + len(s.Owner) - 1) / len(s.Owner)
 }
 
-// translate translates the results of the own vertices to input numbers, in tables.parents. If
-// asked is false, it adds parents without a known number to tables.asked, and returns 1 if there
-// are any. If asked is true, all numbers are known.
-func (s *Rank) translate(found Found, asked bool) (unknown uint64) {
-	t := &s.tables
-	var others atomic.Uint64
-	s.eachBlock(found, func(p *graph.Partition, lo int, parents []pregel.VertexID, dist []float32) {
-		to, hubs := t.parents[p.Index][lo*t.stride:], t.hubs
-		if lookUp(to, t.stride, hubs, parents) {
-			for i, parent := range parents {
-				if parent >= pregel.VertexID(len(hubs)) && parent != pregel.None {
-					to[i*t.stride] = s.number(parent, asked, &others)
+// translate writes the numbers of the own vertices' parents to tables.parents. It adds parents
+// without a known number to tables.asked, unless answered is true: then all numbers are known.
+func (s *Rank) translate(found Found, answered bool) {
+	s.tables.answered = answered
+	for _, p := range s.parts() {
+		if found.numbers != nil {
+			s.tables.parents[p.Index] = found.numbers(p.Index)
+			continue
+		}
+		numbers := s.tables.own[p.Index]
+		s.tables.parents[p.Index] = numbers
+		s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) {
+			if found.hops == nil {
+				for i, parent := range found.parents(p.Index)[lo:hi] {
+					numbers[lo+i] = s.number(parent)
+				}
+				return
+			}
+			for i, h := range found.hops(p.Index)[lo:hi] {
+				numbers[lo+i] = s.number(h.From)
+				if h.From == pregel.None && !(h.Dist > math.MaxFloat32) {
+					numbers[lo+i] = noParent
 				}
 			}
-		}
-		for i, d := range dist {
-			if parents[i] == pregel.None && !(d > math.MaxFloat32) {
-				to[i*t.stride] = noParent
-			}
-		}
-	})
-	return others.Load()
-}
-
-// lookUp writes the numbers of parents to every stride-th element of to, and reports whether there
-// are parents that are not hubs.
-func lookUp(to []uint32, stride int, hubs []uint32, parents []pregel.VertexID) (others bool) {
-	at := 0
-	for _, parent := range parents {
-		number := uint32(unreached)
-		if parent < pregel.VertexID(len(hubs)) {
-			number = hubs[parent]
-		} else if parent != pregel.None {
-			others = true
-		}
-		to[at] = number
-		at += stride
+		})
 	}
-	return others
 }
 
-// number is translate for a parent that is not a hub. It sets others to 1 if the number is unknown.
-func (s *Rank) number(parent pregel.VertexID, asked bool, others *atomic.Uint64) uint32 {
-	if parent >= pregel.VertexID(s.g.N) || s.ranks() == 1 {
+// number returns the number of a parent.
+func (s *Rank) number(parent pregel.VertexID) inputNumber {
+	if hubs := s.tables.hubs; parent < pregel.VertexID(len(hubs)) {
+		return inputNumber(hubs[parent])
+	}
+	return s.otherNumber(parent)
+}
+
+// otherNumber is number for a parent that is not a hub.
+func (s *Rank) otherNumber(parent pregel.VertexID) inputNumber {
+	switch {
+	case parent == pregel.None:
+		return unreached
+	case parent >= pregel.VertexID(s.g.N) || s.ranks() == 1:
 		return noVertex
 	}
-	t, id := &s.tables, uint32(parent)
+	t, id := s.tables, uint32(parent)
 	number, known := t.ghosts.get(id)
-	switch {
-	case known:
-	case asked:
+	if !known && t.answered {
 		number, _ = t.asked.get(id)
-	default:
+	} else if !known {
 		q, local := t.asked.place(id)
 		word, bit := &t.asked.of[q].Bits[local>>6], uint64(1)<<(local&63)
 		if atomic.LoadUint64(word)&bit == 0 { // many vertices may have the same parent
 			atomic.OrUint64(word, bit)
-			others.Store(1)
+			t.unknown.Store(1)
 		}
 	}
-	return number
+	return inputNumber(number)
 }
 
-// arrange moves the translated result of a single rank to parent and dist, which are in the order
-// of the input. Vertices of the same degree have ascending VertexIDs in that order. So a thread
-// that takes many consecutive vertices reads the table at one place for each degree, and these
-// places stay in its cache. Writing to parent in the order of the table would miss the caches far
-// more often.
+// arrange moves the result of a single rank to parent and dist, which are in the order of the input.
+// Vertices of the same degree have ascending VertexIDs in that order. So a thread that takes many
+// consecutive vertices reads a partition at one place for each degree, and these places stay in its
+// cache. Writing to parent in the order of the VertexIDs misses the caches far more often.
 func (s *Rank) arrange(found Found) {
-	table, parts := s.tables.byID, uint32(len(s.Owner))
+	numbers, parts := s.tables.parents, uint32(len(s.Owner))
 	s.Team.For(s.g.N, s.g.N/(4*s.Team.Size())+1, func(_, lo, hi int) {
 		ids, to := s.g.IDs[lo:hi], s.parent[lo:hi]
-		for i, id := range ids {
-			to[i] = table[id]
-		}
-		if found.hops == nil {
+		if parts == 1 && found.hops == nil { // without divisions
+			numbers := numbers[0]
+			for i, id := range ids {
+				to[i] = uint32(numbers[id])
+			}
 			return
 		}
-		dist := s.dist[lo:hi]
 		for i, id := range ids {
-			switch dist[i] = -1; to[i] {
-			case unreached:
+			number := numbers[id%parts][id/parts]
+			if to[i] = uint32(number); found.hops == nil {
 				continue
-			case noParent:
-				to[i] = unreached
 			}
-			dist[i] = found.hops(int(id % parts))[id/parts].Dist
+			switch s.dist[lo+i] = found.hops(int(id % parts))[id/parts].Dist; number {
+			case unreached:
+				s.dist[lo+i] = -1
+			case noParent:
+				to[i] = validate.Unreached
+			}
 		}
 	})
 }
@@ -329,17 +294,19 @@ func (s *Rank) ask(ctx context.Context, n *numbers) error {
 
 // nedge counts the tuples between vertices that a search reached: half the sum of the vertices'
 // tuple degrees, because both ends of such a tuple are reached.
-func (s *Rank) nedge(ctx context.Context, found Found) (int64, error) {
+func (s *Rank) nedge(ctx context.Context) (int64, error) {
 	var total atomic.Uint64
-	s.eachBlock(found, func(p *graph.Partition, lo int, parents []pregel.VertexID, _ []float32) {
-		sum := uint64(0)
-		for i, parent := range parents {
-			if parent != pregel.None {
-				sum += uint64(p.TupleDegrees[lo+i])
+	for _, p := range s.parts() {
+		s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) {
+			sum := uint64(0)
+			for i, number := range s.tables.parents[p.Index][lo:hi] {
+				if number != unreached && number != noParent {
+					sum += uint64(p.TupleDegrees[lo+i])
+				}
 			}
-		}
-		total.Add(sum)
-	})
+			total.Add(sum)
+		})
+	}
 	sum, err := collective.CombineOne(ctx, s.group, s.small(), collective.SumUint64, total.Load())
 	return int64(sum / 2), err
 }

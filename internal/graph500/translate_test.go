@@ -9,6 +9,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -123,14 +124,14 @@ func (s *Rank) compare(found Found, order []uint32) error {
 			h.From = found.parents(partition)[local]
 		}
 		parent, wantDist := h.From, float32(-1)
-		want := uint32(unreached)
+		want := uint32(validate.Unreached)
 		if parent < pregel.VertexID(len(order)) {
 			want = order[parent]
 		} else if parent != pregel.None {
 			want = noVertex
 		}
 		if found.hops != nil {
-			if want != unreached || h.Dist <= math.MaxFloat32 {
+			if want != validate.Unreached || h.Dist <= math.MaxFloat32 {
 				wantDist = h.Dist
 			}
 			if d := s.dist[int(v)-first]; d != wantDist {
