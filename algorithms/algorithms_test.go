@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/superstep-go/superstep"
@@ -30,8 +31,18 @@ type sample struct {
 
 // samples yields small graphs with special cases: loops, parallel edges, edges of weight 0,
 // vertices without edges or without out-edges, several components. Each graph is yielded directed
-// and undirected.
+// and undirected. All tests use the same graphs.
 func samples(t *testing.T) iter.Seq[sample] {
+	t.Helper()
+	all, err := made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Values(all)
+}
+
+// made makes the samples.
+var made = sync.OnceValues(func() (made []sample, err error) {
 	type words struct {
 		name     string
 		vertices int
@@ -63,31 +74,30 @@ func samples(t *testing.T) iter.Seq[sample] {
 			append(mixed.weights, float64(i%9)/4)
 	}
 	all = append(all, star, path, mixed)
-	return func(yield func(sample) bool) {
-		for _, w := range all {
-			for _, directed := range []bool{false, true} {
-				o := superstep.LoadOptions{Directed: directed, Undirected: !directed, Weights: superstep.Float64}
-				var list []superstep.Edge
-				for i, a := range w.arcs {
-					list = append(list,
-						superstep.Edge{From: uint64(a[0]), To: uint64(a[1]), Weight: w.weights[i]})
-				}
-				for v := range w.vertices {
-					o.Vertices = append(o.Vertices, uint64(v))
-				}
-				s := sample{
-					fmt.Sprintf("%s, directed %t", w.name, directed),
-					pregeltest.FromEdges(t, list, o),
-					reference.Graph{N: w.vertices, Arcs: w.arcs, Weights: w.weights, Directed: directed},
-					!slices.Contains(w.every, directed),
-				}
-				if !yield(s) {
-					return
-				}
+	for _, w := range all {
+		for _, directed := range []bool{false, true} {
+			o := superstep.LoadOptions{Directed: directed, Undirected: !directed, Weights: superstep.Float64}
+			var list []superstep.Edge
+			for i, a := range w.arcs {
+				list = append(list,
+					superstep.Edge{From: uint64(a[0]), To: uint64(a[1]), Weight: w.weights[i]})
 			}
+			for v := range w.vertices {
+				o.Vertices = append(o.Vertices, uint64(v))
+			}
+			g, err := superstep.FromEdges(context.Background(), list, o)
+			if err != nil {
+				return nil, err
+			}
+			made = append(made, sample{
+				fmt.Sprintf("%s, directed %t", w.name, directed), g,
+				reference.Graph{N: w.vertices, Arcs: w.arcs, Weights: w.weights, Directed: directed},
+				!slices.Contains(w.every, directed),
+			})
 		}
 	}
-}
+	return made, nil
+})
 
 // sources yields source vertices: the first, the middle and the last.
 func (s sample) sources(t *testing.T) iter.Seq2[int, pregel.VertexID] {

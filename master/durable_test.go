@@ -90,13 +90,16 @@ func writeRecords(t *testing.T, dir string, snapshots uint64) {
 // TestStateOnDisk: a written state is read back. A damaged state is an error, and its files stay
 // unchanged. One intact snapshot of two is enough.
 func TestStateOnDisk(t *testing.T) {
-	if found := damageState(t, 100); found != 150 {
-		t.Errorf("%d of 150 damages were found", found)
+	if found := damageState(t, 100); found != damages {
+		t.Errorf("%d of %d damages were found", found, damages)
 	}
 	if found := damageState(t, 4); found != 0 {
 		t.Errorf("%d damages of a file that is there twice kept a state from being read", found)
 	}
 }
+
+// damages is how many damages of a state are tested.
+const damages = 60
 
 // damageState damages files of a state repeatedly. It returns how often reading failed.
 func damageState(t *testing.T, snapshots uint64) (found int) {
@@ -107,7 +110,7 @@ func damageState(t *testing.T, snapshots uint64) (found int) {
 		t.Fatalf("found %v and %s", err, want)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range 150 {
+	for i := range damages {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
 			t.Fatal(err)

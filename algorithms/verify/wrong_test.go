@@ -151,7 +151,7 @@ func representativesOf(r reference.Graph, components []int) []uint64 {
 func TestWrongResults(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
-	all, graphs := map[string]*verdict{}, 180
+	all, graphs := map[string]*verdict{}, 100
 	if os.Getenv("SUPERSTEP_SOAK") != "" {
 		graphs = 3000
 	}
@@ -367,7 +367,7 @@ func TestWrongForests(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
 	rejected := map[string]int{}
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 47))
 		r, g, list := sample(rng, team)
 		r.Directed, g.Directed = false, false

@@ -36,9 +36,9 @@ func ranks(t *testing.T, size int, f func(rank int, g *Group) error) []error {
 // TestTogetherEnds: some ranks fail at different times, while the others wait for messages. All
 // return the error of the same rank without delay. synctest checks that no goroutine remains.
 func TestTogetherEnds(t *testing.T) {
-	seeds := uint64(200)
-	if testing.Short() {
-		seeds = 60
+	seeds := uint64(60)
+	if soak {
+		seeds = 200
 	}
 	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 3))

@@ -214,14 +214,14 @@ func grids(others ...delivery.Choice) []setting {
 // inGrids returns settings in flat grids and in 2D grids. Deterministic settings are flat.
 func inGrids(others ...delivery.Choice) []setting { return append(settings(), grids(others...)...) }
 
-// aFew returns every seventh of some settings, beginning with another for each i. If i numbers
+// aFew returns every eleventh of some settings, beginning with another for each i. If i numbers
 // shapes, cases or tests, each setting occurs with some of them, and each of them with every delivery
 // and number of partitions and threads. In make soak it returns all.
 func aFew(i int, all []setting) []setting {
 	if soak {
 		return all
 	}
-	return part(i, 7, all)
+	return part(i, 11, all)
 }
 
 // soak tells whether the tests run in make soak, in all settings.
@@ -239,9 +239,9 @@ func forShape(i int, s shape, all []setting) []setting {
 	case s.n < 10:
 		return part(i, 18, all)
 	case i >= undirected:
-		return part(i-2*smallest, 10, all)
+		return part(i-2*smallest, 12, all)
 	}
-	return part(i-smallest, 10, all)
+	return part(i-smallest, 12, all)
 }
 
 // part returns every of-th of some settings, beginning with number i.

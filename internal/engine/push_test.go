@@ -73,7 +73,7 @@ func TestSharesOfAPush(t *testing.T) {
 		t.Skip("it counts, and one goroutine does so")
 	}
 	in, err := generate.Input(t.Context(),
-		generate.Kronecker{Scale: 16, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
+		generate.Kronecker{Scale: 15, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
 	check(t, err)
 	defer in.Close()
 	g, err := build.Local(t.Context(), in,

@@ -19,8 +19,11 @@ import (
 // A run that continues from a checkpoint with a changed graph, with other partitions, ends like the
 // toy.
 func TestAChangedGraphGoesOnFromACheckpoint(t *testing.T) {
-	seeds := 5
-	if raced {
+	seeds := 3
+	switch {
+	case soak:
+		seeds = 5
+	case raced:
 		seeds = 2
 	}
 	for seed := range seeds {

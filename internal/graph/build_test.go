@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
@@ -131,9 +132,14 @@ func TestBuildAgainstSlowTwin(t *testing.T) {
 		2, 3, 7)
 }
 
-// sampled reports whether a short test, as those under the race detector are, has the case with this
-// number: every fifth one.
-func sampled(number uint64) bool { return !testing.Short() || number%5 == 0 }
+// soak tells whether the tests run in make soak, with all cases.
+var soak = os.Getenv("SUPERSTEP_SOAK") != ""
+
+// sampled reports whether a test has the case with this number: two of five cases, in make soak
+// all, and in short tests, as those under the race detector are, every fifth one.
+func sampled(number uint64) bool {
+	return soak || number%5 == 0 || number%5 == 2 && !testing.Short()
+}
 
 // buildAgainstSlowTwin builds random graphs with these numbers of vertices and edges, and compares
 // them with the twin.

@@ -386,10 +386,19 @@ func checkPlaces(from []uint32, old, now *graph.Adjacency, p, q *graph.Partition
 	return err
 }
 
-// picked reports whether a case is tested: every second one, few of the slow ones, and fewer of all in
-// short tests, as those under the race detector are.
+// picked reports whether a case is tested. In make soak it is every second one, of the slow ones
+// every sixteenth. Else it is three of 14, so that each variant occurs with some sizes, and of the
+// slow ones every 32nd. Short tests, as those under the race detector are, have fewer.
 func picked(number uint64, vertices int) bool {
-	return number%2 == 0 && (vertices < 300 || number%16 == 0) && (!testing.Short() || number%6 == 0)
+	switch {
+	case number%2 > 0 || vertices >= 300 && number%16 > 0:
+		return false
+	case soak:
+		return true
+	case testing.Short():
+		return number%6 == 0
+	}
+	return vertices < 300 && number/2%7 < 3 || number%32 == 0
 }
 
 func TestChangedAgainstSlowTwin(t *testing.T) {

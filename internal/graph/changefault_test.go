@@ -167,10 +167,7 @@ func TestChangedRefuses(t *testing.T) {
 // TestChangedEnds: a change ends when the context ends, at any point, and frees its memory. A graph
 // of changed partitions frees its memory too.
 func TestChangedEnds(t *testing.T) {
-	size := 60_000 // arrays that the budget counts
-	if testing.Short() {
-		size = 30_000
-	}
+	const size = 30_000 // arrays that the budget counts
 	for kind := range 4 {
 		meter := mem.NewBudget(1<<40, "")
 		g := faultyGraph(t, kind, meter, size)

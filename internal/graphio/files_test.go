@@ -62,7 +62,7 @@ func TestFiles(t *testing.T) {
 // one process and by ranks.
 func TestSeveralFiles(t *testing.T) {
 	team := team(t, 3)
-	for seed := range uint64(80) {
+	for seed := range rounds(80, 40, 20) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		sep, end := " ", ".el"
 		table := rng.IntN(2) == 0

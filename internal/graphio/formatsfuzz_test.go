@@ -220,11 +220,7 @@ func FuzzGraphML(f *testing.F) {
 // whole.
 func TestOtherShares(t *testing.T) {
 	team := team(t, 3)
-	rounds := uint64(120)
-	if testing.Short() {
-		rounds = 40
-	}
-	for seed := range rounds {
+	for seed := range rounds(120, 60, 40) {
 		rng := rand.New(rand.NewPCG(seed, 21))
 		directed, weighted := rng.IntN(2) == 0, rng.IntN(2) == 0
 		endings := []string{".csv", ".jsonl.gz", ".sg", ".parquet"}

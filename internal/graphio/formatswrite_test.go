@@ -64,7 +64,7 @@ func sortedEdges(description string, directed bool) []string {
 // TestWriteFormats writes random graphs in every format that can hold them, and reads them back.
 func TestWriteFormats(t *testing.T) {
 	team, dir := team(t, 3), t.TempDir()
-	for seed := range uint64(8) {
+	for seed := range rounds(8, 4, 4) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		directed, weighted := seed%2 == 0, seed/2%2 == 0
 		for _, ending := range []string{".csv", ".tsv", ".csv.gz", ".jsonl", ".jsonl.zst", ".parquet", ".gr", ".col", ".metis", ".graph.gz", ".sg", ".wsg"} {

@@ -123,3 +123,14 @@ func zst(text string) string {
 	defer z.Close()
 	return string(z.EncodeAll([]byte(text), nil))
 }
+
+// rounds returns how many random cases a test has: in make soak, usually, and if it is short.
+func rounds(soak, usual, short uint64) uint64 {
+	switch {
+	case os.Getenv("SUPERSTEP_SOAK") != "":
+		return soak
+	case testing.Short():
+		return short
+	}
+	return usual
+}

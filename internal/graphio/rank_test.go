@@ -185,11 +185,7 @@ func randomLists(rng *rand.Rand, undirected bool) string {
 func TestShares(t *testing.T) {
 	team := parallel.NewTeam(3, false)
 	defer team.Close()
-	rounds := uint64(300) // FuzzShares tests more
-	if testing.Short() {
-		rounds = 100
-	}
-	for seed := range rounds {
+	for seed := range rounds(300, 150, 100) { // FuzzShares tests more
 		rng := rand.New(rand.NewPCG(seed, 9))
 		dir := t.TempDir()
 		id := func() string { return fmt.Sprint(rng.Uint64N(1 << (1 + rng.IntN(12)))) }
@@ -292,31 +288,31 @@ func TestShares(t *testing.T) {
 func TestSharesOfLargeCompressed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var b strings.Builder
-	for range 100_000 {
+	for range 40_000 {
 		fmt.Fprintln(&b, rng.IntN(1<<20), rng.IntN(1<<20))
 	}
 	for name, text := range map[string]string{"a.el.gz": gz(b.String()), "a.el.zst": zst(b.String())} {
 		path := put(t, name, text)
-		wantJoined(t, path, 4, 64<<10, ReadOptions{})
+		wantJoined(t, path, 4, 24<<10, ReadOptions{})
 		dir := t.TempDir()
 		putIn(t, dir, "1-"+name, text)
 		putIn(t, dir, "2-"+name, text)
-		wantJoined(t, dir, 4, 64<<10, ReadOptions{})
+		wantJoined(t, dir, 4, 24<<10, ReadOptions{})
 		for rank := range 4 {
-			r := newReader(ReadOptions{}, 64<<10)
+			r := newReader(ReadOptions{}, 24<<10)
 			r.rank, r.ranks = rank, 4
 			s, err := r.readRank(t.Context(), path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := s.Edges.Len(); n < 15_000 || n > 35_000 {
-				t.Errorf("%s: rank %d has %d of 100,000 edges", name, rank, n)
+			if n := s.Edges.Len(); n < 6_000 || n > 14_000 {
+				t.Errorf("%s: rank %d has %d of 40,000 edges", name, rank, n)
 			}
 			s.Close()
 		}
 		// Cut in the middle: the rank that reads this place reports it.
 		cut := put(t, name, text[:len(text)/2])
-		wantJoined(t, cut, 3, 64<<10, ReadOptions{})
+		wantJoined(t, cut, 3, 24<<10, ReadOptions{})
 	}
 }
 

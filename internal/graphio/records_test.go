@@ -135,7 +135,7 @@ func wantTable(t *testing.T, text string) (want graph) {
 // TestRecords reads line breaks in quotes, with any cuts between pieces and any number of ranks.
 func TestRecords(t *testing.T) {
 	team := team(t, 3)
-	for seed := range uint64(120) {
+	for seed := range rounds(120, 60, 40) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		text := randomTable(rng, 1+rng.IntN(150))
 		want := wantTable(t, text)

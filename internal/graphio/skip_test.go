@@ -14,7 +14,7 @@ import (
 // TestSkipBad: malformed lines are skipped and noted, up to the limit. One more is an error.
 func TestSkipBad(t *testing.T) {
 	team := team(t, 3)
-	for seed := range uint64(150) {
+	for seed := range rounds(150, 75, 40) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		format, sep, wrong := EL, " ", []string{"x 1", "1", "1 2 3", "-1 2", "1 2\x00"}
 		if rng.IntN(2) == 0 {
@@ -81,7 +81,7 @@ func wantSkipped(t *testing.T, got, want []string) {
 // Skipping a line skips all its edges, weights and names.
 func TestSkipBadOfOtherLines(t *testing.T) {
 	team := team(t, 3)
-	for seed := range uint64(120) {
+	for seed := range rounds(120, 60, 40) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		n := 2 + rng.IntN(80)
 		o := ReadOptions{Team: team, Weights: edges.Float64}

@@ -25,7 +25,11 @@ func TestReadOnlyCodecs(t *testing.T) {
 			t.Errorf("%s: %v", name, plainly(t, in))
 		}
 		whole := 0 // number of prefixes that are valid lists
-		for n := range len(data) {
+		step := 1
+		if name == "a.el" { // the same data without the suffix
+			step = 7
+		}
+		for n := 0; n < len(data); n += step {
 			got, err := read(put(t, name, data[:n]), pieceSize, ReadOptions{Format: EL})
 			if err == nil {
 				whole++

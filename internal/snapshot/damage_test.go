@@ -40,15 +40,15 @@ func whatComes(t *testing.T, s store.Store, name, what string) {
 	}
 }
 
-// TestFlippedBytes: a changed byte is detected in every file, mapped or read. With several
-// partitions only a sample of the bytes is tested.
+// TestFlippedBytes: a changed byte is detected in every file, mapped or read. It tests a sample of
+// the bytes, in make soak all bytes of a snapshot of one partition.
 func TestFlippedBytes(t *testing.T) {
-	one := 1
-	if testing.Short() {
-		one = 50
+	one, several := 20, 200
+	if os.Getenv("SUPERSTEP_SOAK") != "" {
+		one, several = 1, 50
 	}
 	flipBytes(t, graph.Options{Weights: 1}, one)
-	flipBytes(t, graph.Options{Grid: graph.Grid{Rows: 2, Columns: 2}, Weights: 2}, 50)
+	flipBytes(t, graph.Options{Grid: graph.Grid{Rows: 2, Columns: 2}, Weights: 2}, several)
 }
 
 // flipBytes changes a random sample of the bytes, one at a time: one of "of" bytes on average.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -122,8 +123,11 @@ func TestReadFails(t *testing.T) {
 // TestCancelAnywhere: if one rank or all ranks are cancelled, at any point, all ranks return
 // promptly.
 func TestCancelAnywhere(t *testing.T) {
-	rounds, least := 40, 4
-	if testing.Short() {
+	rounds, least := 20, 4
+	switch {
+	case os.Getenv("SUPERSTEP_SOAK") != "":
+		rounds = 40
+	case testing.Short():
 		rounds, least = 10, 2
 	}
 	stages := map[string]bool{}
@@ -395,7 +399,7 @@ func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the concurrency of TestTwin, with large graphs")
 	}
-	const scale, ranks = 16, 4
+	const scale, ranks = 15, 4
 	team := parallel.NewTeam(1, false)
 	defer team.Close()
 	for _, how := range []struct {

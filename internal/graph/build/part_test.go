@@ -55,11 +55,7 @@ func nameVertices(t *testing.T, rng *rand.Rand, p *problem) {
 // TestPartTwin: the numbering of a graph on several ranks, and its part within a set, are those that
 // one rank makes of the whole graph.
 func TestPartTwin(t *testing.T) {
-	rounds := uint64(300)
-	if testing.Short() {
-		rounds = 50
-	}
-	for seed := range rounds {
+	for seed := range rounds(300, 100, 50) {
 		rng := rand.New(rand.NewPCG(seed, 78))
 		ranks := 1 + rng.IntN(5)
 		p := newProblem(rng, ranks)

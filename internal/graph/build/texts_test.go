@@ -76,11 +76,7 @@ func TestTextsTwin(t *testing.T) {
 	defer func() { limits = usual }()
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
-	seeds := uint64(60)
-	if testing.Short() {
-		seeds = 15
-	}
-	for seed := range seeds {
+	for seed := range rounds(60, 30, 15) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		limits.textRound = []int{1, 100, 4000, usual.textRound}[rng.IntN(4)]
 		ranks := 1 + rng.IntN(5)

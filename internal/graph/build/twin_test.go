@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"sync"
@@ -191,15 +192,22 @@ func newProblem(rng *rand.Rand, ranks int) *problem {
 	return p
 }
 
+// rounds returns how many random cases a test has: in make soak, usually, and if it is short.
+func rounds(soak, usual, short uint64) uint64 {
+	switch {
+	case os.Getenv("SUPERSTEP_SOAK") != "":
+		return soak
+	case testing.Short():
+		return short
+	}
+	return usual
+}
+
 // TestTwin: every partition equals the one that a single rank makes of the whole input.
 func TestTwin(t *testing.T) {
-	rounds := uint64(200)
-	if testing.Short() {
-		rounds = 25
-	}
 	usual := limits
 	defer func() { limits = usual }()
-	for seed := range rounds {
+	for seed := range rounds(200, 80, 25) {
 		rng := rand.New(rand.NewPCG(seed, 77))
 		limits = usual
 		switch rng.IntN(3) {

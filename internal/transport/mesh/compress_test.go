@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -259,9 +260,12 @@ func TestCompressingAllocatesNothing(t *testing.T) {
 
 // TestExchangesCompressed exchanges frames and messages with compression and small chunks.
 func TestExchangesCompressed(t *testing.T) {
-	supersteps, chunks := 10, []int{10 << 10, 1 << 20}
-	if testing.Short() {
-		supersteps, chunks = 4, chunks[:1]
+	supersteps, chunks := 4, []int{10 << 10, 1 << 20}
+	switch {
+	case os.Getenv("SUPERSTEP_SOAK") != "":
+		supersteps = 10
+	case testing.Short():
+		chunks = chunks[:1]
 	}
 	for _, chunk := range chunks {
 		meshes, peers := cluster(t, 3,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -209,9 +210,9 @@ func TestMessagesKeepOrderUnderManyTagsBothWays(t *testing.T) {
 }
 
 func TestLargeMessagesBothWays(t *testing.T) {
-	n := 40 << 20 // 40 windows
-	if testing.Short() {
-		n = 8 << 20
+	n := 8 << 20 // 8 windows
+	if os.Getenv("SUPERSTEP_SOAK") != "" {
+		n = 40 << 20
 	}
 	_, all := links(t, 2, func(_ int, o *Options) { o.Window = 1 << 20 })
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
