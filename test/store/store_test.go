@@ -1,5 +1,5 @@
 // Package store_test tests the S3 store against servers: one in this process, which may fail, and
-// versitygw. Start with store_test.go.
+// versitygw in a process of its own. Start with store_test.go.
 package store_test
 
 import (
@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"net"
@@ -186,15 +185,27 @@ func TestNoBucket(t *testing.T) {
 // binary is the path of the program.
 type binary string
 
-// built builds the program.
+// built builds the program, once for all tests.
 func built(t *testing.T) binary {
 	t.Helper()
-	program := t.TempDir() + "/superstep"
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", program,
-		"./cmd/superstep").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	superstep.Do(func() {
+		out, err := exec.Command("go", "build", "-C", "../..", "-ldflags", "-s -w", "-o",
+			superstep.program, "./cmd/superstep").CombinedOutput()
+		if err != nil {
+			superstep.failed = fmt.Errorf("%w\n%s", err, out)
+		}
+	})
+	if superstep.failed != nil {
+		t.Fatal(superstep.failed)
 	}
-	return binary(program)
+	return binary(superstep.program)
+}
+
+// superstep is the program that the tests run.
+var superstep struct {
+	sync.Once
+	program string // its path
+	failed  error
 }
 
 // run runs a command that must succeed, and returns its output.
@@ -284,64 +295,5 @@ func TestGraphs(t *testing.T) {
 			strings.Count(string(out), "\n") != 1 {
 			t.Errorf("%s: found %v, %q, expected a line with %q", arguments, err, out, says)
 		}
-	}
-}
-
-// versitygw starts another S3 server with a bucket, in a separate process. It sets the environment
-// for it.
-func versitygw(t *testing.T) {
-	t.Helper()
-	path := os.Getenv("VERSITYGW")
-	if path == "" {
-		t.Skip("VERSITYGW does not name a versitygw: go build -o versitygw github.com/versity/versitygw/cmd/versitygw")
-	}
-	dir := t.TempDir()
-	if err := os.Mkdir(dir+"/bucket", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	address := free(t)
-	environment(t, "http://"+address)
-	var said bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), path, "--access", "tester", "--secret", "not-a-secret",
-		"--region", "us-east-1", "--port", address, "posix", dir)
-	cmd.Stdout, cmd.Stderr = &said, io.Discard
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	up := time.NewTimer(20 * time.Second)
-	for {
-		c, err := net.Dial("tcp", address)
-		if err == nil {
-			_ = c.Close()
-			break
-		}
-		select {
-		case <-up.C:
-			t.Fatal(err)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-// TestVersitygw tests another server than TestInProcess.
-func TestVersitygw(t *testing.T) {
-	versitygw(t)
-	n := 0
-	storetest.Run(t, func(t *testing.T) store.Store {
-		n++
-		return open(t, fmt.Sprintf("s3://bucket/test/%d", n))
-	})
-	_, err := store.Get(t.Context(), open(t, "s3://nothing"), "x", 1)
-	if !errors.Is(err, store.ErrNoBucket) {
-		t.Errorf("found %v", err)
-	}
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong")
-	_, err = store.Get(t.Context(), open(t, "s3://bucket"), "x", 1)
-	if !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("found %v", err)
 	}
 }
