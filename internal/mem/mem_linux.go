@@ -13,9 +13,12 @@ import (
 // mappings has the whole mapping of each aligned region, by the region's first byte.
 var mappings sync.Map
 
-// reserve maps total bytes of zeroed memory. If huge is set, large mappings begin at a multiple of
-// the huge page size.
+// reserve maps total bytes of zeroed memory. If huge is set, mappings begin at a multiple of the
+// huge page size, and smaller arrays are parts of huge pages.
 func reserve(total int, huge bool) ([]byte, error) {
+	if huge && total < hugePage && !poisons {
+		return slabs.take(total)
+	}
 	if total < hugePage || !huge {
 		return unix.Mmap(-1, 0, total, unix.PROT_READ|unix.PROT_WRITE,
 			unix.MAP_ANON|unix.MAP_PRIVATE)
@@ -36,10 +39,13 @@ func reserve(total int, huge bool) ([]byte, error) {
 }
 
 func release(data []byte) {
+	data = slabs.leave(data)
 	if v, ok := mappings.LoadAndDelete(unsafe.SliceData(data)); ok {
 		data = v.([]byte)
 	}
-	unmap(data)
+	if data != nil {
+		unmap(data)
+	}
 }
 
 // discard returns to the system the pages of data that are entirely after the first keep bytes.
