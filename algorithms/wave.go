@@ -31,11 +31,9 @@ const (
 	// firstGain is the assumed mean degree of a relaxed vertex before any measurement. In skewed
 	// graphs the first relaxed vertices are hubs.
 	firstGain = 128
-	// review is the number of supersteps after which the limit of the intended edges changes.
-	// Skewed graphs need fewer supersteps.
-	review = 64
-	// leastLimit is the least limit.
-	leastLimit = 1 << 13
+	// review is the number of supersteps after which the limit of the intended edges changes, and
+	// leastLimit its least value. Skewed graphs need fewer supersteps.
+	review, leastLimit = 64, 1 << 13
 )
 
 // schedule is the state of Coordinate. Vertices read it.
@@ -54,8 +52,7 @@ type schedule struct {
 	Gain      float64
 	Announced int64
 	// Limit is the upper limit of the intended edges. It is halved if messages crossed more than
-	// twice as many edges as the vertices that they reached for the first time have. In a road
-	// network it makes the window narrow: there, a path of few edges is mostly not the shortest.
+	// twice as many edges as the vertices that they reached for the first time have (road networks).
 	Limit float64
 	// Sent and Found are these numbers of edges since the last review of the limit.
 	Sent, Found int64
@@ -202,8 +199,7 @@ func advance(c *pregel.Coordinator) {
 		p.Gain = min(2*float64(f.Better)/float64(p.Announced), firstGain)
 	}
 	target := max(fraction*edges, waveMinimum)
-	p.Sent += p.Announced
-	p.Found += f.ReachedEdges
+	p.Sent, p.Found = p.Sent+p.Announced, p.Found+f.ReachedEdges
 	if c.Superstep%review == 0 {
 		switch {
 		case p.Sent > 2*p.Found:

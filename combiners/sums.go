@@ -72,8 +72,7 @@ func addAll[T pregel.Number](
 func addSame[T pregel.Number](
 	l *kernel.Lists, length uint32, w int, found uint64, column *T, in *[64]T,
 ) (walked int) {
-	lo, _ := l.Words(w)
-	adj := unsafe.SliceData(l.Adj)
+	lo, adj := l.Starts[l.Rank[w]], unsafe.SliceData(l.Adj)
 	for rows := l.Bits[w]; rows != 0; rows &= rows - 1 {
 		i := uint(bits.TrailingZeros64(rows)) & 63
 		var sum T

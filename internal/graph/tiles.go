@@ -248,10 +248,9 @@ const sampledWindow = 64
 // have arcs as TileSize.Spread demands. Measuring all windows takes as long as a pull.
 func (c *tiler) sparse() bool {
 	some, all := 0, 0
-	for k := range c.t.ranges {
-		starts := c.t.ranges[k].starts
-		for i := sampledWindow / 2; i < len(starts)-1; i += sampledWindow {
-			if all++; starts[i].arcs > 0 {
+	for _, r := range c.t.ranges {
+		for i := sampledWindow / 2; i < len(r.starts)-1; i += sampledWindow {
+			if all++; r.starts[i].arcs > 0 {
 				some++
 			}
 		}
