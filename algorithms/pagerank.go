@@ -68,6 +68,33 @@ func (p PageRank) Init(v *pregel.Vertex[float64, float64]) {
 	spread(v, 1/p.targets(v))
 }
 
+// InitBlock is Init for the vertices of b.Run.
+func (p PageRank) InitBlock(b *pregel.Block[float64, float64]) {
+	if len(p.Sources) == 0 {
+		initRun(b, b.Run, 1/float64(b.NumVertices()))
+		return
+	}
+	sources := sourcesIn(b)
+	initRun(b, b.Run&^sources, 0)
+	initRun(b, b.Run&sources, 1/float64(len(p.Sources)))
+}
+
+// initRun is Init for vertices of a block with the same rank.
+func initRun(b *pregel.Block[float64, float64], run uint64, rank float64) {
+	loose := 0.0
+	for ; run != 0; run &= run - 1 {
+		i := bits.TrailingZeros64(run) & 63
+		b.Values[i] = rank
+		if d := b.OutDegrees[i]; d > 0 {
+			b.Sent |= 1 << i
+			b.Out[i] = rank / float64(d)
+		} else {
+			loose += rank
+		}
+	}
+	dangling.Add(b, loose)
+}
+
 // targets returns the number of vertices that share the surfer's jumps if v is one of them, else
 // infinity.
 func (p PageRank) targets(v *pregel.Vertex[float64, float64]) float64 {
@@ -122,22 +149,24 @@ func (p PageRank) ComputeBlock(b *pregel.Block[float64, float64]) {
 // computeRun is Compute for vertices of a block with the same number of targets, n.
 func computeRun(b *pregel.Block[float64, float64], run uint64, n, damping float64) {
 	base := (1-damping)/n + damping*dangling.Value(b)/n
-	moved, loose := 0.0, 0.0
+	moved, loose, sent := 0.0, 0.0, uint64(0)
+	received, in, values, degrees, out := b.Received, b.In, b.Values, b.OutDegrees, b.Out
 	for ; run != 0; run &= run - 1 {
 		i := bits.TrailingZeros64(run) & 63
 		rank := base
-		if b.Received>>i&1 != 0 {
-			rank += damping * b.In[i]
+		if received>>i&1 != 0 {
+			rank += damping * in[i]
 		}
-		moved += math.Abs(rank - b.Values[i])
-		b.Values[i] = rank
-		if d := b.OutDegrees[i]; d > 0 {
-			b.Sent |= 1 << i
-			b.Out[i] = rank / float64(d)
+		moved += math.Abs(rank - values[i])
+		values[i] = rank
+		if d := degrees[i]; d > 0 {
+			sent |= 1 << i
+			out[i] = rank / float64(d)
 		} else {
 			loose += rank
 		}
 	}
+	b.Sent |= sent
 	change.Add(b, moved)
 	dangling.Add(b, loose)
 }

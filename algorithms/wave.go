@@ -31,6 +31,9 @@ const (
 	// firstGain is the assumed mean degree of a relaxed vertex before any measurement. In skewed
 	// graphs the first relaxed vertices are hubs.
 	firstGain = 128
+	// review is the number of supersteps after which the limit of the intended edges changes, and
+	// leastLimit its least value. Skewed graphs need fewer supersteps.
+	review, leastLimit = 64, 1 << 13
 )
 
 // schedule is the state of Coordinate. Vertices read it.
@@ -48,6 +51,11 @@ type schedule struct {
 	// number of messages sent.
 	Gain      float64
 	Announced int64
+	// Limit is the upper limit of the intended edges. It is halved if messages crossed more than
+	// twice as many edges as the vertices that they reached for the first time have (road networks).
+	Limit float64
+	// Sent and Found are these numbers of edges since the last review of the limit.
+	Sent, Found int64
 }
 
 // waveReport has what the vertices report to Coordinate.
@@ -66,7 +74,7 @@ type waveReport struct {
 	Waiting, Announced histogram
 }
 
-var start = schedule{Window: math.Inf(1), Far: math.Inf(1), Gain: firstGain}
+var start = schedule{Window: math.Inf(1), Far: math.Inf(1), Gain: firstGain, Limit: math.Inf(1)}
 
 var (
 	wave = pregel.NewAggregator("wave", func() schedule { return start },
@@ -191,6 +199,17 @@ func advance(c *pregel.Coordinator) {
 		p.Gain = min(2*float64(f.Better)/float64(p.Announced), firstGain)
 	}
 	target := max(fraction*edges, waveMinimum)
+	p.Sent, p.Found = p.Sent+p.Announced, p.Found+f.ReachedEdges
+	if c.Superstep%review == 0 {
+		switch {
+		case p.Sent > 2*p.Found:
+			p.Limit = max(min(p.Limit, target)/2, leastLimit)
+		case 2*p.Sent < 3*p.Found:
+			p.Limit *= 2
+		}
+		p.Sent, p.Found = 0, 0
+	}
+	target = min(target, p.Limit)
 	expected, announced := 0.0, int64(0)
 	window := math.Inf(1)
 	for i := range f.Waiting {

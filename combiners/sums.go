@@ -44,6 +44,9 @@ func addAll[T pregel.Number](
 	l *kernel.Lists, read []T, w int, found uint64, in *[64]T,
 ) (uint64, int) {
 	rows, column := l.Bits[w], unsafe.SliceData(read)
+	if l.Same != nil && l.Same[w]-1 < 4 {
+		return found | rows, addSame(l, l.Same[w], w, found, column, in)
+	}
 	starts := l.Starts[l.Rank[w]:][:bits.OnesCount64(rows)+1]
 	lo := starts[0]
 	for _, hi := range starts[1:] {
@@ -63,6 +66,33 @@ func addAll[T pregel.Number](
 		in[i] = sum
 	}
 	return found | l.Bits[w], int(lo - starts[0])
+}
+
+// addSame is addAll for a word whose lists all have the same length, from 1 to 4.
+func addSame[T pregel.Number](
+	l *kernel.Lists, length uint32, w int, found uint64, column *T, in *[64]T,
+) (walked int) {
+	lo, adj := l.Starts[l.Rank[w]], unsafe.SliceData(l.Adj)
+	for rows := l.Bits[w]; rows != 0; rows &= rows - 1 {
+		i := uint(bits.TrailingZeros64(rows)) & 63
+		var sum T
+		if found>>i&1 != 0 {
+			sum = in[i]
+		}
+		sum += at(column, at(adj, lo))
+		if length > 1 {
+			sum += at(column, at(adj, lo+1))
+			if length > 2 {
+				sum += at(column, at(adj, lo+2))
+				if length > 3 {
+					sum += at(column, at(adj, lo+3))
+				}
+			}
+		}
+		in[i] = sum
+		lo += length
+	}
+	return bits.OnesCount64(l.Bits[w]) * int(length)
 }
 
 // addInOrder is addAll for the vertices of need. It adds in the order of each list.

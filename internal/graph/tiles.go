@@ -98,7 +98,10 @@ func (a *Adjacency) Tiles(
 	for k := range c.t.ranges {
 		c.t.ranges[k].starts = mem.Make[tileStart](arena, windows+1)
 	}
-	if err := c.each(ctx, c.measure); err != nil {
+	if err := c.each(ctx, sampledWindow/2, sampledWindow, c.measure); err != nil || c.sparse() {
+		return nil, err
+	}
+	if err := c.each(ctx, 0, 1, c.measure); err != nil {
 		return nil, err
 	}
 	bytes, ends, pays := c.place()
@@ -117,7 +120,7 @@ func (a *Adjacency) Tiles(
 	for i := range c.scratch {
 		c.scratch[i].parts = make([]part, 0, most)
 	}
-	if err := c.each(ctx, c.fill); err != nil {
+	if err := c.each(ctx, 0, 1, c.fill); err != nil {
 		return nil, err
 	}
 	return c.t, nil
@@ -144,11 +147,13 @@ type tiler struct {
 	scratch []tileScratch // by worker
 }
 
-// each calls f for each window, on the workers of the team.
-func (c *tiler) each(ctx context.Context, f func(s *tileScratch, window int)) error {
-	c.team.For(len(c.t.Windows)-1, 1, func(worker, window, _ int) {
+// each calls f for every step-th window from first on, on the workers of the team.
+func (c *tiler) each(
+	ctx context.Context, first, step int, f func(s *tileScratch, window int),
+) error {
+	c.team.For((len(c.t.Windows)-2-first+step)/step, 1, func(worker, i, _ int) {
 		if ctx.Err() == nil {
-			f(&c.scratch[worker], window)
+			f(&c.scratch[worker], first+i*step)
 		}
 	})
 	if ctx.Err() != nil {
@@ -234,6 +239,23 @@ func (c *tiler) measure(s *tileScratch, window int) {
 		t.long, t.lengths = tileStart{}, 0
 		c.t.ranges[k].starts[window] = size
 	}
+}
+
+// sampledWindow is the distance between the windows that sparse looks at.
+const sampledWindow = 64
+
+// sparse reports whether, in a sample of windows that were measured, less than half as many tiles
+// have arcs as TileSize.Spread demands. Measuring all windows takes as long as a pull.
+func (c *tiler) sparse() bool {
+	some, all := 0, 0
+	for _, r := range c.t.ranges {
+		for i := sampledWindow / 2; i < len(r.starts)-1; i += sampledWindow {
+			if all++; r.starts[i].arcs > 0 {
+				some++
+			}
+		}
+	}
+	return 2*some*c.t.size.Spread < all && c.t.size.Spread > 0
 }
 
 // place computes the beginnings of tiles from their sizes, and the bytes of all tiles. pays is
