@@ -45,8 +45,9 @@ func Run(t *testing.T, root, dir string) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
-			// most processes live only a moment and need no garbage collection
-			e.Setenv("GOGC", "1600")
+			// Most processes need little garbage collection. A larger value needs more processor
+			// time, because the kernel has to provide more pages.
+			e.Setenv("GOGC", "200")
 			c := &Processes{Env: e.Vars, Dir: e.WorkDir, Running: map[string]*Member{}, servers: map[string]*Server{}}
 			e.Values[clusterKey{}] = c
 			e.Defer(func() { c.end(t) })
