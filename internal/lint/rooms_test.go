@@ -74,18 +74,19 @@ var rooms = []room{
 
 // features has the lines that features have added to rooms: vertex sets, also on clusters, LALP,
 // trees of steps and reports, classes of sizes, curves of workers, supersteps that work by lists,
-// results that take over their arrays, and the numbers of Graph500. The budgets of the rooms
-// do not rise for them.
+// results that take over their arrays, the numbers of Graph500, huge pages of small arrays, sums of
+// short lists, and the window of shortest paths in road networks. The budgets of the rooms do not
+// rise for them.
 var features = map[string]int{
-	"ground":     112,
-	"programs":   112,
+	"ground":     190,
+	"programs":   140,
 	"storage":    1,
 	"formats":    28,
 	"transport":  116,
-	"graphs":     581,
+	"graphs":     598,
 	"engine":     458,
 	"sets":       623,
-	"algorithms": 1,
+	"algorithms": 40,
 	"graph500":   38,
 	"cluster":    127,
 	"daemons":    298,
@@ -93,7 +94,7 @@ var features = map[string]int{
 }
 
 // maxFeatures is the maximum of all features together.
-const maxFeatures = 2800
+const maxFeatures = 2950
 
 // uncounted are generated files that are older than the budgets. New ones count.
 var uncounted = map[string]bool{
