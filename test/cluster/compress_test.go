@@ -15,7 +15,7 @@ import (
 
 // TestCompressionOnASlowLink runs one job with compressible messages on two clusters. In each, one
 // worker is on a slow wire. With compression fewer bytes cross it in less time, and the result is
-// the same. The fastest of three runs counts, because the machine's other work only adds time.
+// the same. The faster of two runs counts, because the machine's other work only adds time.
 func TestCompressionOnASlowLink(t *testing.T) {
 	type run struct {
 		bytes   int64
@@ -25,18 +25,17 @@ func TestCompressionOnASlowLink(t *testing.T) {
 	runs := map[string]run{}
 	for _, mode := range []string{"off", "auto"} {
 		t.Run(mode, func(t *testing.T) {
-			c := start(t, workers,
-				map[int]hosts.Wire{workers: {Delay: time.Millisecond, Rate: 1 << 20}}, "--compress",
-				mode)
+			c := start(t, 2,
+				map[int]hosts.Wire{2: {Delay: time.Millisecond, Rate: 1 << 19}}, "--compress", mode)
 			file, report := filepath.Join(c.dir, "out"), filepath.Join(c.dir, "report")
-			if _, err := c.client("graphs", "load", "g", "--graph", "kronecker:scale=15",
+			if _, err := c.client("graphs", "load", "g", "--graph", "kronecker:scale=14",
 				"--quiet"); err != nil {
 				t.Fatal(err)
 			}
 			// the graph is loaded: only messages and the result follow
-			before := c.net.Host(workers).Carried()
+			before := c.net.Host(2).Carried()
 			least := math.Inf(1)
-			for range 3 {
+			for range 2 {
 				if _, err := c.client("run", "wcc", "--graph", "catalog:g", "--delivery", "naive",
 					"--output", file, "--json", report, "--quiet"); err != nil {
 					t.Fatal(err)
@@ -57,7 +56,7 @@ func TestCompressionOnASlowLink(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			runs[mode] = run{c.net.Host(workers).Carried() - before, least, string(text)}
+			runs[mode] = run{c.net.Host(2).Carried() - before, least, string(text)}
 			t.Logf("%s: %d bytes, run %.2f s", mode, runs[mode].bytes, least)
 		})
 	}

@@ -21,7 +21,7 @@ import (
 // measurements. SUPERSTEP_ROUNDS and SUPERSTEP_SCALE make the test larger; SUPERSTEP_DELAY, in
 // microseconds each way, and SUPERSTEP_RATE, in bytes per second, change the links.
 func TestAutoOnLinksWithDelay(t *testing.T) {
-	rounds, scale := number("SUPERSTEP_ROUNDS", 2), number("SUPERSTEP_SCALE", 14)
+	rounds, scale := number("SUPERSTEP_ROUNDS", 1), number("SUPERSTEP_SCALE", 14)
 	half := hosts.Wire{
 		Delay: time.Duration(number("SUPERSTEP_DELAY", 1000)) * time.Microsecond / 2,
 		Rate:  number("SUPERSTEP_RATE", 0),

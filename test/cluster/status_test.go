@@ -15,7 +15,7 @@ import (
 func TestStatusShowsTheNetwork(t *testing.T) {
 	const rate = 16 << 20 // bytes a second
 	c := start(t, 2, map[int]hosts.Wire{2: {Delay: 2 * time.Millisecond, Rate: rate}})
-	if out, err := c.client("run", "pagerank", "--graph", "kronecker:scale=16", "--workers", "2",
+	if out, err := c.client("run", "pagerank", "--graph", "kronecker:scale=14", "--workers", "2",
 		"--quiet"); err != nil {
 		t.Fatal(out, err)
 	}
