@@ -11,17 +11,20 @@ const touched = 64
 // RunFew does for single vertices what Sweep does for words.
 func (l *lane[V, M]) RunFew(to []uint32, at int, f *kernel.Few) {
 	v, in := l.begin(), &l.of.inbox
+	l.Block.Awake = 0
 	l.running = true
 	for len(to) > 0 {
-		some := to[:min(touched, len(to))]
+		some, all := to[:min(touched, len(to))], in.Msg
 		to = to[len(some):]
 		l.of.values.Touch(some)
+		if len(in.Listed) > 0 {
+			all = in.Listed[at:]
+		}
 		for k, d := range some {
-			m := &in.Msg[d]
-			if len(in.Listed) > 0 {
-				m = &in.Listed[at+k]
+			if len(in.Listed) == 0 {
+				k = int(d)
 			}
-			if l.runOne(v, d, *m) {
+			if l.runOne(v, d, all[k]) {
 				f.Rows = append(f.Rows, kernel.Row{From: d})
 			}
 			if v.finish != 0 {
@@ -39,15 +42,14 @@ func (l *lane[V, M]) RunFew(to []uint32, at int, f *kernel.Few) {
 // runOne calls Compute for a vertex, and reports whether it sent to all neighbours.
 func (l *lane[V, M]) runOne(v *Vertex[V, M], d uint32, m M) (sent bool) {
 	i, b, first := l.of, &l.Block, d&^63
-	w, bit := int(d>>6), uint64(1)<<(d&63)
-	b.Run, b.Awake, b.Received = bit, 0, bit
+	bit := uint64(1) << (d & 63)
+	b.Run, b.Received = bit, bit
 	b.Values = (*[64]V)(i.values.Data[first:])
 	b.OutDegrees, b.InDegrees = (*[64]uint32)(i.out[first:]), (*[64]uint32)(i.in[first:])
 	b.First = VertexID(first)*b.Stride + VertexID(i.partition)
 	l.own.base = first
 	v.values, v.i, v.bit, v.id, v.sent = b.Values, d&63, bit, b.First+VertexID(d&63)*b.Stride, 0
 	v.halt, v.finish = 0, 0
-	i.inbox.Has.Words[w] &^= bit
 	i.program.Compute(v, m)
 	if v.sent&sentOne == 0 {
 		return false
@@ -59,12 +61,12 @@ func (l *lane[V, M]) runOne(v *Vertex[V, M], d uint32, m M) (sent bool) {
 		}
 		return true
 	}
-	out := k.Window(w, &l.out)
+	out := k.Window(int(d>>6), &l.out)
 	*mem.At(out, d) = v.message
 	if i.normalize != nil && i.normalize(bit, out) == 0 {
 		return false
 	}
-	if k.Store(w, bit, out) >= 0 {
+	if k.Store(int(d>>6), bit, out) >= 0 {
 		panic(kernel.WrongSender{Vertex: uint64(v.id)})
 	}
 	return true

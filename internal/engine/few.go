@@ -25,16 +25,28 @@ type few struct {
 	// lacks them and is empty. The one being read is undefined.
 	kept    bool
 	rows    []kernel.Row
-	did     kernel.Few
+	did     []didFew // by worker
 	pushing kernel.Push
-	full    uint32 // the vertices below have a list each, so the list's number is the vertex
+	full    uint32           // the vertices below have a list each, so the list's number is the vertex
+	sharers int              // the first workers share the receivers of this superstep
+	running func(worker int) // method value of runTask
+}
+
+// didFew is what a worker's receivers did. edges is the number of their senders' edges.
+type didFew struct {
+	kernel.Few
+	edges int
+	_     [64]byte // padding: workers share no cache line
 }
 
 const (
 	// fewWords: lists are used for at most one message per fewWords words of vertices.
-	fewWords = 4
+	fewWords = 2
 	// fewRows is the number of senders or receivers that are served together.
 	fewRows = 256
+	// fewShared is the number of receivers from which on all workers share them. One worker
+	// pushes: a cache line that passes between processors costs as much as pushing to its vertices.
+	fewShared = 512
 )
 
 // begin decides whether the superstep of a command uses lists.
@@ -133,33 +145,45 @@ func (f *few) list() {
 // compute runs the receivers and updates the partition's states.
 func (f *few) compute() error {
 	defer f.startTimer(&f.report.Times.Compute).end()
-	did, c := &f.did, &f.threads[0].count
-	did.Rows, did.Finished, did.Awake = f.rows[:0], did.Finished[:0], did.Awake[:0]
-	to := f.pushing.Listed
+	to, c := f.pushing.Listed, &f.threads[0].count
 	c.computed, c.receivers = len(to), len(to)
-	f.runAll(to)
-	if err := f.failed(); err != nil {
+	f.sharers = 1
+	if len(to) >= cmp.Or(f.job.options.Sizes.FewShared, fewShared) {
+		f.sharers = f.team.Size()
+	}
+	if err := f.run(f.sharers > 1, nil, f.running); err != nil {
 		return err
 	}
-	f.rows = did.Rows
-	c.out.senders, c.out.edges = len(f.rows), f.find()
-	f.finish(len(to))
-	for _, v := range did.Awake {
-		bitmap.Set(f.active, v)
-		f.awake.Mark(int(v >> 6))
+	rows, edges := f.did[0].Rows, f.did[0].edges
+	for i := 1; i < f.sharers; i++ {
+		rows, edges = append(rows, f.did[i].Rows...), edges+f.did[i].edges
 	}
-	c.active = len(did.Awake)
+	f.rows, f.did[0].Rows = rows, rows
+	c.out.senders, c.out.edges, c.finished, c.active = len(rows), edges, 0, 0
+	f.finish(to)
 	if !f.small(c.out.senders, c.out.edges, c.active) {
 		f.spread()
 	}
 	return nil
 }
 
-// find finds the senders' lists, and returns their number of edges.
-func (f *few) find() (edges int) {
+// runTask runs a worker's share of the receivers, and finds the lists of those that sent.
+func (f *few) runTask(worker int) {
+	t, did, to := f.threads[worker], &f.did[worker], f.pushing.Listed
+	defer f.recover(t)
+	did.Rows, did.Finished, did.Awake = did.Rows[:0], did.Finished[:0], did.Awake[:0]
+	at, end := len(to)*worker/f.sharers, len(to)*(worker+1)/f.sharers
+	for ; at < end && !f.stop.Load(); at += fewRows {
+		t.RunFew(to[at:min(at+fewRows, end)], at, &did.Few)
+	}
+	did.edges = f.find(did.Rows)
+}
+
+// find finds the lists of senders, and returns their number of edges.
+func (f *few) find(rows []kernel.Row) (edges int) {
 	starts := f.pushing.Starts
-	for i := range f.rows {
-		row := &f.rows[i]
+	for i := range rows {
+		row := &rows[i]
 		if row.From < f.full {
 			row.Lo, row.Hi = starts[row.From], starts[row.From+1]
 		} else {
@@ -170,27 +194,31 @@ func (f *few) find() (edges int) {
 	return edges
 }
 
-// finish records which of the vertices that ran have finished.
-func (f *few) finish(ran int) {
-	list, c := f.did.Finished, &f.threads[0].count
-	for _, v := range list {
-		bitmap.Set(f.finished, v)
+// finish removes the receivers from the inbox, and records which of them have finished or are
+// awake.
+func (f *few) finish(to []uint32) {
+	c, has := &f.threads[0].count, f.inbox.Has.Words
+	for _, v := range to {
+		has[v>>6] = 0
 	}
-	c.finished = len(list)
-	if len(list) == ran && len(f.rows) == ran && f.in == f.out {
+	for i := range f.did[:f.sharers] {
+		did := &f.did[i]
+		for _, v := range did.Finished {
+			bitmap.Set(f.finished, v)
+		}
+		for _, v := range did.Awake {
+			bitmap.Set(f.active, v)
+			f.awake.Mark(int(v >> 6))
+		}
+		c.finished, c.active = c.finished+len(did.Finished), c.active+len(did.Awake)
+	}
+	if c.finished == len(to) && c.out.senders == len(to) && f.in == f.out {
 		c.finishedEdges = c.out.edges
 		return
 	}
-	for _, v := range list {
-		c.finishedEdges += int(f.in.Of[v])
-	}
-}
-
-// runAll runs the receivers.
-func (f *few) runAll(to []uint32) {
-	t := f.threads[0]
-	defer f.recover(t)
-	for at := 0; at < len(to) && !f.stop.Load(); at += fewRows {
-		t.RunFew(to[at:min(at+fewRows, len(to))], at, &f.did)
+	for i := range f.did[:f.sharers] {
+		for _, v := range f.did[i].Finished {
+			c.finishedEdges += int(f.in.Of[v])
+		}
 	}
 }

@@ -51,6 +51,7 @@ func runFew[V, M any](
 	var j journal
 	way := setting{parts: 1, threads: threads}
 	way.o.Delivery, way.o.Sizes.FewEdges, way.o.Trace = delivery.ChooseNaive, few, &j
+	way.o.Sizes.FewShared = threads
 	work := probe(&way.o)
 	job, err := engine.NewJob(t.Context(), g, pregel.Erase(p), teamed(t, way))
 	check(t, err)

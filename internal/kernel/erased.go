@@ -168,7 +168,7 @@ type Lane[ID ~uint64] interface {
 	Sweep(n int)
 	Batch() *Batch
 	// RunFew runs vertices that were asleep and got a message, whose index in Push.Listed is at and
-	// more. It appends what they do to f, and removes the messages from the inbox.
+	// more. It appends what they do to f. The messages stay in the inbox.
 	RunFew(to []uint32, at int, f *Few)
 
 	// TryPull pulls for vertices of a word and drops the result, for a measurement.
