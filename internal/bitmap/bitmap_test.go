@@ -3,6 +3,7 @@ package bitmap
 import (
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -102,6 +103,35 @@ func TestFrontier(t *testing.T) {
 	f.Clear()
 	if f.Count() != 0 || Count(f.Words) != 0 || Count(f.Top) != 0 {
 		t.Fatal("not clear")
+	}
+}
+
+// TestSpans: spans have the marked words of a range, and neighbouring spans are one.
+func TestSpans(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	for range 300 {
+		f := NewFrontier(make([]uint64, 1+rng.IntN(300)))
+		for w := range f.Words {
+			if rng.IntN(1+rng.IntN(9)) == 0 {
+				f.Mark(w)
+			}
+		}
+		f.All = rng.IntN(5) == 0
+		hi := rng.IntN(len(f.Words) + 1)
+		lo := rng.IntN(hi + 1)
+		var want []Span
+		for w := lo; w < hi; w++ {
+			switch n := len(want); {
+			case !f.All && f.Top[w>>6]>>(w&63)&1 == 0:
+			case n > 0 && want[n-1].To == w-lo:
+				want[n-1].To++
+			default:
+				want = append(want, Span{w - lo, w - lo + 1})
+			}
+		}
+		if got := f.Spans(lo, hi, nil); !slices.Equal(got, want) {
+			t.Fatalf("words %d to %d of %x: %v, want %v", lo, hi, f.Top, got, want)
+		}
 	}
 }
 

@@ -118,6 +118,24 @@ func (f *Frontier) next(w int) int {
 	return t<<6 + bits.TrailingZeros64(top)
 }
 
+// Span is a range of words.
+type Span struct{ From, To int }
+
+// Spans appends to dst the ranges of words in [lo, hi) that may contain ones, relative to lo.
+func (f *Frontier) Spans(lo, hi int, dst []Span) []Span {
+	for w := f.next(lo); w >= 0 && w < hi; w = f.next(w) {
+		rest := f.Summary(w>>6) >> (w & 63)
+		end := min(w+bits.TrailingZeros64(^rest), w|63+1, hi)
+		if n := len(dst); n > 0 && dst[n-1].To == w-lo {
+			dst[n-1].To = end - lo
+		} else {
+			dst = append(dst, Span{w - lo, end - lo})
+		}
+		w = end
+	}
+	return dst
+}
+
 // Count returns the number of ones.
 func (f *Frontier) Count() int {
 	if f.All {

@@ -187,3 +187,26 @@ func (l *List) Members(places []uint64, dst []uint32) []uint32 {
 	}
 	return dst
 }
+
+// Replace replaces ranks, in ascending order, by the members that have them. It searches each rank
+// from the word of the one before on.
+func (l *List) Replace(ranks []uint32) {
+	w, of, n := 0, l.Head.Rank, uint32(l.Head.Count())
+	for k, rank := range ranks {
+		if rank >= n {
+			ranks[k] = l.Tail[rank-n]
+			continue
+		}
+		step := 1
+		for w+step < len(of) && of[w+step] <= rank {
+			w += step
+			step *= 2
+		}
+		for ; step > 0; step /= 2 {
+			if w+step < len(of) && of[w+step] <= rank {
+				w += step
+			}
+		}
+		ranks[k] = uint32(w<<6 + bits.TrailingZeros64(Expand(1<<(rank-of[w]), l.Head.Bits[w])))
+	}
+}

@@ -111,9 +111,14 @@ func (p *Presence) Encode(
 }
 
 // EncodeRun is Encode for n consecutive slots, such as the ghosts of one owner. words has their
-// bits.
-func (p *Presence) EncodeRun(words []uint64, n int, force Encoding) (Encoding, int, []byte) {
-	count := bitmap.Count(words)
+// bits. All ones are in spans.
+func (p *Presence) EncodeRun(
+	words []uint64, spans []bitmap.Span, n int, force Encoding,
+) (Encoding, int, []byte) {
+	count := 0
+	for _, s := range spans {
+		count += bitmap.Count(words[s.From:s.To])
+	}
 	switch e := choose(count, n, force); e {
 	case Bitmap:
 		out := p.clear(n)
@@ -121,7 +126,13 @@ func (p *Presence) EncodeRun(words []uint64, n int, force Encoding) (Encoding, i
 		return e, count, wire.Bytes(out[:bitmap.Words(n)])
 	case Sparse:
 		s := p.begin()
-		bitmap.Each(words, s.add)
+		for _, span := range spans {
+			for w := span.From; w < span.To; w++ {
+				for word := words[w]; word != 0; word &= word - 1 {
+					s.add(uint32(w<<6 + bits.TrailingZeros64(word)))
+				}
+			}
+		}
 		return e, count, s.out
 	default:
 		return e, count, nil
@@ -190,19 +201,24 @@ func Decode(e Encoding, count, n int, presence []byte, words []uint64) error {
 		}
 	case Sparse:
 		var err error
-		if got, err = decodeSparse(n, presence, words); err != nil {
+		if got, err = decodeSparse(n, presence, func(i uint32) { bitmap.Set(words, i) }); err != nil {
 			return err
 		}
 	default:
 		return fmt.Errorf("column: encoding %d", e)
 	}
 	if got != count {
-		return fmt.Errorf("column: found %d vertices, expected %d", got, count)
+		return wrongCount(got, count)
 	}
 	return nil
 }
 
-func decodeSparse(n int, b []byte, words []uint64) (int, error) {
+func wrongCount(got, count int) error {
+	return fmt.Errorf("column: found %d vertices, expected %d", got, count)
+}
+
+// decodeSparse calls add for the positions, in ascending order, and returns their number.
+func decodeSparse(n int, b []byte, add func(i uint32)) (int, error) {
 	got, next := 0, int64(0)
 	for len(b) > 0 {
 		if len(b) < 6 {
@@ -219,7 +235,7 @@ func decodeSparse(n int, b []byte, words []uint64) (int, error) {
 				return 0, fmt.Errorf("column: position %d of %d, after %d", i, n, next-1)
 			}
 			next = i + 1
-			bitmap.Set(words, uint32(i))
+			add(uint32(i))
 		}
 		got += count
 		b = b[2*count:]

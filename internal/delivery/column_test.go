@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/transport"
 )
 
 // slowColumn returns the positions in list of the vertices in set.
@@ -58,10 +59,27 @@ func TestColumnsAgainstSlowTwin(t *testing.T) {
 						t.Fatalf("%d words, list %g, density %g, %v as %v: %d present, want %d",
 							words, listed, density, force, e, len(back), len(want))
 					}
+					// a fold names the receivers
+					x := Exchange{probe: func(Work, int) {}}
+					var receivers []uint32
+					bitmap.Each(members, func(i uint32) {
+						if bitmap.Get(set, i) {
+							receivers = append(receivers, i)
+						}
+					})
+					in := &transport.Frame{Encoding: uint8(e), Count: count, Presence: data}
+					if to, err := x.receivers(in, *list); err != nil || !slices.Equal(to, receivers) {
+						t.Fatalf("%d words, list %g, density %g, %v: %v, to %d, want %d", words,
+							listed, density, force, err, len(to), len(receivers))
+					}
+					in.Count++
+					if _, err := x.receivers(in, *list); err == nil {
+						t.Fatalf("%d words, %v: a count of one too many is accepted", words, e)
+					}
 				}
 				n := 64 * words
 				for _, force := range []Encoding{Auto, Bitmap, Sparse} {
-					e, count, data := p.EncodeRun(set, n, force)
+					e, count, data := p.EncodeRun(set, f.Spans(0, words, nil), n, force)
 					got := make([]uint64, words)
 					if err := Decode(e, count, n, data, got); err != nil ||
 						!slices.Equal(got, set) {
@@ -87,7 +105,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		// Decode accepts exactly the bytes that Encode writes for the same set.
 		var p Presence
-		if got, c, again := p.EncodeRun(words, n, Encoding(e)); got == Encoding(e) &&
+		if got, c, again := p.EncodeRun(words, []bitmap.Span{{To: len(words)}}, n, Encoding(e)); got == Encoding(e) &&
 			(c != count || !slices.Equal(again, data)) && Encoding(e) != Sparse {
 			t.Fatalf("%v of %d: %x became %x", got, n, data, again)
 		}

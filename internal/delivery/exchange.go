@@ -22,6 +22,7 @@ type Exchange struct {
 	end    transport.Endpoint
 	gate   chan struct{}
 	force  Encoding
+	probe  func(kind Work, n int)
 	serial bool
 	// partBytes is the least size of a part of a column. It is equal in all partitions.
 	partBytes   int
@@ -37,6 +38,7 @@ type Exchange struct {
 	sends    []peer
 	columns  [4][]column // of expand: of all senders, the second for reversed arcs; of hubs
 	words    []uint64    // the presence of a column of fold
+	spans    []bitmap.Span
 	to       []uint32
 	packed   kernel.Packed // the content of a received frame
 	view     kernel.Column // a view of its messages
@@ -84,6 +86,9 @@ func NewExchange(p *graph.Partition, messages kernel.Column, e Experiment) *Exch
 		part: p, force: e.Encoding, serial: e.Serial,
 		partBytes:   cmp.Or(e.Sizes.PartBytes, partBytes),
 		emptyColumn: messages, view: messages.New(nil),
+	}
+	if x.probe = e.Probe; x.probe == nil {
+		x.probe = func(Work, int) {}
 	}
 	if !messages.Raw() {
 		x.encoded = pack.Sizer(messages.Type())
@@ -213,11 +218,16 @@ func (x *Exchange) foldOut(s *graph.Side, q int, inbox Inbox, block int) error {
 	to, group := &peers[x.place(q)], s.Groups[q]
 	lo, hi := group.Words()
 	words := inbox.Has.Words[lo:hi]
-	e, count, presence := to.presence.EncodeRun(words, int(group.Count), x.force)
+	x.spans = inbox.Has.Spans(lo, hi, x.spans[:0])
+	e, count, presence := to.presence.EncodeRun(words, x.spans, int(group.Count), x.force)
 	x.clear(to)
 	to.messages.Room(count)
-	to.messages.AppendBits(inbox.Messages, group.Start, words)
-	clear(words)
+	for _, s := range x.spans {
+		some := words[s.From:s.To]
+		x.probe(FoldedWords, len(some))
+		to.messages.AppendBits(inbox.Messages, group.Start+uint32(s.From)<<6, some)
+		clear(some)
+	}
 	to.frame = transport.Frame{
 		To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence,
 	}
@@ -258,9 +268,27 @@ func (x *Exchange) messagesOf(in *transport.Frame, view kernel.Column) (kernel.C
 	return view, nil
 }
 
+// placeWords is the number of words of a list whose members List.Members finds while List.Replace
+// finds one.
+const placeWords = 4
+
 // receivers returns the local indices of the vertices that have a message in a column of a fold.
 func (x *Exchange) receivers(in *transport.Frame, list bitmap.List) ([]uint32, error) {
 	n := list.Count()
+	if Encoding(in.Encoding) == Sparse && in.Count < bitmap.Words(n)/placeWords {
+		x.to = x.to[:0]
+		got, err := decodeSparse(n, in.Presence, func(i uint32) { x.to = append(x.to, i) })
+		if err == nil && got != in.Count {
+			err = wrongCount(got, in.Count)
+		}
+		if err != nil {
+			return nil, err
+		}
+		list.Replace(x.to)
+		x.probe(FoldedWords, placeWords*len(x.to))
+		return x.to, nil
+	}
+	x.probe(FoldedWords, bitmap.Words(n))
 	x.scratch(bitmap.Words(n) + 1)
 	if err := Decode(Encoding(in.Encoding), in.Count, n, in.Presence, x.words); err != nil {
 		return nil, err

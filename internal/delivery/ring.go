@@ -80,7 +80,8 @@ func (x *Exchange) SendToken(ctx context.Context, q int, t *Token, block int) er
 	}
 	p := x.tokens[x.passing]
 	x.passing++
-	e, count, presence := p.presence.EncodeRun(t.Open, 64*len(t.Open), x.force)
+	e, count, presence := p.presence.EncodeRun(t.Open, []bitmap.Span{{To: len(t.Open)}},
+		64*len(t.Open), x.force)
 	for i, n := range [...]int{t.Owner, t.Part, t.First, len(t.Open)} {
 		binary.LittleEndian.PutUint32(p.raw[4*i:], uint32(n))
 	}

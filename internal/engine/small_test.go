@@ -61,6 +61,33 @@ func TestFewAwake(t *testing.T) {
 	}
 }
 
+// TestFewFolded: a fold of few messages only looks at a few words, in flat and in 2D grids.
+func TestFewFolded(t *testing.T) {
+	const n, steps = 50_000, 40
+	s := shape{name: "path", n: n}
+	for i := range uint64(n - 1) {
+		s.tuples = append(s.tuples, [2]uint64{i, i + 1})
+	}
+	for _, grid := range []graph.Grid{graph.Of(3), {Rows: 2, Columns: 2}} {
+		way := setting{parts: grid.Rows * grid.Columns, grid: grid, threads: 1}
+		way.o.Delivery, way.o.MaxSupersteps = delivery.ChooseNaive, steps
+		if !grid.Flat() {
+			way.o.Delivery = delivery.ChoosePush
+		}
+		g := s.loadAs(t, way, edges.Unweighted)
+		work := probe(&way.o)
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFS{Source: n / 2}), teamed(t, way))
+		check(t, err)
+		defer j.Close()
+		_, err = j.Run(t.Context())
+		check(t, err)
+		// each superstep has two senders, and at most four messages
+		if _, looked := work.take(delivery.FoldedWords); looked == 0 || looked > 16*4*steps {
+			t.Errorf("grid %v: %d supersteps with two senders look at %d words", grid, steps, looked)
+		}
+	}
+}
+
 // TestPushesAreMeasured: the rate of pushes is that of a sample of edges, for each method by which
 // a team divides them.
 func TestPushesAreMeasured(t *testing.T) {
