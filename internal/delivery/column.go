@@ -200,10 +200,7 @@ func Decode(e Encoding, count, n int, presence []byte, words []uint64) error {
 			return fmt.Errorf("column: a bit beyond %d", n)
 		}
 	case Sparse:
-		var err error
-		if got, err = decodeSparse(n, presence, func(i uint32) { bitmap.Set(words, i) }); err != nil {
-			return err
-		}
+		return decodeSparse(count, n, presence, func(i uint32) { bitmap.Set(words, i) })
 	default:
 		return fmt.Errorf("column: encoding %d", e)
 	}
@@ -217,28 +214,31 @@ func wrongCount(got, count int) error {
 	return fmt.Errorf("column: found %d vertices, expected %d", got, count)
 }
 
-// decodeSparse calls add for the positions, in ascending order, and returns their number.
-func decodeSparse(n int, b []byte, add func(i uint32)) (int, error) {
+// decodeSparse calls add for count positions, in ascending order.
+func decodeSparse(count, n int, b []byte, add func(i uint32)) error {
 	got, next := 0, int64(0)
 	for len(b) > 0 {
 		if len(b) < 6 {
-			return 0, fmt.Errorf("column: truncated positions")
+			return fmt.Errorf("column: truncated positions")
 		}
 		run := int64(binary.LittleEndian.Uint16(b)) << 16
-		count := int(binary.LittleEndian.Uint16(b[2:])) + 1
-		if b = b[4:]; len(b) < 2*count {
-			return 0, fmt.Errorf("column: truncated positions")
+		more := int(binary.LittleEndian.Uint16(b[2:])) + 1
+		if b = b[4:]; len(b) < 2*more {
+			return fmt.Errorf("column: truncated positions")
 		}
-		for k := range count {
+		for k := range more {
 			i := run | int64(binary.LittleEndian.Uint16(b[2*k:]))
 			if i < next || i >= int64(n) {
-				return 0, fmt.Errorf("column: position %d of %d, after %d", i, n, next-1)
+				return fmt.Errorf("column: position %d of %d, after %d", i, n, next-1)
 			}
 			next = i + 1
 			add(uint32(i))
 		}
-		got += count
-		b = b[2*count:]
+		got += more
+		b = b[2*more:]
 	}
-	return got, nil
+	if got != count {
+		return wrongCount(got, count)
+	}
+	return nil
 }

@@ -277,11 +277,8 @@ func (x *Exchange) receivers(in *transport.Frame, list bitmap.List) ([]uint32, e
 	n := list.Count()
 	if Encoding(in.Encoding) == Sparse && in.Count < bitmap.Words(n)/placeWords {
 		x.to = x.to[:0]
-		got, err := decodeSparse(n, in.Presence, func(i uint32) { x.to = append(x.to, i) })
-		if err == nil && got != in.Count {
-			err = wrongCount(got, in.Count)
-		}
-		if err != nil {
+		add := func(i uint32) { x.to = append(x.to, i) }
+		if err := decodeSparse(in.Count, n, in.Presence, add); err != nil {
 			return nil, err
 		}
 		list.Replace(x.to)

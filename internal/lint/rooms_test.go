@@ -74,17 +74,17 @@ var rooms = []room{
 
 // features has the lines that features have added to rooms: vertex sets, also on clusters, LALP,
 // trees of steps and reports, classes of sizes, curves of workers, supersteps that work by lists,
-// results that take over their arrays, the numbers of Graph500, huge pages of small arrays, sums of
-// short lists, and the window of shortest paths in road networks. The budgets of the rooms do not
-// rise for them.
+// also shared by workers, folds of few messages, results that take over their arrays, the numbers of
+// Graph500, huge pages of small arrays, sums of short lists, and the window of shortest paths in road
+// networks. The budgets of the rooms do not rise for them.
 var features = map[string]int{
-	"ground":     190,
-	"programs":   140,
+	"ground":     224,
+	"programs":   142,
 	"storage":    1,
 	"formats":    28,
 	"transport":  116,
 	"graphs":     598,
-	"engine":     458,
+	"engine":     522,
 	"sets":       623,
 	"algorithms": 40,
 	"graph500":   38,
@@ -94,7 +94,7 @@ var features = map[string]int{
 }
 
 // maxFeatures is the maximum of all features together.
-const maxFeatures = 2950
+const maxFeatures = 3050
 
 // uncounted are generated files that are older than the budgets. New ones count.
 var uncounted = map[string]bool{
