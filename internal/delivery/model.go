@@ -304,7 +304,7 @@ func (r *Rates) fold(l *Load, line int, threads float64) float64 {
 		return 0
 	}
 	values := ghosts * -math.Expm1(-float64(l.SenderEdges)*float64(line-1)/float64(line)/ghosts)
-	return r.columns(l, line, values, ghosts, float64(l.FoldBytes), threads)
+	return r.columns(l, line, values, min(ghosts, 64*placeWords*values), float64(l.FoldBytes), threads)
 }
 
 // lalpSenders is the fraction of all edges that messages must cross before Lalp is chosen. With fewer
