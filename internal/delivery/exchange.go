@@ -224,7 +224,7 @@ func (x *Exchange) foldOut(s *graph.Side, q int, inbox Inbox, block int) error {
 	to.messages.Room(count)
 	for _, s := range x.spans {
 		some := words[s.From:s.To]
-		x.probe(FoldedWords, len(some))
+		x.probe(PassedWords, len(some))
 		to.messages.AppendBits(inbox.Messages, group.Start+uint32(s.From)<<6, some)
 		clear(some)
 	}
@@ -282,10 +282,10 @@ func (x *Exchange) receivers(in *transport.Frame, list bitmap.List) ([]uint32, e
 			return nil, err
 		}
 		list.Replace(x.to)
-		x.probe(FoldedWords, placeWords*len(x.to))
+		x.probe(PassedWords, placeWords*len(x.to))
 		return x.to, nil
 	}
-	x.probe(FoldedWords, bitmap.Words(n))
+	x.probe(PassedWords, bitmap.Words(n))
 	x.scratch(bitmap.Words(n) + 1)
 	if err := Decode(Encoding(in.Encoding), in.Count, n, in.Presence, x.words); err != nil {
 		return nil, err

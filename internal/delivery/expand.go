@@ -141,18 +141,35 @@ func (x *Exchange) Expand(
 			_, end := group.Words()
 			clear(f.Words[hi:end])
 		}
-		clear(f.Words[lo:hi])
-		if err := Decode(Encoding(in.Encoding&encodingBits), in.Count, int(run.Count), in.Presence,
-			f.Words[lo:hi]); err != nil {
-			return fmt.Errorf("from partition %d: %w", in.From, err)
-		}
-		for w := lo; w < hi; w++ {
-			f.Mark(w)
-		}
-		if in.Count > 0 {
-			k.Column(false).SetBits(run.Start, f.Words[lo:hi], messages)
+		x.spans = f.Spans(lo, hi, x.spans[:0])
+		for _, s := range x.spans {
+			clear(f.Words[lo:hi][s.From:s.To])
 		}
 		full = full && in.Count == int(run.Count)
+		to, encoding := k.Column(false), Encoding(in.Encoding&encodingBits)
+		if encoding == Sparse && in.Count < (hi-lo)/placeWords {
+			at := 0
+			x.probe(PassedWords, placeWords*in.Count)
+			err = decodeSparse(in.Count, int(run.Count), in.Presence, func(i uint32) {
+				f.Add(run.Start + i)
+				if at < in.Count && traits.Bytes > 0 {
+					to.Copy(int(run.Start+i), messages, at, 1)
+				}
+				at++
+			})
+		} else if err = Decode(encoding, in.Count, int(run.Count), in.Presence,
+			f.Words[lo:hi]); err == nil {
+			x.probe(PassedWords, hi-lo)
+			for w := lo; w < hi; w++ {
+				f.Mark(w)
+			}
+			if in.Count > 0 {
+				to.SetBits(run.Start, f.Words[lo:hi], messages)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("from partition %d: %w", in.From, err)
+		}
 		return nil
 	})
 	return full, err

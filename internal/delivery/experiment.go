@@ -43,7 +43,7 @@ type Work uint8
 const (
 	PushedEdges  Work = iota // edges in a task of a push
 	AwakeWords               // words examined for vertices that are awake or have messages
-	FoldedWords              // words examined for messages of a fold, and for their receivers
+	PassedWords              // words examined for messages between partitions, and for their receivers
 	MadeTiles                // number of times that tiles are made
 	TiledArcs                // arcs in a tile that is pulled
 	ThinnedLists             // number of times that lists are thinned

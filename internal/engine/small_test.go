@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -61,29 +62,47 @@ func TestFewAwake(t *testing.T) {
 	}
 }
 
-// TestFewFolded: a fold of few messages only looks at a few words, in flat and in 2D grids.
-func TestFewFolded(t *testing.T) {
+// TestFewPassed: partitions that exchange few messages look at few words, and get the messages.
+func TestFewPassed(t *testing.T) {
 	const n, steps = 50_000, 40
 	s := shape{name: "path", n: n}
 	for i := range uint64(n - 1) {
 		s.tuples = append(s.tuples, [2]uint64{i, i + 1})
 	}
-	for _, grid := range []graph.Grid{graph.Of(3), {Rows: 2, Columns: 2}} {
+	run := func(grid graph.Grid, choice delivery.Choice) (levels []any, looked int) {
 		way := setting{parts: grid.Rows * grid.Columns, grid: grid, threads: 1}
-		way.o.Delivery, way.o.MaxSupersteps = delivery.ChooseNaive, steps
-		if !grid.Flat() {
-			way.o.Delivery = delivery.ChoosePush
-		}
+		way.o.Delivery, way.o.MaxSupersteps = choice, steps
 		g := s.loadAs(t, way, edges.Unweighted)
 		work := probe(&way.o)
-		j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFS{Source: n / 2}), teamed(t, way))
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFSLevels{Source: n / 2}),
+			teamed(t, way))
 		check(t, err)
 		defer j.Close()
 		_, err = j.Run(t.Context())
 		check(t, err)
-		// each superstep has two senders, and at most four messages
-		if _, looked := work.take(delivery.FoldedWords); looked == 0 || looked > 16*4*steps {
-			t.Errorf("grid %v: %d supersteps with two senders look at %d words", grid, steps, looked)
+		for v := range pregel.VertexID(n) {
+			levels = append(levels, j.Any(v))
+		}
+		_, looked = work.take(delivery.PassedWords)
+		return levels, looked
+	}
+	want, _ := run(graph.Of(1), delivery.ChooseNaive)
+	for _, c := range []struct {
+		grid   graph.Grid
+		choice delivery.Choice
+	}{
+		{graph.Of(3), delivery.ChooseNaive},
+		{graph.Of(3), delivery.ChooseMirrored},
+		{graph.Grid{Rows: 2, Columns: 2}, delivery.ChoosePush},
+	} {
+		levels, looked := run(c.grid, c.choice)
+		if !slices.Equal(levels, want) {
+			t.Errorf("grid %v, %v: levels differ from those of one partition", c.grid, c.choice)
+		}
+		// each superstep has two senders, and at most four messages in each exchange
+		if looked == 0 || looked > 2*16*4*steps {
+			t.Errorf("grid %v, %v: %d supersteps with two senders look at %d words", c.grid, c.choice,
+				steps, looked)
 		}
 	}
 }
