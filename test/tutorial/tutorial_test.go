@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/superstep-go/superstep/command"
 )
 
 // step is a block of commands, or of a program to write to a file, with the expected output.
@@ -101,19 +103,31 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// built is the path of superstep after a page has built it, as all pages do.
-var built string
+// TestMain makes the test binary superstep under that name, so that no page links it again.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "superstep" {
+		command.Main()
+	}
+	os.Exit(m.Run())
+}
+
+// both is a test file by which the test binary of a page's programs is also their binary. The
+// programs compile and link once.
+const both = `package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "superstep")
-	if err != nil {
-		panic(err)
+	if filepath.Base(os.Args[0]) == "programs" {
+		main()
 	}
-	built = filepath.Join(dir, "superstep")
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(m.Run())
 }
+`
 
 func TestTutorial(t *testing.T) { run(t, "docs/tutorial.md") }
 
@@ -146,14 +160,16 @@ func run(t *testing.T, path string) {
 	if err := os.MkdirAll(filepath.Join(dir, "superstep"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	build := "go build -C '" + tree + "' -o '" + built + "' ./cmd/superstep && cp '" + built + "' ."
-	if _, err := os.Stat(built); err == nil {
-		build = "cp '" + built + "' ."
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
 	page := strings.NewReplacer(
 		"git clone ADDRESS superstep && cd superstep", "cd superstep",
-		"go build ./cmd/superstep", build,
-		"go test .", "go test -vet off .", // the page runs go vet before, with the same checks
+		"go build ./cmd/superstep", "cp '"+self+"' superstep",
+		// The page runs go vet before, with the same checks.
+		"go test .\ngo build .", "cat > both_test.go <<'END'\n"+both+
+			"END\ngo test -vet off -c -o programs.test . && ./programs.test && cp programs.test programs",
 		"superstep=../../superstep", "superstep="+tree,
 		"superstep=../superstep", "superstep="+tree,
 		"up --workers", "up --listen "+address+" --workers",
