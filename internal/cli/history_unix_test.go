@@ -114,8 +114,7 @@ func TestRestartsKeepTheHistory(t *testing.T) {
 	runs := filepath.Join(data, "state", "runs")
 	until(t, "the records to be written",
 		func() bool { all, _ := os.ReadDir(runs); return len(all) == 4 })
-	own(0, "run", "pagerank", "--graph", "kronecker:scale=10", "-p", "iterations=100000000",
-		"-p", "tolerance=0", "--detach")
+	own(0, "run", "forever", "--graph", "path:vertices=9", "--detach")
 	until(t, "the long job to run",
 		func() bool { j := newest(); return j.State == "running" && j.Supersteps > 3 })
 	stop(syscall.SIGKILL, -1)

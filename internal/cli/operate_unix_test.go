@@ -231,7 +231,7 @@ func TestOperate(t *testing.T) {
 	}
 	// The job takes longer than a process may take to end without a request to wait.
 	job := launch(t, "run", "mixes", "--master", at, "--token-file", token, "--graph",
-		"path:vertices=9", "-p", "rounds=250", "-p", "while="+token)
+		"path:vertices=9", "-p", "rounds=60", "-p", "while="+token)
 	until(t, "supersteps", func() bool {
 		_, text := page(t, "http://"+own+"/metrics", prometheusToken)
 		for line := range strings.Lines(text) {

@@ -92,13 +92,16 @@ type Churn struct {
 	While  string `param:"while" default:"" help:"file that makes supersteps slow"`
 }
 
-// slow makes a superstep take longer while a file exists. A script removes the file when the run
-// may end.
-func slow(v *vertex, file string) {
+// slow makes a superstep take a number of times 50 ms longer while a file exists. A script removes
+// the file when the run may end.
+func slow(v *vertex, file string, times int) {
 	if v.ID() != 0 || file == "" {
 		return
 	}
-	if _, err := os.Stat(file); err == nil {
+	for range times {
+		if _, err := os.Stat(file); err != nil {
+			return
+		}
 		<-time.After(50 * time.Millisecond)
 	}
 }
@@ -112,7 +115,7 @@ func (p Churn) Compute(v *vertex, sum int64) {
 		v.VoteToHalt()
 		return
 	}
-	slow(v, p.While)
+	slow(v, p.While, 1)
 	id := func() pregel.VertexID { return pregel.VertexID(v.Rand().Uint64N(uint64(v.Change().NextID()))) }
 	switch v.Rand().IntN(200) {
 	case 0:
@@ -127,7 +130,8 @@ func (p Churn) Compute(v *vertex, sum int64) {
 	v.SendToAllNeighbors(v.Value())
 }
 
-// Mixes has values that depend on all messages to a vertex in several rounds.
+// Mixes has values that depend on all messages to a vertex in several rounds. While the file exists,
+// the last 20 rounds take 10 s.
 type Mixes Churn
 
 func (Mixes) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -138,7 +142,11 @@ func (p Mixes) Compute(v *vertex, sum int64) {
 		v.VoteToHalt()
 		return
 	}
-	slow(v, p.While)
+	times := 1
+	if v.Superstep() >= p.Rounds-20 { // so that few rounds suffice
+		times = 10
+	}
+	slow(v, p.While, times)
 	v.SendToAllNeighbors(v.Value())
 }
 
