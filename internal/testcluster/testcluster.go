@@ -70,8 +70,8 @@ const patience = time.Minute
 // takes.
 const prompt = 30 * time.Second
 
-// patient is the lease of clusters whose tests do not say how long one is: so long that nobody is
-// lost who is merely slow.
+// patient is the lease, and the limit of silence between workers, in clusters whose tests set no
+// other: so long that no slow worker is lost.
 const patient = 15 * time.Second
 
 // Start starts a master of these programs and n workers, w0, w1, ..., with a thread each, and waits
@@ -83,7 +83,7 @@ func Start(t testing.TB, n int, m master.Config, programs ...engine.Registered) 
 	w := worker.Config{Options: worker.Options{Threads: 1, DataRoots: []string{"/"}}}
 	w.Process = daemon.Process{TLS: m.TLS, Registry: registry, Build: "test", Version: "test"}
 	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Worker: w}
-	c.Master.Lease = cmp.Or(c.Master.Lease, patient)
+	c.Master.Lease, c.Worker.Silence = cmp.Or(c.Master.Lease, patient), patient
 	c.Master.Retries = cmp.Or(c.Master.Retries, -1) // most tests want to see the loss
 	c.Master.Registry, c.Master.Build = registry, c.Worker.Build
 	c.StartMaster("127.0.0.1:0")
