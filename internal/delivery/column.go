@@ -200,7 +200,11 @@ func Decode(e Encoding, count, n int, presence []byte, words []uint64) error {
 			return fmt.Errorf("column: a bit beyond %d", n)
 		}
 	case Sparse:
-		return decodeSparse(count, n, presence, func(i uint32) { bitmap.Set(words, i) })
+		return decodeSparse(count, n, presence, func(first uint32, low []byte) {
+			for ; len(low) > 1; low = low[2:] {
+				bitmap.Set(words, first|uint32(binary.LittleEndian.Uint16(low)))
+			}
+		})
 	default:
 		return fmt.Errorf("column: encoding %d", e)
 	}
@@ -214,8 +218,9 @@ func wrongCount(got, count int) error {
 	return fmt.Errorf("column: found %d vertices, expected %d", got, count)
 }
 
-// decodeSparse calls add for count positions, in ascending order.
-func decodeSparse(count, n int, b []byte, add func(i uint32)) error {
+// decodeSparse calls each with the runs of count positions: the first of 65,536, and the low halves
+// of those present.
+func decodeSparse(count, n int, b []byte, each func(first uint32, low []byte)) error {
 	got, next := 0, int64(0)
 	for len(b) > 0 {
 		if len(b) < 6 {
@@ -232,9 +237,11 @@ func decodeSparse(count, n int, b []byte, add func(i uint32)) error {
 				return fmt.Errorf("column: position %d of %d, after %d", i, n, next-1)
 			}
 			next = i + 1
-			add(uint32(i))
 		}
-		got += more
+		if got += more; got > count {
+			return wrongCount(got, count)
+		}
+		each(uint32(run), b[:2*more])
 		b = b[2*more:]
 	}
 	if got != count {

@@ -3,6 +3,7 @@ package delivery
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"reflect"
 	"time"
@@ -277,8 +278,11 @@ func (x *Exchange) receivers(in *transport.Frame, list bitmap.List) ([]uint32, e
 	n := list.Count()
 	if Encoding(in.Encoding) == Sparse && in.Count < bitmap.Words(n)/placeWords {
 		x.to = x.to[:0]
-		add := func(i uint32) { x.to = append(x.to, i) }
-		if err := decodeSparse(in.Count, n, in.Presence, add); err != nil {
+		if err := decodeSparse(in.Count, n, in.Presence, func(first uint32, low []byte) {
+			for ; len(low) > 1; low = low[2:] {
+				x.to = append(x.to, first|uint32(binary.LittleEndian.Uint16(low)))
+			}
+		}); err != nil {
 			return nil, err
 		}
 		list.Replace(x.to)

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -137,25 +138,27 @@ func (x *Exchange) Expand(
 			Start: group.Start + uint32(first), Count: uint32(cut(n, part+1, parts) - first),
 		}
 		lo, hi := run.Words()
+		end := hi
 		if part == parts-1 { // ghosts that are not hubs are after the last part
-			_, end := group.Words()
-			clear(f.Words[hi:end])
+			_, end = group.Words()
 		}
-		x.spans = f.Spans(lo, hi, x.spans[:0])
+		x.spans = f.Spans(lo, end, x.spans[:0])
 		for _, s := range x.spans {
-			clear(f.Words[lo:hi][s.From:s.To])
+			clear(f.Words[lo:end][s.From:s.To])
 		}
 		full = full && in.Count == int(run.Count)
 		to, encoding := k.Column(false), Encoding(in.Encoding&encodingBits)
 		if encoding == Sparse && in.Count < (hi-lo)/placeWords {
 			at := 0
 			x.probe(PassedWords, placeWords*in.Count)
-			err = decodeSparse(in.Count, int(run.Count), in.Presence, func(i uint32) {
-				f.Add(run.Start + i)
-				if at < in.Count && traits.Bytes > 0 {
-					to.Copy(int(run.Start+i), messages, at, 1)
+			err = decodeSparse(in.Count, int(run.Count), in.Presence, func(first uint32, low []byte) {
+				for ; len(low) > 1; low = low[2:] {
+					slot := run.Start + first + uint32(binary.LittleEndian.Uint16(low))
+					if f.Add(slot); traits.Bytes > 0 {
+						to.Copy(int(slot), messages, at, 1)
+					}
+					at++
 				}
-				at++
 			})
 		} else if err = Decode(encoding, in.Count, int(run.Count), in.Presence,
 			f.Words[lo:hi]); err == nil {

@@ -293,7 +293,8 @@ func (r *Rates) expand(l *Load, line int, threads float64) float64 {
 	n := float64(line)
 	degree := float64(l.SenderEdges) / float64(l.Senders)
 	values := min(float64(l.Senders)*(n-1)*-math.Expm1(degree*math.Log1p(-1/n)), float64(l.Listed))
-	return r.columns(l, line, values, float64(l.Listed), float64(l.Bytes), threads)
+	listed := min(float64(l.Listed), 64*placeWords*values)
+	return r.columns(l, line, values, listed, float64(l.Bytes), threads)
 }
 
 // fold returns the time of the columns of fold, along lines of line blocks. If e edges lead at
@@ -304,7 +305,8 @@ func (r *Rates) fold(l *Load, line int, threads float64) float64 {
 		return 0
 	}
 	values := ghosts * -math.Expm1(-float64(l.SenderEdges)*float64(line-1)/float64(line)/ghosts)
-	return r.columns(l, line, values, min(ghosts, 64*placeWords*values), float64(l.FoldBytes), threads)
+	ghosts = min(ghosts, 64*placeWords*values)
+	return r.columns(l, line, values, ghosts, float64(l.FoldBytes), threads)
 }
 
 // lalpSenders is the fraction of all edges that messages must cross before Lalp is chosen. With fewer

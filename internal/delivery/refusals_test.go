@@ -128,6 +128,7 @@ func (tr *traffic[M]) refusedColumns(n int) []refusal {
 		{"the end of a run is missing", column(Sparse, 2, []byte{0, 0, 1, 0, 7, 0})},
 		{"a run without positions", column(Sparse, 1, []byte{0, 0, 0, 0})},
 		{"nothing sparse, one said", column(Sparse, 1, nil)},
+		{"more sparse than said", column(Sparse, 1, sparseOf(1, 2, 3))},
 		{"all, and n less one said", column(All, n-1, nil)},
 		{"all, with presence", column(All, n, bits)},
 		{"more than all", column(All, n+1, nil)},
@@ -176,7 +177,7 @@ var (
 // fewer vertices than others.
 func gridsOf(t testing.TB) []*graph.Graph {
 	t.Helper()
-	const n = 801
+	const n = 8001 // so that columns of few messages have their own way
 	in := &edges.Input{Name: "pairs", Vertices: n, Directed: true}
 	var tuples [][2]uint64
 	for i := range uint64(9 * n) {

@@ -79,8 +79,8 @@ func compareFew[V, M any](t *testing.T, s shape, p pregel.Program[V, M], values 
 	t.Helper()
 	g := s.load(t, 1, edges.Float64)
 	want := runFew(t, g, p, -1, 1, values)
-	for _, few := range []int{1 << 20, 40, 9} {
-		got := runFew(t, g, p, few, few%3+1, values)
+	for i, few := range []int{1 << 20, 40, 9} {
+		got := runFew(t, g, p, few, 3-i, values)
 		if !reflect.DeepEqual(got.values, want.values) || !reflect.DeepEqual(got.steps, want.steps) {
 			t.Errorf("%T, %s, lists for at most %d edges: %d supersteps %v, want %d %v", p, s.name, few,
 				len(got.steps), got.steps, len(want.steps), want.steps)
@@ -90,6 +90,31 @@ func compareFew[V, M any](t *testing.T, s shape, p pregel.Program[V, M], values 
 			t.Errorf("%T, lists for at most %d edges: in %d of %d supersteps", p, few, lists, all)
 		}
 	}
+}
+
+// named is BFS whose values are supersteps. It checks that each message names a neighbour.
+type named struct{ source pregel.VertexID }
+
+func (named) Combiner() pregel.Combiner[pregel.VertexID] { return combiners.Sender() }
+func (named) Traits() pregel.Traits                      { return pregel.Traits{Converges: true} }
+func (p named) Start() (pregel.VertexID, []pregel.VertexID) {
+	return pregel.None, []pregel.VertexID{p.source}
+}
+func (p named) Init(v *pregel.Vertex[pregel.VertexID, pregel.VertexID]) { p.act(v) }
+func (p named) Compute(v *pregel.Vertex[pregel.VertexID, pregel.VertexID], by pregel.VertexID) {
+	for e := range v.InEdges() {
+		if e.To == by {
+			p.act(v)
+			return
+		}
+	}
+	panic(fmt.Sprintf("vertex %d got a message of %d, no neighbour", v.ID(), by))
+}
+
+func (named) act(v *pregel.Vertex[pregel.VertexID, pregel.VertexID]) {
+	v.Set(pregel.VertexID(v.Superstep()))
+	v.SendToAllNeighbors(v.ID())
+	v.Finish()
 }
 
 // ripple is a program whose vertices send, stay awake and finish at random.
@@ -139,6 +164,7 @@ func TestFewMessages(t *testing.T) {
 	for _, directed := range []bool{false, true} {
 		s := lattice(30, directed)
 		compareFew(t, s, algorithms.BFS{Source: 3}, false)
+		compareFew(t, s, named{3}, true)
 		compareFew(t, s, algorithms.BFSLevels{Source: 3}, true)
 		compareFew(t, s, algorithms.SSSP[float64]{Source: 3}, true)
 		if !directed { // else messages cross two blocks, in both directions

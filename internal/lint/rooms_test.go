@@ -84,7 +84,7 @@ var features = map[string]int{
 	"formats":    28,
 	"transport":  116,
 	"graphs":     598,
-	"engine":     541,
+	"engine":     556,
 	"sets":       623,
 	"algorithms": 40,
 	"graph500":   38,
@@ -94,7 +94,7 @@ var features = map[string]int{
 }
 
 // maxFeatures is the maximum of all features together.
-const maxFeatures = 3070
+const maxFeatures = 3085
 
 // uncounted are generated files that are older than the budgets. New ones count.
 var uncounted = map[string]bool{
