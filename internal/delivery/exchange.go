@@ -269,8 +269,8 @@ func (x *Exchange) messagesOf(in *transport.Frame, view kernel.Column) (kernel.C
 	return view, nil
 }
 
-// placeWords is the number of words of a list whose members List.Members finds while List.Replace
-// finds one.
+// placeWords is the number of words that List.Members looks at in the time in which List.Replace
+// finds one member.
 const placeWords = 4
 
 // receivers returns the local indices of the vertices that have a message in a column of a fold.

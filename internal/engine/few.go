@@ -32,7 +32,7 @@ type few struct {
 	running func(worker int) // method value of runTask
 }
 
-// didFew is what a worker's receivers did. edges is the number of their senders' edges.
+// didFew is what a worker's receivers did. edges is the number of edges of those that sent.
 type didFew struct {
 	kernel.Few
 	edges int
@@ -44,8 +44,8 @@ const (
 	fewWords = 2
 	// fewRows is the number of senders or receivers that are served together.
 	fewRows = 256
-	// fewShared is the number of receivers from which on all workers share them. One worker
-	// pushes: a cache line that passes between processors costs as much as pushing to its vertices.
+	// fewShared is the number of receivers from which on all workers run them. Only one worker
+	// pushes. Two took longer, because cache lines passed between their processors.
 	fewShared = 512
 )
 

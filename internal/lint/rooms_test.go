@@ -74,9 +74,9 @@ var rooms = []room{
 
 // features has the lines that features have added to rooms: vertex sets, also on clusters, LALP,
 // trees of steps and reports, classes of sizes, curves of workers, supersteps that work by lists,
-// also shared by workers, exchanges of few messages, results that take over their arrays, the numbers of
-// Graph500, huge pages of small arrays, sums of short lists, and the window of shortest paths in road
-// networks. The budgets of the rooms do not rise for them.
+// also with several threads, exchanges of few messages, results that take over their arrays, the
+// numbers of Graph500, huge pages of small arrays, sums of short lists, and the window of shortest
+// paths in road networks. The budgets of the rooms do not rise for them.
 var features = map[string]int{
 	"ground":     224,
 	"programs":   142,
