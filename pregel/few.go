@@ -10,7 +10,7 @@ const touched = 64
 
 // RunFew does for single vertices what Sweep does for words.
 func (l *lane[V, M]) RunFew(to []uint32, at int, f *kernel.Few) {
-	v, in := l.begin(), &l.of.inbox
+	v, in := l.begin(), &l.few
 	l.Block.Awake = 0
 	l.running = true
 	for len(to) > 0 {

@@ -15,6 +15,7 @@ type lane[V, M any] struct {
 	goroutine
 	outbox  *kernel.Outbox[M]
 	bins    *kernel.Bins[M]
+	few     kernel.Inbox[M] // the inbox and the lane's messages in a superstep with few messages
 	in, out [64]M
 	toIn    [64]M // as out, but for messages to in-neighbours
 
@@ -331,7 +332,12 @@ func (l *lane[V, M]) PullInto(p kernel.ColumnPull, w int, need uint64) (walked i
 }
 
 func (l *lane[V, M]) Push(p *kernel.Push, way int, rows []kernel.Row) {
-	l.of.ways[way].kernel.Push(p, rows, &l.of.inbox)
+	into := &l.of.inbox
+	if p.Listing {
+		l.few.Msg, l.few.Has = into.Msg, into.Has
+		into = &l.few
+	}
+	l.of.ways[way].kernel.Push(p, rows, into)
 }
 
 func (l *lane[V, M]) Claim(p *kernel.Push, way int, rows []kernel.Row) {

@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
@@ -21,22 +22,31 @@ type few struct {
 	*partition
 	light *lightest
 	next  bool // the superstep that begins uses lists
-	// The senders of the last superstep are in rows, with their lists. The frontier being written
-	// lacks them and is empty. The one being read is undefined.
+	// The senders of the last superstep are in the workers' rows, with their lists. The frontier
+	// being written lacks them and is empty. The one being read is undefined.
 	kept    bool
-	rows    []kernel.Row
 	did     []didFew // by worker
 	pushing kernel.Push
-	full    uint32           // the vertices below have a list each, so the list's number is the vertex
-	sharers int              // the first workers share the receivers of this superstep
-	running func(worker int) // method value of runTask
+	full    uint32 // the vertices below have a list each, so the list's number is the vertex
+	// The first workers share the superstep. Each has the senders among its vertices, and pushes
+	// their messages to its vertices. Then it pushes those of other workers to its vertices, and
+	// runs its receivers. So processors rarely pass a cache line to each other.
+	sharers  int
+	division *division // made when they share one first
+	// method values of pushTask and runTask
+	pushTasks, runTasks func(worker int)
 }
 
-// didFew is what a worker's receivers did. edges is the number of edges of those that sent.
+// didFew is what a worker does. Rows has the senders among its vertices.
 type didFew struct {
 	kernel.Few
-	edges int
-	_     [64]byte // padding: workers share no cache line
+	push kernel.Push
+	// The parts of lists that have receivers of several workers: those with receivers of this
+	// worker, and the others by worker.
+	mine   []kernel.Row
+	others [][]kernel.Row
+	counts
+	_ [64]byte // padding: workers share no cache line
 }
 
 const (
@@ -44,9 +54,8 @@ const (
 	fewWords = 2
 	// fewRows is the number of senders or receivers that are served together.
 	fewRows = 256
-	// fewShared is the number of receivers from which on all workers run them. Only one worker
-	// pushes. Two took longer, because cache lines passed between their processors.
-	fewShared = 512
+	// fewShared is the number of senders from which on all workers share a superstep.
+	fewShared = 128
 )
 
 // begin decides whether the superstep of a command uses lists.
@@ -71,8 +80,10 @@ func (f *few) small(senders, edges, active int) bool {
 func (f *few) spread() {
 	if f.kept {
 		f.kept = false
-		for _, row := range f.rows {
-			f.write.Add(row.From)
+		for i := range f.did {
+			for _, row := range f.did[i].Rows {
+				f.write.Add(row.From)
+			}
 		}
 	}
 }
@@ -99,31 +110,22 @@ func (f *few) deliver(ctx context.Context) error {
 		return err
 	}
 	f.kernel.Swap()
-	t, p := f.threads[0], &f.pushing
 	if !f.kept {
 		f.read, f.write = f.write, f.read
 		f.write.Clear()
 	}
-	*p = kernel.Push{
+	f.pushing = kernel.Push{
 		Lists: &a.Lists, Present: f.read.Words, Skip: f.finished, To: math.MaxUint32, Ranged: true,
-		Listing: true, Listed: p.Listed[:0],
+		Listing: true,
 	}
 	if !f.kept {
 		f.list()
 	}
-	edges := 0
-	for rows := f.rows; len(rows) > 0; {
-		some := rows[:min(fewRows, len(rows))]
-		rows = rows[len(some):]
-		for _, row := range some {
-			edges += int(row.Hi - row.Lo)
-		}
-		p.Fetch(some)
-		t.Push(p, 0, some)
-	}
-	t.count.walked += edges
+	f.share(a)
+	edges := f.delivering.edges
+	f.threads[0].count.walked += edges
 	f.probe(delivery.PushedEdges, edges)
-	return nil
+	return f.run(f.sharers > 1, nil, f.pushTasks)
 }
 
 // list makes the list of senders from the frontier being read.
@@ -131,52 +133,147 @@ func (f *few) list() {
 	if f.read.All {
 		f.read.Tighten()
 	}
-	p := &f.pushing
-	f.rows, f.kept = f.rows[:0], true
+	p, rows := &f.pushing, f.did[0].Rows[:0]
 	f.full = uint32(sort.Search(len(p.Bits),
 		func(w int) bool { return p.Rank[w+1] < uint32(w+1)<<6 })) << 6
 	for w := 0; w < len(p.Bits); {
-		f.rows = slices.Grow(f.rows, 2*64)
-		f.rows, w = p.Rows(f.rows, f.read, w, len(p.Bits))
+		rows = slices.Grow(rows, 2*64)
+		rows, w = p.Rows(rows, f.read, w, len(p.Bits))
 	}
-	p.Find(f.rows)
+	p.Find(rows)
+	for i := range f.did {
+		f.did[i].Rows = f.did[i].Rows[:0]
+	}
+	f.did[0].Rows, f.kept, f.sharers = rows, true, 1
+}
+
+// share decides how many workers share the superstep, and gives them their senders.
+func (f *few) share(a *graph.Adjacency) {
+	was := f.sharers
+	f.sharers = 1
+	if f.delivering.senders >= cmp.Or(f.job.options.Sizes.FewShared, fewShared) {
+		f.sharers = f.team.Size()
+	}
+	mine := &f.did[0]
+	switch {
+	case f.sharers < was:
+		for i := 1; i < was; i++ {
+			did := &f.did[i]
+			mine.Rows, did.Rows = append(mine.Rows, did.Rows...), did.Rows[:0]
+		}
+	case f.sharers > was:
+		f.divide(a)
+		for i := range f.did {
+			if f.did[i].others == nil {
+				f.did[i].others = make([][]kernel.Row, f.sharers)
+			}
+		}
+		kept := mine.Rows[:0]
+		for _, row := range mine.Rows {
+			if o := f.division.owner(row.From); o == 0 {
+				kept = append(kept, row)
+			} else {
+				f.did[o].Rows = append(f.did[o].Rows, row)
+			}
+		}
+		mine.Rows = kept
+	}
+}
+
+// pushTask pushes the messages of a worker's vertices to its vertices, and finds the others.
+func (f *few) pushTask(worker int) {
+	t, did := f.threads[worker], &f.did[worker]
+	listed := did.push.Listed[:0]
+	did.push = f.pushing
+	did.push.Listed = listed
+	for i := range did.others {
+		did.others[i] = did.others[i][:0]
+	}
+	did.mine = did.mine[:0]
+	for rows := did.Rows; len(rows) > 0; {
+		some := rows[:min(fewRows, len(rows))]
+		rows = rows[len(some):]
+		did.push.Fetch(some)
+		if f.sharers > 1 {
+			some = some[:f.split(worker, some)]
+		}
+		t.Push(&did.push, 0, some)
+	}
+	t.Push(&did.push, 0, did.mine)
+}
+
+// split keeps the rows whose receivers are all a worker's, and returns their number. It appends the
+// parts of the others to mine and to others.
+func (f *few) split(worker int, rows []kernel.Row) (kept int) {
+	did, d := &f.did[worker], f.division
+	for _, row := range rows {
+		if w := row.From >> 6; d.inside[w>>6].Load()>>(w&63)&1 != 0 ||
+			d.within(w, worker, f.pushing.Lists) {
+			rows[kept] = row
+			kept++
+			continue
+		}
+		for row.Lo < row.Hi {
+			part := row
+			to := d.owner(f.pushing.Adj[row.Lo])
+			for row.Lo++; row.Lo < row.Hi && d.owner(f.pushing.Adj[row.Lo]) == to; {
+				row.Lo++
+			}
+			part.Hi = row.Lo
+			if to == worker {
+				did.mine = append(did.mine, part)
+			} else {
+				did.others[to] = append(did.others[to], part)
+			}
+		}
+	}
+	return kept
 }
 
 // compute runs the receivers and updates the partition's states.
 func (f *few) compute() error {
 	defer f.startTimer(&f.report.Times.Compute).end()
-	to, c := f.pushing.Listed, &f.threads[0].count
-	c.computed, c.receivers = len(to), len(to)
-	f.sharers = 1
-	if len(to) >= cmp.Or(f.job.options.Sizes.FewShared, fewShared) {
-		f.sharers = f.team.Size()
-	}
-	if err := f.run(f.sharers > 1, nil, f.running); err != nil {
+	c := &f.threads[0].count
+	if err := f.run(f.sharers > 1, nil, f.runTasks); err != nil {
 		return err
 	}
-	rows, edges := f.did[0].Rows, f.did[0].edges
-	for i := 1; i < f.sharers; i++ {
-		rows, edges = append(rows, f.did[i].Rows...), edges+f.did[i].edges
+	for i := range f.did[:f.sharers] {
+		did := &f.did[i]
+		c.computed, c.receivers = c.computed+did.receivers, c.receivers+did.receivers
+		c.finished, c.finishedEdges = c.finished+did.finished, c.finishedEdges+did.finishedEdges
+		c.out.senders, c.out.edges = c.out.senders+len(did.Rows), c.out.edges+did.out.edges
+		for _, v := range did.Awake {
+			bitmap.Set(f.active, v)
+			f.awake.Mark(int(v >> 6))
+		}
+		c.active += len(did.Awake)
 	}
-	f.rows, f.did[0].Rows = rows, rows
-	c.out.senders, c.out.edges, c.finished, c.active = len(rows), edges, 0, 0
-	f.finish(to)
 	if !f.small(c.out.senders, c.out.edges, c.active) {
 		f.spread()
 	}
 	return nil
 }
 
-// runTask runs a worker's share of the receivers, and finds the lists of those that sent.
+// runTask pushes what others send to a worker's vertices. It runs the receivers, and finds the
+// lists of those that sent.
 func (f *few) runTask(worker int) {
-	t, did, to := f.threads[worker], &f.did[worker], f.pushing.Listed
+	t, did := f.threads[worker], &f.did[worker]
 	defer f.recover(t)
-	did.Rows, did.Finished, did.Awake = did.Rows[:0], did.Finished[:0], did.Awake[:0]
-	at, end := len(to)*worker/f.sharers, len(to)*(worker+1)/f.sharers
-	for ; at < end && !f.stop.Load(); at += fewRows {
-		t.RunFew(to[at:min(at+fewRows, end)], at, &did.Few)
+	if f.sharers > 1 {
+		for i := range f.did {
+			if rows := f.did[i].others[worker]; len(rows) > 0 {
+				did.push.Fetch(rows)
+				t.Push(&did.push, 0, rows)
+			}
+		}
 	}
-	did.edges = f.find(did.Rows)
+	to := did.push.Listed
+	did.Rows, did.Finished, did.Awake = did.Rows[:0], did.Finished[:0], did.Awake[:0]
+	for at := 0; at < len(to) && !f.stop.Load(); at += fewRows {
+		t.RunFew(to[at:min(at+fewRows, len(to))], at, &did.Few)
+	}
+	did.out.edges = f.find(did.Rows)
+	f.finish(to, did)
 }
 
 // find finds the lists of senders, and returns their number of edges.
@@ -194,31 +291,21 @@ func (f *few) find(rows []kernel.Row) (edges int) {
 	return edges
 }
 
-// finish removes the receivers from the inbox, and records which of them have finished or are
-// awake.
-func (f *few) finish(to []uint32) {
-	c, has := &f.threads[0].count, f.inbox.Has.Words
+// finish removes a worker's receivers from the inbox, and records which of them have finished.
+func (f *few) finish(to []uint32, did *didFew) {
+	has := f.inbox.Has.Words
 	for _, v := range to {
 		has[v>>6] = 0
 	}
-	for i := range f.did[:f.sharers] {
-		did := &f.did[i]
-		for _, v := range did.Finished {
-			bitmap.Set(f.finished, v)
-		}
-		for _, v := range did.Awake {
-			bitmap.Set(f.active, v)
-			f.awake.Mark(int(v >> 6))
-		}
-		c.finished, c.active = c.finished+len(did.Finished), c.active+len(did.Awake)
+	for _, v := range did.Finished {
+		bitmap.Set(f.finished, v)
 	}
-	if c.finished == len(to) && c.out.senders == len(to) && f.in == f.out {
-		c.finishedEdges = c.out.edges
+	did.receivers, did.finished, did.finishedEdges = len(to), len(did.Finished), 0
+	if did.finished == len(to) && len(did.Rows) == len(to) && f.in == f.out {
+		did.finishedEdges = did.out.edges
 		return
 	}
-	for i := range f.did[:f.sharers] {
-		for _, v := range f.did[i].Finished {
-			c.finishedEdges += int(f.in.Of[v])
-		}
+	for _, v := range did.Finished {
+		did.finishedEdges += int(f.in.Of[v])
 	}
 }

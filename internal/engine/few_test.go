@@ -179,3 +179,28 @@ func TestFewMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestFewMessagesOfManyWorkers: workers that share supersteps with lists give the values and the
+// counts of bitmaps, when most senders' receivers are of one worker and some are of several.
+func TestFewMessagesOfManyWorkers(t *testing.T) {
+	for _, directed := range []bool{false, true} {
+		s := lattice(90, directed)
+		compareShared(t, s, algorithms.BFS{Source: 3}, false)
+		compareShared(t, s, named{3}, true)
+		compareShared(t, s, algorithms.SSSP[float64]{Source: 3}, true)
+		compareShared(t, s, ripple{1, false, combiners.Sum[int64]()}, true)
+		compareShared(t, s, ripple{2, true, combiners.Count[int64]()}, true)
+	}
+}
+
+func compareShared[V, M any](t *testing.T, s shape, p pregel.Program[V, M], values bool) {
+	t.Helper()
+	g := s.load(t, 1, edges.Float64)
+	want := runFew(t, g, p, -1, 1, values)
+	for _, threads := range []int{2, 3} {
+		got := runFew(t, g, p, 1<<20, threads, values)
+		if !reflect.DeepEqual(got.values, want.values) || !reflect.DeepEqual(got.steps, want.steps) {
+			t.Errorf("%T, %s, %d threads: other values or counts than with bitmaps", p, s.name, threads)
+		}
+	}
+}

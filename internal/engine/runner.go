@@ -41,7 +41,8 @@ type runner struct {
 func (r *runner) assemble() {
 	p := r.partition
 	r.tiles.partition, r.light.partition, r.early.partition = p, p, p
-	r.few.partition, r.few.light, r.few.running = p, &r.light, r.few.runTask
+	r.few.partition, r.few.light = p, &r.light
+	r.few.pushTasks, r.few.runTasks = r.few.pushTask, r.few.runTask
 	r.few.did = make([]didFew, p.team.Size())
 	r.saving.partition, r.summarizing.partition, r.changer.partition = p, p, p
 	s := &r.sweep
