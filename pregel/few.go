@@ -10,18 +10,18 @@ const touched = 64
 
 // RunFew does for single vertices what Sweep does for words.
 func (l *lane[V, M]) RunFew(to []uint32, at int, f *kernel.Few) {
-	v, in := l.begin(), &l.few
+	v, in, listed := l.begin(), &l.of.inbox, l.few.Listed
 	l.Block.Awake = 0
 	l.running = true
 	for len(to) > 0 {
 		some, all := to[:min(touched, len(to))], in.Msg
 		to = to[len(some):]
 		l.of.values.Touch(some)
-		if len(in.Listed) > 0 {
-			all = in.Listed[at:]
+		if len(listed) > 0 {
+			all = listed[at:]
 		}
 		for k, d := range some {
-			if len(in.Listed) == 0 {
+			if len(listed) == 0 {
 				k = int(d)
 			}
 			if l.runOne(v, d, all[k]) {

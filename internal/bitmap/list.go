@@ -197,6 +197,7 @@ func (l *List) Replace(ranks []uint32) {
 			ranks[k] = l.Tail[rank-n]
 			continue
 		}
+		w += int(rank-of[w]) >> 6 // no word has more than 64 members
 		step := 1
 		for w+step < len(of) && of[w+step] <= rank {
 			w += step

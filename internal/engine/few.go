@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"math/bits"
 	"slices"
 	"sort"
 
@@ -17,7 +18,8 @@ import (
 // few runs supersteps with few messages among many vertices, such as those of a search in a road
 // network. Nearly every word of a bitmap would have a single vertex there, and each step that is
 // meant for 64 vertices would serve one. So few has lists of the senders and the receivers, and the
-// states of the vertices stay in bitmaps. It is for one partition without awake vertices.
+// states of the vertices stay in bitmaps. It is for flat grids and for partitions without awake
+// vertices. Of several partitions, each decides for itself.
 type few struct {
 	*partition
 	light *lightest
@@ -27,6 +29,7 @@ type few struct {
 	kept    bool
 	did     []didFew // by worker
 	pushing kernel.Push
+	spans   []bitmap.Span
 	full    uint32 // the vertices below have a list each, so the list's number is the vertex
 	// The first workers share the superstep. Each has the senders among its vertices, and pushes
 	// their messages to its vertices. Then it pushes those of other workers to its vertices, and
@@ -71,7 +74,10 @@ func (f *few) begin(c *bsp.Command, watched bool) {
 func (f *few) small(senders, edges, active int) bool {
 	o, l := &f.job.options, f.light
 	most := cmp.Or(o.Sizes.FewEdges, min(f.serialEdges, len(f.active)/fewWords))
-	return active == 0 && edges <= most && senders <= most && f.part.Of == 1 && f.back == nil &&
+	if f.part.Of > 1 { // no columns are sent ahead, see sendAhead
+		most = min(most, (f.out.Edges-1)/manyEdges)
+	}
+	return active == 0 && edges <= most && senders <= most && f.part.Grid.Flat() && f.back == nil &&
 		len(f.layout.Blocks) == 1 && !o.Deterministic && !f.uncombined() && !f.changing.on &&
 		f.changing.absent == nil && (l.bounded == nil || l.thin == nil && edges <= l.rows/4)
 }
@@ -91,15 +97,41 @@ func (f *few) spread() {
 // superstep delivers the messages of the last superstep, and runs their receivers.
 func (f *few) superstep(ctx context.Context) error {
 	f.makeInbox()
-	f.inbox.Has.All = true // until all its words are zero again: the summary does not name them
+	alone := f.part.Of == 1
+	f.inbox.Has.All = alone // until all its words are zero again: the summary does not name them
 	if err := f.deliver(ctx); err != nil {
 		return err
+	}
+	if !alone {
+		if err := f.fold(ctx, 0, f.layout.Blocks[0].Push, nil); err != nil {
+			return err
+		}
+		f.receivers()
 	}
 	if err := f.compute(); err != nil {
 		return err
 	}
 	f.inbox.Has.All = false
+	if !alone {
+		f.inbox.Has.Clear()
+	}
 	return nil
+}
+
+// receivers lists the receivers of messages, which others may have sent too.
+func (f *few) receivers() {
+	to, has, looked := f.did[0].push.Listed[:0], f.inbox.Has, 0
+	f.spans = has.Spans(0, len(f.active), f.spans[:0])
+	for _, s := range f.spans {
+		for w := s.From; w < s.To; w++ {
+			for word := has.Words[w] &^ f.finished[w]; word != 0; word &= word - 1 {
+				to = append(to, uint32(w<<6+bits.TrailingZeros64(word)))
+			}
+		}
+		looked += s.To - s.From
+	}
+	f.did[0].push.Listed = to
+	f.probe(delivery.AwakeWords, looked)
 }
 
 // deliver pushes the messages along the senders' edges.
@@ -115,8 +147,8 @@ func (f *few) deliver(ctx context.Context) error {
 		f.write.Clear()
 	}
 	f.pushing = kernel.Push{
-		Lists: &a.Lists, Present: f.read.Words, Skip: f.finished, To: math.MaxUint32, Ranged: true,
-		Listing: true,
+		Lists: &a.Lists, Present: f.read.Words, Skip: f.finished, To: math.MaxUint32,
+		Ranged: f.part.Of == 1, Listing: f.part.Of == 1,
 	}
 	if !f.kept {
 		f.list()
@@ -151,7 +183,7 @@ func (f *few) list() {
 func (f *few) share(a *graph.Adjacency) {
 	was := f.sharers
 	f.sharers = 1
-	if f.delivering.senders >= cmp.Or(f.job.options.Sizes.FewShared, fewShared) {
+	if f.part.Of == 1 && f.delivering.senders >= cmp.Or(f.job.options.Sizes.FewShared, fewShared) {
 		f.sharers = f.team.Size()
 	}
 	mine := &f.did[0]

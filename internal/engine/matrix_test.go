@@ -155,9 +155,8 @@ func settings() []setting {
 			if all[i].threads > 1 {
 				all[i].o.Sizes.SerialEdges = 2 << 10
 			}
-			if parts == 1 { // lists of vertices: always, in small supersteps, and as by default
-				all[i].o.Sizes.FewEdges = []int{1 << 20, 30, 0}[i%3]
-			}
+			// Lists of vertices: whenever possible, in small supersteps, and as by default.
+			all[i].o.Sizes.FewEdges = []int{1 << 20, 30, 0}[i%3]
 		}
 		all = append(all,
 			setting{parts: parts, threads: 2, o: engine.Options{Deterministic: true, Experiment: delivery.Experiment{Serial: parts%2 == 1}}})
