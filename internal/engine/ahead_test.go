@@ -136,7 +136,7 @@ func newAheadJobs[V, M any](
 	t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, seed uint64,
 ) (*aheadJobs, *bsp.Driver) {
 	t.Helper()
-	o.Sizes.PartBytes = 16
+	o.Sizes.PartBytes, o.Sizes.FewEdges = 16, 1<<20
 	shareWork(&o, 64)
 	all, d := apart(t, g, p, o, alone(g))
 	cutChunks(t, g, pregel.Erase(p)) // so that some vertices still run when columns are sent

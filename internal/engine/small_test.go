@@ -66,15 +66,17 @@ func TestFewAwake(t *testing.T) {
 func TestFewPassed(t *testing.T) {
 	const n, steps = 50_000, 40
 	s := shape{name: "path", n: n}
+	place := func(i uint64) uint64 { return i * 7919 % n }
 	for i := range uint64(n - 1) {
-		s.tuples = append(s.tuples, [2]uint64{i, i + 1})
+		s.tuples = append(s.tuples, [2]uint64{place(i), place(i + 1)})
 	}
 	run := func(grid graph.Grid, choice delivery.Choice) (levels []any, looked int) {
 		way := setting{parts: grid.Rows * grid.Columns, grid: grid, threads: 1}
 		way.o.Delivery, way.o.MaxSupersteps = choice, steps
 		g := s.loadAs(t, way, edges.Unweighted)
 		work := probe(&way.o)
-		j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFSLevels{Source: n / 2}),
+		source, _ := g.Find(place(n / 2))
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFSLevels{Source: source}),
 			teamed(t, way))
 		check(t, err)
 		defer j.Close()
@@ -82,6 +84,10 @@ func TestFewPassed(t *testing.T) {
 		check(t, err)
 		for v := range pregel.VertexID(n) {
 			levels = append(levels, j.Any(v))
+		}
+		if _, awake := work.take(delivery.AwakeWords); awake > 4*2*steps {
+			t.Errorf("grid %v, %v: %d supersteps with two senders look at %d words for receivers", grid,
+				choice, steps, awake)
 		}
 		_, looked = work.take(delivery.PassedWords)
 		return levels, looked
