@@ -162,8 +162,13 @@ func decode(link collective.Link, rank int, data []byte, to any) error {
 	return nil
 }
 
-// Failed returns nil: Superstep returns all errors.
-func (j *job) Failed() error { return nil }
+// Failed returns the error of a superstep in which the program called runtime.Goexit, or nil.
+func (j *job) Failed() error {
+	if err := j.program.Failed(); err != nil {
+		return failedIn(int(j.attempt.task.superstep.Load())-1, err)
+	}
+	return nil
+}
 
 // label returns the input id of a vertex. It may be called between supersteps, while the other
 // workers wait for steps.

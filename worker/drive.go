@@ -19,7 +19,7 @@ import (
 func (j *job) drive(before bsp.Outcome) error {
 	j.reported = nil
 	if j.link.Rank() > 0 {
-		return j.follow(j.attempt.ctx)
+		return bsp.Run(j.of.Name(), &bsp.NoSuperstep, j, func() error { return j.follow(j.attempt.ctx) })
 	}
 	return j.lead(before)
 }

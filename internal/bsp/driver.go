@@ -247,11 +247,15 @@ func (d *Driver) drive(ctx context.Context, p Partitions) error {
 	if d.options.Trusted {
 		return d.runAll(ctx, p)
 	}
-	err := Contain(d.name, &d.c.command.Superstep, func() error { return d.runAll(ctx, p) })
+	return Run(d.name, &d.c.command.Superstep, p, func() error { return d.runAll(ctx, p) })
+}
+
+// Run is Contain for a function that runs supersteps. After runtime.Goexit in a superstep, it returns
+// the error of p.Failed.
+func Run(program string, superstep *int, p Partitions, f func() error) error {
+	err := Contain(program, superstep, f)
 	if errors.Is(err, parallel.ErrExited) {
-		if failed := p.Failed(); failed != nil {
-			return failed
-		}
+		return cmp.Or(p.Failed(), err)
 	}
 	return err
 }

@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
@@ -85,30 +83,15 @@ func (j *Job) halt() {
 }
 
 // Superstep runs a command on the partitions of this process. The reports are valid until the next
-// call. If a partition fails or ctx ends, the error is the first cause among these partitions.
+// call. If a partition fails or ctx ends, the error is the first cause among these partitions. The
+// program may call runtime.Goexit, which ends the caller's goroutine. Then Failed returns the error.
 func (j *Job) Superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
 	if j.running == nil {
 		return nil, errors.New("found a superstep before the first one of the run")
 	}
 	j.settled = false
-	run := j.contained
-	if j.driver != nil {
-		run = j.superstep // the driver already uses a separate goroutine
-	}
-	reports, err = run(ctx, c)
+	reports, err = j.superstep(ctx, c)
 	j.settled = err == nil
-	return reports, err
-}
-
-// contained runs superstep on a new goroutine, because the program may call runtime.Goexit.
-func (j *Job) contained(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
-	err = bsp.Contain(j.name, &c.Superstep, func() (err error) {
-		reports, err = j.superstep(ctx, c)
-		return err
-	})
-	if errors.Is(err, parallel.ErrExited) {
-		err = cmp.Or(j.Failed(), err)
-	}
 	return reports, err
 }
 

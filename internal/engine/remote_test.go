@@ -89,7 +89,15 @@ func (all processes) Superstep(ctx context.Context, c *bsp.Command) ([]*bsp.Repo
 	var group sync.WaitGroup
 	errs, some := make([]error, len(all)), make([][]*bsp.Report, len(all))
 	for i, j := range all {
-		group.Go(func() { some[i], errs[i] = j.Superstep(ctx, c) })
+		group.Go(func() {
+			errs[i] = bsp.Contain("", &c.Superstep, func() (err error) {
+				some[i], err = j.Superstep(ctx, c)
+				return err
+			})
+			if errors.Is(errs[i], parallel.ErrExited) {
+				errs[i] = j.Failed()
+			}
+		})
 	}
 	group.Wait()
 	reports := slices.Concat(some...)

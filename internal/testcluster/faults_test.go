@@ -77,6 +77,25 @@ func TestProgramsThatPanic(t *testing.T) {
 	c.holdsOnly(t, 0)
 }
 
+// TestProgramsThatExit: a program ends its goroutine, on the worker that drives the run or on
+// another. The job fails with the place, and the workers continue.
+func TestProgramsThatExit(t *testing.T) {
+	c := Start(t, 2, master.Config{}, programs()...)
+	for _, at := range []string{"6", "7"} {
+		j := c.submitSpec(t, &job.Spec{
+			Program: "broken", Parameters: map[string]string{"at": at, "method": "compute exits"},
+			Source: small(),
+		})
+		j, _ = c.watch(t, j.Id, nil)
+		want := "program broken, vertex " + at + ", superstep 2: runtime.Goexit ended the goroutine"
+		if j.State != control.JobState_JOB_STATE_FAILED || !strings.HasPrefix(j.Reason, want) {
+			t.Errorf("vertex %s: found %s, %q; expected %q", at, j.State.Word(), j.Reason, want)
+		}
+	}
+	c.works(t, 2)
+	c.holdsOnly(t, 0)
+}
+
 // TestPanicsThatAreNoText: a panic has any value, on a worker or the master. The job fails and is
 // shown.
 func TestPanicsThatAreNoText(t *testing.T) {

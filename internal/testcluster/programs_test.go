@@ -2,6 +2,7 @@ package testcluster
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -239,8 +240,8 @@ func (p broken) Coordinate(c *pregel.Coordinator) {
 	}
 }
 
-// fail panics if it is called for the chosen method. Some panics have bytes that are not UTF-8, or
-// a text whose limit is inside a character.
+// fail panics, or ends its goroutine, if it is called for the chosen method. Some panics have bytes
+// that are not UTF-8, or a text whose limit is inside a character.
 func (p broken) fail(method string) {
 	switch p.Method {
 	case method:
@@ -249,6 +250,8 @@ func (p broken) fail(method string) {
 		panic("no such \xff\xfe thing")
 	case method + " long":
 		panic(strings.Repeat("\u20ac", 30_000))
+	case method + " exits":
+		runtime.Goexit()
 	}
 }
 

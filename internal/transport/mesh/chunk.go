@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -183,6 +184,15 @@ func (h *header) check(zero []byte, maxFrame uint64) error {
 		return fmt.Errorf("%w: an empty chunk of %d bytes", errCorrupt, h.payload())
 	}
 	return nil
+}
+
+// wholeChunk reports whether b begins with a whole chunk, if its header is valid.
+func wholeChunk(b []byte) bool {
+	if len(b) < headerSize {
+		return false
+	}
+	length, packed := binary.LittleEndian.Uint32(b[72:]), binary.LittleEndian.Uint32(b[92:])
+	return uint64(len(b)) >= headerSize+uint64(cmp.Or(packed, length))
 }
 
 // presenceHere returns the number of bytes in the chunk's payload that are presence.

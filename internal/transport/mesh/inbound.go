@@ -31,7 +31,11 @@ type inbound struct {
 
 	delay atomic.Int64 // round trip time in nanoseconds; 0: unknown
 
-	// Used by the reader only.
+	from *intake
+	// Used by the goroutine with from.turn only.
+	chunks  chunkReader
+	placing func(*header) ([]byte, error)
+	header  header
 	session *Session // the session of the last frame
 	frame   incoming
 	message *message // the message whose chunk is being read; nil if refused
@@ -49,11 +53,18 @@ type incoming struct {
 }
 
 func newInbound(m *Mesh, c net.Conn, peer greeting) *inbound {
-	return &inbound{
+	in := &inbound{
 		mesh: m, conn: c, peer: peer, memory: isMemory(c), done: make(chan struct{}),
 		kick: make(chan struct{}, 1), due: map[laneKey]uint64{},
-		window: uint64(m.options.Window),
+		window: uint64(m.options.Window), from: newIntake(c, m.options.Silence, readAhead),
 	}
+	in.chunks = chunkReader{from: in.from, maxFrame: uint64(m.options.MaxFrame)}
+	_, in.chunks.secure = c.(*secured)
+	in.placing = func(h *header) ([]byte, error) {
+		in.startClock(h, len(in.from.ahead))
+		return in.place(h)
+	}
+	return in
 }
 
 // fail breaks the connection.
@@ -80,27 +91,37 @@ const readAhead = 64 << 10
 func (in *inbound) run() {
 	var group sync.WaitGroup
 	group.Go(in.writeCredits)
-	limit := in.mesh.options.Silence
-	from := newIntake(in.conn, limit, readAhead)
-	r := chunkReader{from: from, maxFrame: uint64(in.mesh.options.MaxFrame)}
-	_, r.secure = in.conn.(*secured)
-	h := new(header)
-	place := func(h *header) ([]byte, error) {
-		in.startClock(h, len(from.ahead))
-		return in.place(h)
+	for ok := true; ok; {
+		ok = in.next(in.from.wait())
+		in.from.turn.Unlock()
 	}
-	for {
-		err := r.next(h, place)
-		in.stopClock(err == nil)
-		if err != nil {
-			in.fail(silent(err, limit))
-			break
-		}
-		in.placed(h)
-	}
-	in.drop()
 	group.Wait()
 	in.narrow()
+}
+
+// next reads and handles a chunk, unless waiting for it failed. It returns false if the connection
+// has ended. The caller has the turn.
+func (in *inbound) next(err error) bool {
+	if err == nil {
+		err = in.chunks.next(&in.header, in.placing)
+		in.stopClock(err == nil)
+	}
+	if err != nil {
+		in.fail(silent(err, in.mesh.options.Silence))
+		in.drop()
+		in.from.ahead = nil
+		return false
+	}
+	in.placed(&in.header)
+	return true
+}
+
+// poll handles the whole chunks that have arrived.
+func (in *inbound) poll() {
+	for in.from.poll() {
+		in.next(nil)
+		in.from.turn.Unlock()
+	}
 }
 
 // drop drops what has arrived of a frame. The rest is refused.

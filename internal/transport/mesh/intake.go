@@ -3,6 +3,7 @@ package mesh
 import (
 	"io"
 	"net"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -10,6 +11,9 @@ import (
 // intake reads a connection. It reads long payloads directly to their place, and the bytes behind
 // them ahead into a buffer, with one system call if possible. Each read has a time limit.
 type intake struct {
+	// turn is held by the goroutine that reads and handles what it has read. The reading goroutine
+	// releases it while it waits for a chunk.
+	turn   sync.Mutex
 	conn   net.Conn
 	limit  time.Duration
 	raw    syscall.RawConn // nil: no reads into two places
@@ -17,10 +21,12 @@ type intake struct {
 	ahead  []byte // the unread part of buffer
 
 	// Of the current read into two places.
-	place  []byte
-	n      int
-	err    error
-	attend func(fd uintptr) bool
+	place   []byte
+	n       int
+	err     error
+	attend  func(fd uintptr) bool
+	await   func(fd uintptr) bool
+	looking func(fd uintptr) // the method value look
 }
 
 // newIntake makes an intake that reads up to ahead bytes ahead.
@@ -33,7 +39,56 @@ func newIntake(c net.Conn, limit time.Duration, ahead int) *intake {
 		k.n, k.err = scatter(fd, k.place, k.buffer)
 		return k.err != syscall.EAGAIN
 	}
+	k.looking = k.look
+	k.await = func(fd uintptr) bool {
+		k.turn.Lock()
+		if k.look(fd); k.err != syscall.EAGAIN {
+			return true
+		}
+		k.turn.Unlock()
+		return false
+	}
 	return k
+}
+
+// look reads what has arrived ahead, unless something is.
+func (k *intake) look(fd uintptr) {
+	if k.n, k.err = 0, nil; len(k.ahead) == 0 && k.attend(fd) && k.err == nil {
+		k.ahead = k.buffer[:k.n]
+	}
+}
+
+// wait waits until something is ahead, and returns with the turn. On a connection without raw reads
+// it does not wait.
+func (k *intake) wait() error {
+	if k.raw == nil {
+		k.turn.Lock()
+		return nil
+	}
+	_ = k.conn.SetReadDeadline(time.Now().Add(k.limit)) // on failure the read fails
+	err := k.raw.Read(k.await)
+	if err != nil {
+		k.turn.Lock()
+	} else if err = k.err; err != nil {
+		err = callError("read", k.conn, err)
+	}
+	return err // at the end of the stream, Read returns an error
+}
+
+// poll reads what has arrived, without waiting, unless another goroutine has the turn. It returns
+// with the turn and true if a whole chunk is ahead.
+func (k *intake) poll() bool {
+	if !k.turn.TryLock() {
+		return false
+	}
+	if k.raw.Control(k.looking) == nil && k.n > 0 {
+		_ = k.conn.SetReadDeadline(time.Now().Add(k.limit))
+	}
+	if wholeChunk(k.ahead) {
+		return true
+	}
+	k.turn.Unlock() // the reading goroutine reads the rest
+	return false
 }
 
 // Read fills to, unless fewer bytes are available. It waits only for the first.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/transport"
@@ -69,6 +70,7 @@ func (o *outbound) enqueue(port *Port, f *transport.Frame) error {
 		superstep: uint32(f.Superstep), from: uint32(f.From), to: uint32(f.To),
 		count: uint64(f.Count), presence: uint64(len(f.Presence)), contents: uint64(len(f.Raw)),
 	}
+	defer o.writeNow() // without the lock
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.refuses(s); err != nil {
@@ -105,6 +107,7 @@ func (o *outbound) post(ctx context.Context, s *Session, to int, tag uint32, dat
 	}
 	o.push(l, p)
 	o.mu.Unlock()
+	o.writeNow()
 	if copied { // the writer may have reused p
 		return nil
 	}
@@ -152,16 +155,24 @@ func (o *outbound) lane(s *Session, tag uint32) *lane {
 	return l
 }
 
-// push adds a post to a lane. The caller holds the lock.
+// push adds a post to a lane. The caller holds the lock, and calls writeNow afterwards.
 func (o *outbound) push(l *lane, p *post) {
 	p.lane = l
 	l.posts = append(l.posts, p)
-	o.awake(l)
+	o.list(l)
 }
 
 // awake wakes the writer if a lane has something to write and may write it. The caller holds the
 // lock.
 func (o *outbound) awake(l *lane) {
+	if o.list(l) {
+		signal(o.ready)
+	}
+}
+
+// list adds a lane to awaken if it has something to write and may write it. The caller holds the
+// lock.
+func (o *outbound) list(l *lane) bool {
 	if !l.ready && !l.broken && len(l.posts) > 0 && l.credit > 0 {
 		l.ready = true
 		at := len(o.awaken)
@@ -169,8 +180,9 @@ func (o *outbound) awake(l *lane) {
 			at = min(at, 1)
 		}
 		o.awaken = slices.Insert(o.awaken, at, l)
-		signal(o.ready)
+		return true
 	}
+	return false
 }
 
 // grant adds credit to a lane of messages.
@@ -198,12 +210,17 @@ func (o *outbound) tidy(l *lane) {
 }
 
 // take returns the post of which a chunk may be written, or nil. It serves the lanes of messages in
-// turn, and frames every second time. The post's lane waits for cut.
-func (o *outbound) take() *post {
+// turn, and frames every second time. The post's lane waits for cut. If the next post has more than
+// most bytes, or must be encoded, take returns nil.
+func (o *outbound) take(most uint64) *post {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.awaken) > 0 {
 		l := o.awaken[0]
+		if most < math.MaxInt && len(l.posts) > 0 &&
+			(l.posts[0].frame != nil || l.posts[0].header.payload() > most) {
+			return nil
+		}
 		o.awaken = pop(o.awaken)
 		// A post that is gone is removed when its chunks are written.
 		if len(l.posts) > 0 && !l.posts[0].gone && !l.broken && l.credit > 0 {
@@ -306,35 +323,6 @@ func (o *outbound) giveUp(p *post) {
 func (o *outbound) halfWay(l *lane) error {
 	return fmt.Errorf("tag %d to worker %s cannot be used any more: a message was sent in part",
 		l.tag, o.peer.Name)
-}
-
-// drop removes a session's frames and lanes, or all if s is nil. Senders of messages that wait
-// notice the session's end themselves.
-func (o *outbound) drop(s *Session) {
-	var dropped []*post
-	drops := func(p *post) bool {
-		if s != nil && p.session != s {
-			return false
-		}
-		if p.gone = p.gone || p.port != nil; p.staged > 0 || p.port == nil && !p.copied {
-			return false
-		}
-		dropped = append(dropped, p)
-		return true
-	}
-	o.mu.Lock()
-	o.frames.posts = slices.DeleteFunc(o.frames.posts, drops)
-	o.awake(&o.frames)
-	for k, l := range o.lanes {
-		if s == nil || l.session == s {
-			delete(o.lanes, k)
-			l.posts = slices.DeleteFunc(l.posts, drops)
-		}
-	}
-	o.mu.Unlock()
-	for _, p := range dropped {
-		o.end(p)
-	}
 }
 
 func (o *outbound) newPost() *post {

@@ -3,6 +3,7 @@ package mesh
 import (
 	"errors"
 	"io"
+	"math"
 	"net"
 	"testing"
 
@@ -28,7 +29,7 @@ func unserved(t *testing.T) (*Port, *outbound) {
 func steps(t *testing.T, o *outbound, n int) (frames, messages int) {
 	t.Helper()
 	for range n {
-		p := o.take()
+		p := o.take(math.MaxInt)
 		if p == nil {
 			break
 		}

@@ -16,6 +16,13 @@
 // calls End at the end of a superstep, before it reports. So the rule of [transport.Frame] holds,
 // and the queues take almost no memory.
 //
+// # Short frames
+//
+// With few messages, a superstep consists of waiting. So a sender writes a short frame itself if the
+// connection accepts it at once, and a waiting partition polls the connections for a moment before it
+// sleeps, and handles what has arrived. Long frames, and the rest of what was not accepted, are left
+// to the writer and the reader of the connection.
+//
 // # Messages
 //
 // A [Link] carries messages of bytes under tags between the workers of a session, on the same

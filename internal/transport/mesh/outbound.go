@@ -3,6 +3,7 @@ package mesh
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"slices"
 	"sync"
@@ -39,7 +40,9 @@ type outbound struct {
 	waited   uint64    // the value of sent since then
 	since    time.Time // when it began to wait
 
-	// Used by the writer only.
+	// turn is held by the goroutine that writes, and guards the fields below: mostly by the writing
+	// goroutine, which releases it while it waits.
+	turn       sync.Mutex
 	writer     *writer
 	compressor compressor
 	staged     []*post // one for each chunk that the writer has collected
@@ -92,6 +95,8 @@ func signal(c chan struct{}) {
 func (o *outbound) write() {
 	o.ping = time.NewTicker(o.mesh.options.Silence / 4)
 	defer o.ping.Stop()
+	o.turn.Lock()
+	defer o.turn.Unlock()
 	o.fail(o.serve(nil))
 	o.settle(o.staged)
 	o.drop(nil)
@@ -105,22 +110,44 @@ func (o *outbound) serve(until <-chan struct{}) (err error) {
 			return nil
 		default:
 		}
-		if p := o.take(); p != nil {
+		if p := o.take(math.MaxInt); p != nil {
 			err = o.writeChunk(p)
 		} else if len(o.staged) > 0 {
 			err = o.flush()
 		} else {
+			o.turn.Unlock()
+			ping := false
 			select {
 			case <-o.ready:
 			case <-o.ping.C:
-				err = o.tick()
+				ping = true
 			case <-o.done:
 				err = o.err
 			case <-until:
 			}
+			if o.turn.Lock(); ping {
+				err = o.tick()
+			}
 		}
 	}
 	return err
+}
+
+// writeNow writes a short post on the caller's goroutine, if nothing else waits and the connection
+// accepts it at once. Otherwise it wakes the writing goroutine. With small messages, the change to
+// another goroutine, and mostly to another thread, would take longer than the write.
+func (o *outbound) writeNow() {
+	if o.writer.raw != nil && o.turn.TryLock() {
+		defer o.turn.Unlock()
+		if len(o.staged) == 0 && o.live() { // the writing goroutine runs, and settles the rest
+			p := o.take(small)
+			if p != nil && o.writeChunk(p) == nil && o.writer.try() {
+				o.staged = o.settle(o.staged)
+				return
+			}
+		}
+	}
+	signal(o.ready)
 }
 
 // tick sends a ping.
@@ -235,6 +262,35 @@ func (o *outbound) prepare(p *post) error {
 			o.mesh.options.MaxFrame))
 	}
 	return nil
+}
+
+// drop removes a session's frames and lanes, or all if s is nil. Senders of messages that wait
+// notice the session's end themselves.
+func (o *outbound) drop(s *Session) {
+	var dropped []*post
+	drops := func(p *post) bool {
+		if s != nil && p.session != s {
+			return false
+		}
+		if p.gone = p.gone || p.port != nil; p.staged > 0 || p.port == nil && !p.copied {
+			return false
+		}
+		dropped = append(dropped, p)
+		return true
+	}
+	o.mu.Lock()
+	o.frames.posts = slices.DeleteFunc(o.frames.posts, drops)
+	o.awake(&o.frames)
+	for k, l := range o.lanes {
+		if s == nil || l.session == s {
+			delete(o.lanes, k)
+			l.posts = slices.DeleteFunc(l.posts, drops)
+		}
+	}
+	o.mu.Unlock()
+	for _, p := range dropped {
+		o.end(p)
+	}
 }
 
 // encode encodes a frame's values, and writes messages and pings meanwhile, however long it takes.

@@ -13,7 +13,7 @@ import (
 
 // small is the greatest payload that is copied behind other chunks: writing it from its own place
 // would cost about the same.
-const small = 8 << 10
+const small = 24 << 10
 
 // Limits of a single write: bytes of headers and small payloads, bytes in all, and pieces of
 // memory.
@@ -37,26 +37,23 @@ type writer struct {
 	bytes    int      // in pieces and batch
 	buffers  net.Buffers
 
-	// Of the current short write.
-	raw    syscall.RawConn // nil: no short writes
-	rest   []byte
-	err    error
-	attend func(fd uintptr) bool
+	raw  syscall.RawConn // nil: try writes nothing
+	rest []byte          // of the batch, in try
+	once func(fd uintptr)
 }
 
 func newWriter(c net.Conn, patience time.Duration, written *atomic.Uint64) *writer {
 	w := &writer{conn: c, patience: patience, written: written, batch: make([]byte, 0, batchSize)}
 	w.secure, _ = c.(*secured)
 	if s, ok := c.(syscall.Conn); ok && shortBytes > 0 {
-		w.raw, _ = s.SyscallConn() // if this fails: no short writes
+		w.raw, _ = s.SyscallConn()
 	}
-	w.attend = func(fd uintptr) bool {
-		for w.err = nil; len(w.rest) > 0 && w.err == nil; {
+	w.once = func(fd uintptr) {
+		for err := error(nil); len(w.rest) > 0 && err == nil; {
 			var n int
-			n, w.err = writeShort(fd, w.rest)
+			n, err = writeShort(fd, w.rest)
 			w.rest = w.rest[n:]
 		}
-		return w.err != syscall.EAGAIN
 	}
 	return w
 }
@@ -111,8 +108,24 @@ func (w *writer) flush() error {
 			return err
 		}
 	}
-	w.batch, w.apart, w.pieces, w.bytes = w.batch[:0], 0, w.pieces[:0], 0
+	w.reset()
 	return nil
+}
+
+func (w *writer) reset() { w.batch, w.apart, w.pieces, w.bytes = w.batch[:0], 0, w.pieces[:0], 0 }
+
+// try writes a single collected chunk of at most small bytes, if the connection accepts it at once.
+// If try returns false, flush must be called: it writes the rest, or returns the error.
+func (w *writer) try() bool {
+	w.rest = w.batch
+	_ = w.raw.Control(w.once)
+	w.apart = len(w.batch) - len(w.rest)
+	count(w.written, w.apart)
+	if w.bytes -= w.apart; w.bytes > 0 {
+		return false
+	}
+	w.reset()
+	return true
 }
 
 // write writes the buffers, or a part of them.
@@ -120,17 +133,7 @@ func (w *writer) write() (n int64, err error) {
 	if w.secure != nil {
 		return w.secure.writeAll(w.buffers)
 	}
-	if w.raw == nil || len(w.buffers) != 1 || len(w.buffers[0]) > shortBytes {
-		return w.buffers.WriteTo(w.conn)
-	}
-	w.rest = w.buffers[0]
-	err = w.raw.Write(w.attend)
-	if err == nil && w.err != nil {
-		err = callError("write", w.conn, w.err)
-	}
-	n = int64(len(w.buffers[0]) - len(w.rest))
-	w.buffers[0], w.rest = w.rest, nil
-	return n, err
+	return w.buffers.WriteTo(w.conn)
 }
 
 // sumBlock is the number of bytes of a payload that are summed at once: few enough to be still in a
