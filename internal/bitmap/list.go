@@ -30,8 +30,7 @@ func (l *List) At(rank int) uint32 {
 		return l.Tail[rank-n]
 	}
 	w := l.Head.word(uint32(rank))
-	return uint32(w<<6 +
-		bits.TrailingZeros64(Expand(1<<(uint32(rank)-l.Head.Rank[w]), l.Head.Bits[w])))
+	return uint32(w<<6) + nth(l.Head.Bits[w], uint32(rank)-l.Head.Rank[w])
 }
 
 // Below returns the number of members below limit, a multiple of 64.
@@ -189,25 +188,48 @@ func (l *List) Members(places []uint64, dst []uint32) []uint32 {
 }
 
 // Replace replaces ranks, in ascending order, by the members that have them. It searches each rank
-// from the word of the one before on.
+// from the word of the one before on, and first where it would be if members were equally frequent
+// everywhere.
 func (l *List) Replace(ranks []uint32) {
 	w, of, n := 0, l.Head.Rank, uint32(l.Head.Count())
+	each := uint64(len(l.Head.Bits)) << 32 / uint64(n+1) // words per member
 	for k, rank := range ranks {
 		if rank >= n {
 			ranks[k] = l.Tail[rank-n]
 			continue
 		}
-		w += int(rank-of[w]) >> 6 // no word has more than 64 members
+		more := uint64(rank - of[w])
+		if guess := w + int(more*each>>32); guess < len(of) && of[guess] <= rank {
+			w = guess
+		} else {
+			w += int(more >> 6) // no word has more members
+		}
 		step := 1
 		for w+step < len(of) && of[w+step] <= rank {
 			w += step
 			step *= 2
 		}
-		for ; step > 0; step /= 2 {
+		for step /= 2; step > 0; step /= 2 {
 			if w+step < len(of) && of[w+step] <= rank {
 				w += step
 			}
 		}
-		ranks[k] = uint32(w<<6 + bits.TrailingZeros64(Expand(1<<(rank-of[w]), l.Head.Bits[w])))
+		ranks[k] = uint32(w<<6) + nth(l.Head.Bits[w], rank-of[w])
 	}
+}
+
+// nth returns the index of a one of a word: its first one if n is 0, its second if n is 1, and so
+// on. The word must have it. (Vigna, 2008, Broadword implementation of rank/select queries.)
+func nth(word uint64, n uint32) uint32 {
+	const bytes = 0x0101010101010101
+	ones := word - word>>1&(0x55*bytes)
+	ones = ones&(0x33*bytes) + ones>>2&(0x33*bytes)
+	ones = (ones + ones>>4) & (0x0f * bytes) * bytes // each byte: the ones in it and below
+	below := ((uint64(n)*bytes | 0x80*bytes) - ones) & (0x80 * bytes)
+	at := uint32(bits.OnesCount64(below)) * 8
+	word = word >> at & 0xff
+	for n -= uint32(ones << 8 >> at & 0xff); n > 0; n-- {
+		word &= word - 1
+	}
+	return at + uint32(bits.TrailingZeros64(word))
 }

@@ -33,7 +33,14 @@ func TestListAgainstItsMembers(t *testing.T) {
 	for _, i := range []uint32{70_000, 70_001, 70_100, 200_000} {
 		Set(far, i)
 	}
-	sets = append(sets, far)
+	late := make([]uint64, 200) // few members first, then many
+	for w := range late {
+		late[w] = 1
+		if w > 150 {
+			late[w] = ^uint64(0)
+		}
+	}
+	sets = append(sets, far, late)
 	for k, set := range sets {
 		l := newList(set)
 		tails += len(l.Tail)
@@ -57,15 +64,19 @@ func TestListAgainstItsMembers(t *testing.T) {
 			if err := compareParts(f, l, rng); err != "" {
 				t.Fatalf("set %d, density %g: %s", k, density, err)
 			}
-			places, want := make([]uint64, Words(len(members))+1), []uint32(nil)
+			places := make([]uint64, Words(len(members))+1)
+			var ranks, want []uint32
 			for p, i := range members {
 				if rng.Float64() < density {
 					Set(places, uint32(p))
-					want = append(want, i)
+					ranks, want = append(ranks, uint32(p)), append(want, i)
 				}
 			}
 			if got := l.Members(places, nil); !slices.Equal(got, want) {
 				t.Fatalf("set %d, density %g: members at places %v, want %v", k, density, got, want)
+			}
+			if l.Replace(ranks); !slices.Equal(ranks, want) {
+				t.Fatalf("set %d, density %g: members of ranks %v, want %v", k, density, ranks, want)
 			}
 		}
 	}

@@ -271,7 +271,7 @@ func (x *Exchange) messagesOf(in *transport.Frame, view kernel.Column) (kernel.C
 
 // placeWords is the number of words that List.Members looks at in the time in which List.Replace
 // finds one member.
-const placeWords = 4
+const placeWords = 2
 
 // receivers returns the local indices of the vertices that have a message in a column of a fold.
 func (x *Exchange) receivers(in *transport.Frame, list bitmap.List) ([]uint32, error) {
