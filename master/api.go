@@ -266,8 +266,7 @@ const watchPace = 20 * time.Millisecond
 func (s *server) LoadGraph(
 	ctx context.Context, r *control.LoadGraphRequest,
 ) (_ *control.Graph, err error) {
-	defer s.audit.add(ctx, entry{What: "load", Graph: r.Name, Source: r.Source().Origin()},
-		&err)
+	defer s.audit.add(ctx, entry{What: "load", Graph: r.Name, Source: r.Source().Origin()}, &err)
 	if err := small(r); err != nil {
 		return nil, err
 	}

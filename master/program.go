@@ -32,9 +32,7 @@ type kind struct {
 
 var (
 	programKind  = kind{again: true, check: resolve.CheckThere, shape: layout.Of}
-	graph500Kind = kind{
-		alone: true, again: true, check: benchmark.Check, shape: layout.Squarest,
-	}
+	graph500Kind = kind{alone: true, again: true, check: benchmark.Check, shape: layout.Squarest}
 	netbenchKind = kind{alone: true, check: resolve.CheckNetbench, shape: layout.Of}
 )
 

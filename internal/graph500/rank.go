@@ -111,9 +111,7 @@ func (s *Rank) bulk() collective.Call {
 	return collective.Call{Tag: s.tag + forItself, Bytes: 1 << 18 / s.ranks()}
 }
 
-func (s *Rank) small() collective.Call {
-	return collective.Call{Tag: s.tag + forItself, Bytes: 8}
-}
+func (s *Rank) small() collective.Call { return collective.Call{Tag: s.tag + forItself, Bytes: 8} }
 
 // slowest replaces each value by its maximum over all ranks.
 func (s *Rank) slowest(ctx context.Context, seconds ...*float64) error {

@@ -83,9 +83,7 @@ func trimProperty(line []byte) string {
 }
 
 // goesOn reports whether text ends with an unescaped backslash.
-func goesOn(text string) bool {
-	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
-}
+func goesOn(text string) bool { return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1 }
 
 // property matches a key, in which a backslash escapes separators, and a value.
 var property = regexp.MustCompile(`(?s)^((?:\\.|[^=: \t\f\\])*\\?)[ \t\f]*[=:]?[ \t\f]*(.*)$`)

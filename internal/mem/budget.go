@@ -114,9 +114,7 @@ func (b *Budget) Free() int64 {
 
 // Tight reports whether bytes more would exceed the soft limit. Then callers use slower methods
 // that need less memory.
-func (b *Budget) Tight(bytes int64) bool {
-	return b != nil && b.exceeds(bytes, b.soft)
-}
+func (b *Budget) Tight(bytes int64) bool { return b != nil && b.exceeds(bytes, b.soft) }
 
 // exceeds reports whether bytes more would exceed a limit. It frees the spares if the limit would
 // be exceeded with them.

@@ -288,14 +288,10 @@ func (r *Roots) object(path string, above bool) error {
 
 // Open returns the store of a place, as the function Open does. A directory must exist, below the
 // roots.
-func (r *Roots) Open(place string) (s Store, err error) {
-	return r.store(place, false)
-}
+func (r *Roots) Open(place string) (s Store, err error) { return r.store(place, false) }
 
 // Make is Open, but creates a missing directory.
-func (r *Roots) Make(place string) (s Store, err error) {
-	return r.store(place, true)
-}
+func (r *Roots) Make(place string) (s Store, err error) { return r.store(place, true) }
 
 // store returns the store of a place below the roots. With create it creates a missing directory.
 func (r *Roots) store(place string, create bool) (s Store, err error) {

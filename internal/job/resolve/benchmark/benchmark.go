@@ -96,9 +96,7 @@ func Report(j *control.Job) *graph500.Report {
 // Observe returns an observer of a master's jobs. It knows the defaults of programs, and the reports
 // of benchmarks.
 func Observe(programs engine.Registry, journal func() trace.Journal) *jobtrace.Observer {
-	return &jobtrace.Observer{
-		New: journal, Report: Text, Defaults: resolve.Defaults(programs),
-	}
+	return &jobtrace.Observer{New: journal, Report: Text, Defaults: resolve.Defaults(programs)}
 }
 
 // Text returns the text of a job's Report, or "" if the job has none.
