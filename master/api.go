@@ -307,12 +307,11 @@ func (s *server) LoadGraph(
 func describeGraph(g *graph) *control.Graph {
 	return &control.Graph{
 		Name: g.name, SourceJson: jobspec.Text(g.source), State: g.state, Reason: g.reason,
-		Vertices: g.report.Vertices, Edges: g.report.Edges,
-		Bytes: g.report.Bytes, Directed: g.report.Directed, Weighted: g.report.Weighted,
-		Rows: g.rows, Columns: g.columns, Placements: g.placements, LoadSeconds: g.report.Seconds,
-		Progress: g.far.sum(), Arcs: g.report.Arcs, Load: g.load.String(), Owner: g.owner,
-		Named: g.report.Named, Skipped: g.report.Skipped,
-		Notes: g.report.Notes, Fingerprint: g.report.Fingerprint,
+		Vertices: g.report.Vertices, Edges: g.report.Edges, Bytes: g.report.Bytes,
+		Directed: g.report.Directed, Weighted: g.report.Weighted, Rows: g.rows, Columns: g.columns,
+		Placements: g.placements, LoadSeconds: g.report.Seconds, Progress: g.far.sum(),
+		Arcs: g.report.Arcs, Load: g.load.String(), Owner: g.owner, Named: g.report.Named,
+		Skipped: g.report.Skipped, Notes: g.report.Notes, Fingerprint: g.report.Fingerprint,
 	}
 }
 

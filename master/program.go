@@ -83,8 +83,7 @@ func (s *server) suits(spec *jobspec.Spec) error {
 	}
 	about := pregel.GraphInfo{
 		NumVertices: g.report.Vertices, NumEdges: g.report.Arcs, Directed: g.report.Directed,
-		Weighted:   g.report.Weighted,
-		Partitions: len(g.placements),
+		Weighted: g.report.Weighted, Partitions: len(g.placements),
 	}
 	named := g.report.Named && spec.Values == ""
 	s.mu.Unlock()

@@ -71,8 +71,7 @@ func (s *server) jobRecord(j *job) *control.JobRecord {
 func (g *graph) asLoad() *control.Load {
 	return &control.Load{
 		Graph: g.name, SourceJson: jobspec.Text(g.source), Rows: g.rows, Columns: g.columns,
-		Placements: g.placements,
-		Master:     g.load.master, Number: g.load.number, Owner: g.owner,
+		Placements: g.placements, Master: g.load.master, Number: g.load.number, Owner: g.owner,
 	}
 }
 

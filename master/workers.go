@@ -96,9 +96,8 @@ func (c *cluster) registerBy(
 	c.last = max(c.last, incarnation)
 	c.workers[r.Name] = &worker{
 		name: r.Name, by: by, instance: r.Instance, incarnation: incarnation,
-		state: control.WorkerState_WORKER_STATE_REGISTERED,
-		heard: now, deadline: now + c.lease, about: about, since: now, budget: r.Budget,
-		counted: now,
+		state: control.WorkerState_WORKER_STATE_REGISTERED, heard: now, deadline: now + c.lease,
+		about: about, since: now, budget: r.Budget, counted: now,
 	}
 	for _, g := range c.loaded() {
 		if uses(g.placements, r.Name) && !placedOn(g.placements, r.Name, incarnation) {

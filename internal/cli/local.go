@@ -327,13 +327,7 @@ func buildGraph(
 }
 
 func (l *loaded) close() {
-	if l.in != nil {
-		l.in.Close()
-	}
-	if l.graph != nil {
-		l.graph.Close()
-	}
-	if l.team != nil {
-		l.team.Close()
-	}
+	l.in.Close()
+	l.graph.Close()
+	l.team.Close()
 }

@@ -86,9 +86,7 @@ func (s *Rank) Close() {
 	if s.validator != nil {
 		s.validator.Close()
 	}
-	if s.g != nil {
-		s.g.Close()
-	}
+	s.g.Close()
 	s.arena.Close()
 	s.validator, s.g, s.parent, s.dist, s.tables = nil, nil, nil, nil, new(tables)
 }
