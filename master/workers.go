@@ -1,6 +1,7 @@
 package master
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -249,7 +250,11 @@ func (c *cluster) leave(now time.Duration, name string, incarnation uint64, reas
 		return
 	}
 	w.state, w.reason, w.leaveBy = control.WorkerState_WORKER_STATE_LEAVING, reason, now+c.grace
-	c.moveFrom(w)
+	for _, j := range c.order {
+		if j.movable() && uses(j.placements, w.name) {
+			c.move(j, fmt.Sprintf("worker %s leaves: the job goes on without it", w.name))
+		}
+	}
 	c.farewells()
 }
 

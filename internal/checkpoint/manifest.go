@@ -30,10 +30,6 @@ func ManifestName(superstep int) string {
 	return fmt.Sprintf("%s%09d%s", manifestPrefix, superstep, manifestSuffix)
 }
 
-func partName(superstep int, run string, partition, of int) string {
-	return fmt.Sprintf("%s%09d-%s-%05d-of-%05d", partPrefix, superstep, run, partition, of)
-}
-
 // ErrNone means that a place has no checkpoint.
 var ErrNone = errors.New("it has no checkpoint")
 

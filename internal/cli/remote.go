@@ -239,7 +239,7 @@ func (r *remoteResult) form(a *app) resultlines.Form {
 }
 
 func (r *remoteResult) figures(p *runReport, _ bool) {
-	j, grid := r.job, gridOf(r.job)
+	j, grid := r.job, graph.Grid{Rows: int(r.job.Rows), Columns: int(r.job.Columns)}
 	p.Vertices, p.Edges, p.Directed = int(j.Vertices), int(j.Edges), j.Directed
 	ran := resolve.OutcomeOfJob(j)
 	p.ran(&ran, j.FinalAggregates(), record.GraphSize{Vertices: j.Vertices, Arcs: j.Arcs})

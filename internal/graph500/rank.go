@@ -325,13 +325,8 @@ func (s *Rank) judge(ctx context.Context, root uint64, found Found) (Judged, err
 	}
 	j.Validate = time.Since(start).Seconds()
 	if err == nil && result.Edges != j.Nedge {
-		err = wrongCount(j.Nedge, result.Edges)
+		err = &validate.Violation{Name: "nedge", Text: fmt.Sprintf(
+			"%d edges reported, %d in the list", j.Nedge, result.Edges)}
 	}
 	return j, err
-}
-
-// wrongCount is the violation of reporting a wrong number of edges.
-func wrongCount(reported, counted int64) error {
-	text := fmt.Sprintf("%d edges reported, %d in the list", reported, counted)
-	return &validate.Violation{Name: "nedge", Text: text}
 }

@@ -79,7 +79,7 @@ var known = []Description{
 	{
 		Format: DIMACS, Suffixes: []string{".gr", ".col"},
 		Layout: "`p sp N M` and `a u v w`; or `p edge N M` and `e u v`; `c` begins comments",
-		Edges: "`p sp` directed, `p edge` undirected", Vertices: "1 to N", Weights: "of `a` lines",
+		Edges:  "`p sp` directed, `p edge` undirected", Vertices: "1 to N", Weights: "of `a` lines",
 		Written: true, Needs: counted1 + "; `.col`: an undirected graph; `.gr`: weights",
 		Lost: "`.col`: weights; `.gr`: an undirected edge becomes two arcs",
 	},

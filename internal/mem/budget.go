@@ -289,7 +289,8 @@ func Process() *Budget { return process.Load() }
 // of the machine's memory, the limits of its control groups, and GOMEMLIMIT.
 func DefaultLimit() int64 {
 	bytes := systemLimit()
-	if n := goLimit(); n > 0 && (bytes == 0 || n < bytes) {
+	if n := debug.SetMemoryLimit(-1); os.Getenv("GOMEMLIMIT") != "" && n > 0 &&
+		n < math.MaxInt64 && (bytes == 0 || n < bytes) {
 		return n
 	}
 	return bytes

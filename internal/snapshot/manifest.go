@@ -212,9 +212,3 @@ func (m *Manifest) graph(name string) (*graph.Graph, error) {
 	g.Weights = o.Weights
 	return g, errors.Join(wrong, o.Place())
 }
-
-// GridOf returns the grid of the snapshot's partitions.
-func (m *Manifest) GridOf() graph.Grid {
-	g, _ := graph.ParseGrid(m.Grid) // was checked before
-	return g
-}

@@ -142,7 +142,11 @@ func (l *Log) complete() error {
 
 // take applies an entry.
 func (l *Log) take(e *entry) {
-	apply(l.state, e.Changes)
+	for key, data := range e.Changes {
+		if l.state[key] = data; data == nil {
+			delete(l.state, key)
+		}
+	}
 	l.head, l.seen = *e, l.Now()
 	l.head.Changes = nil
 }

@@ -205,22 +205,17 @@ func (r *Roots) in(path string, above bool, do func(root *os.Root, name string) 
 		if err == nil {
 			err = do(root, name)
 		}
-		if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		failed, ok := errors.AsType[*fs.PathError](err)
+		if ok {
 			failed.Op, failed.Path = strings.TrimSuffix(failed.Op, "at"), path
 		}
-		if closed := root.Close(); !escapes(err) {
+		// os.Root has no exported error for a name that is outside.
+		if closed := root.Close(); !ok || !strings.Contains(failed.Err.Error(), "escapes") {
 			return errors.Join(err, closed)
 		}
 		// It may be in another root, which is below this one behind a link.
 	}
 	return r.outside(path)
-}
-
-// escapes reports whether os.Root rejected a name because it is outside. os.Root has no exported
-// error for that.
-func escapes(err error) bool {
-	var failed *fs.PathError
-	return errors.As(err, &failed) && strings.Contains(failed.Err.Error(), "escapes")
 }
 
 // OpenFile is os.OpenFile for reading.
