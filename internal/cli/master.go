@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -61,9 +62,7 @@ func (f *masterFlags) options(log *slog.Logger) (master.Options, error) {
 		KeepResults: time.Duration(f.KeepResults), KeepResultBytes: int64(f.KeepResultBytes),
 		Quotas: quotas, Log: log,
 	}
-	if o.Retries == 0 {
-		o.Retries = -1 // see master.Options
-	}
+	o.Retries = cmp.Or(o.Retries, -1) // see master.Options
 	return o, nil
 }
 

@@ -95,10 +95,8 @@ func (c *remote) program(ctx context.Context, spec *job.Spec, verify bool) (resu
 		return nil, err
 	}
 	var err error
-	if r.job, err = c.job(ctx, spec); err != nil {
-		return nil, err
-	}
-	return r, nil
+	r.job, err = c.job(ctx, spec)
+	return r, err
 }
 
 // remoteResult is the result of a program that ran on a cluster.

@@ -114,7 +114,6 @@ type schema struct {
 	Type        any
 	Description string
 	Enum        []any
-	Required    []string
 	Properties  map[string]schema
 	Items       *schema
 	Default     any
