@@ -1,6 +1,7 @@
 package superstep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,10 +172,7 @@ func validThreads(of string, threads int) error {
 }
 
 func newTeam(threads int) *parallel.Team {
-	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
-	return parallel.NewTeam(threads, true)
+	return parallel.NewTeam(cmp.Or(threads, runtime.GOMAXPROCS(0)), true)
 }
 
 var (

@@ -254,10 +254,9 @@ func newResult[V any](
 ) *Result[V] {
 	return &Result[V]{
 		graph: g, Supersteps: o.Supersteps, Ended: string(o.Ended),
-		Converged: o.Ended == trace.Converged, Messages: o.Messages,
-		MessagesSent: o.Sent, BytesSent: o.Bytes, Seconds: seconds, Trace: records,
-		Aggregates: aggregates.Values(totals),
-		totals:     kernel.Pregel.Coordinator(0, 0, totals, nil).(pregel.Context),
+		Converged: o.Ended == trace.Converged, Messages: o.Messages, MessagesSent: o.Sent,
+		BytesSent: o.Bytes, Seconds: seconds, Trace: records, Aggregates: aggregates.Values(totals),
+		totals: kernel.Pregel.Coordinator(0, 0, totals, nil).(pregel.Context),
 	}
 }
 

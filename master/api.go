@@ -266,8 +266,7 @@ const watchPace = 20 * time.Millisecond
 func (s *server) LoadGraph(
 	ctx context.Context, r *control.LoadGraphRequest,
 ) (_ *control.Graph, err error) {
-	defer s.audit.add(ctx, entry{What: "load", Graph: r.Name, Source: r.Source().Origin()},
-		&err)
+	defer s.audit.add(ctx, entry{What: "load", Graph: r.Name, Source: r.Source().Origin()}, &err)
 	if err := small(r); err != nil {
 		return nil, err
 	}
@@ -308,12 +307,11 @@ func (s *server) LoadGraph(
 func describeGraph(g *graph) *control.Graph {
 	return &control.Graph{
 		Name: g.name, SourceJson: jobspec.Text(g.source), State: g.state, Reason: g.reason,
-		Vertices: g.report.Vertices, Edges: g.report.Edges,
-		Bytes: g.report.Bytes, Directed: g.report.Directed, Weighted: g.report.Weighted,
-		Rows: g.rows, Columns: g.columns, Placements: g.placements, LoadSeconds: g.report.Seconds,
-		Progress: g.far.sum(), Arcs: g.report.Arcs, Load: g.load.String(), Owner: g.owner,
-		Named: g.report.Named, Skipped: g.report.Skipped,
-		Notes: g.report.Notes, Fingerprint: g.report.Fingerprint,
+		Vertices: g.report.Vertices, Edges: g.report.Edges, Bytes: g.report.Bytes,
+		Directed: g.report.Directed, Weighted: g.report.Weighted, Rows: g.rows, Columns: g.columns,
+		Placements: g.placements, LoadSeconds: g.report.Seconds, Progress: g.far.sum(),
+		Arcs: g.report.Arcs, Load: g.load.String(), Owner: g.owner, Named: g.report.Named,
+		Skipped: g.report.Skipped, Notes: g.report.Notes, Fingerprint: g.report.Fingerprint,
 	}
 }
 

@@ -131,8 +131,7 @@ func (s *server) ListVertices(
 	}
 	team := onePerWorker(placements)
 	answers, err := s.locate(ctx, "list vertices", team, &control.Locate{
-		Graph: r.Graph, First: r.First, Count: uint32(count), Names: r.Names,
-		NamesOf: r.NamesOf,
+		Graph: r.Graph, First: r.First, Count: uint32(count), Names: r.Names, NamesOf: r.NamesOf,
 	})
 	if err != nil {
 		return nil, connect.NewError(connect.CodeAborted, err)

@@ -188,9 +188,7 @@ func (r *run) newest(ctx context.Context, place string) (*checkpoint.Manifest, e
 }
 
 // say adds a line to the job's log.
-func (r *run) say(line string) {
-	r.server.append(r.id, said(control.Text(line, control.MaxText)))
-}
+func (r *run) say(line string) { r.server.append(r.id, said(control.Text(line, control.MaxText))) }
 
 // forget removes the checkpoints at a place, once the job is done or no longer remembered. Until
 // then a failed or cancelled job can be resumed.

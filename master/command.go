@@ -111,8 +111,7 @@ func (s *server) gather(
 				}
 				fail(&workerError{o.what, p.Worker, report.Failure})
 			case o.fits != nil && !o.fits(i, report):
-				fail(fmt.Errorf("%s: worker %s sent an answer of the wrong kind", o.what,
-					p.Worker))
+				fail(fmt.Errorf("%s: worker %s sent an answer of the wrong kind", o.what, p.Worker))
 			default:
 				reports[i] = report
 			}
@@ -343,8 +342,7 @@ func (s *server) DeliverValues(
 	}
 	k := s.delivery(stream.Msg().To)
 	if k == nil {
-		return nil, unready("nobody waits for what worker %s delivers",
-			stream.Msg().To.GetName())
+		return nil, unready("nobody waits for what worker %s delivers", stream.Msg().To.GetName())
 	}
 	from := objects.NewReader(stream,
 		func(c *control.ValuesChunk) (data []byte, last bool) { return c.Data, c.Last })

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -62,10 +63,7 @@ func (s *server) commit(happen func() error) error {
 	case <-s.ctx.Done():
 		return connect.NewError(connect.CodeUnavailable, errClosing)
 	}
-	if err == nil {
-		err = b.err
-	}
-	if err == nil && s.lost() {
+	if err = cmp.Or(err, b.err); err == nil && s.lost() {
 		err = connect.NewError(connect.CodeUnavailable, errClosing)
 	}
 	return err

@@ -196,15 +196,6 @@ func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadR
 	c.schedule(now)
 }
 
-// dropDue frees graphs that waited for the end of runs.
-func (c *cluster) dropDue() {
-	for _, g := range byName(c.graphs) {
-		if g.due {
-			c.dropShares(g)
-		}
-	}
-}
-
 // dropShares tells the workers of a graph to free their partitions, or sets due if a run still uses
 // the graph.
 func (c *cluster) dropShares(g *graph) {

@@ -316,7 +316,11 @@ func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error
 		j.stored = j.figures.ResultParts // before the end: a job with a result is not forgotten
 		c.end(now, j, control.JobState_JOB_STATE_DONE, "")
 	}
-	c.dropDue()
+	for _, g := range byName(c.graphs) {
+		if g.due { // to be freed after the run
+			c.dropShares(g)
+		}
+	}
 	c.farewells()
 	c.schedule(now)
 }

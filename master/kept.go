@@ -100,7 +100,8 @@ func (f *found) open(
 // parts opens the parts of a result.
 func (f *found) parts(ctx context.Context, sums []*control.Sum) (all []io.Reader, err error) {
 	for i, sum := range sums {
-		r, err := f.open(ctx, partFile(i), sumOf(sum),
+		want := store.Sum{Bytes: int64(sum.GetBytes()), CRC32C: sum.GetCrc32C()}
+		r, err := f.open(ctx, partFile(i), want,
 			min(max(allPieces/len(sums), leastPiece), mostPiece))
 		if err != nil {
 			return nil, err
@@ -117,9 +118,4 @@ func (f *found) check(ctx context.Context, sums []*control.Sum) error {
 		_, err = io.Copy(io.Discard, io.MultiReader(parts...))
 	}
 	return err
-}
-
-// sumOf converts a Sum of a message.
-func sumOf(s *control.Sum) store.Sum {
-	return store.Sum{Bytes: int64(s.GetBytes()), CRC32C: s.GetCrc32C()}
 }

@@ -194,12 +194,11 @@ func (s *server) whole() *control.StatusResponse {
 	defer s.mu.Unlock()
 	return &control.StatusResponse{
 		Version: s.options.Version, Master: s.id, UptimeSeconds: s.now().Seconds(),
-		Workers: s.workers(), Graphs: s.graphs(),
-		Jobs: s.jobs(false), JobsEnded: uint64(s.cluster.jobsEnd),
-		Refused:       uint64(s.cluster.refused + s.refused),
+		Workers: s.workers(), Graphs: s.graphs(), Jobs: s.jobs(false),
+		JobsEnded: uint64(s.cluster.jobsEnd), Refused: uint64(s.cluster.refused + s.refused),
 		RefusedTokens: uint64(s.refused), Now: s.stamp(s.now()),
-		WorkersLost: uint64(s.cluster.lost), Stale: uint64(s.stale),
-		Quotas: s.quotaUses(), Stragglers: uint64(s.cluster.straggled), Refusing: s.refusing,
+		WorkersLost: uint64(s.cluster.lost), Stale: uint64(s.stale), Quotas: s.quotaUses(),
+		Stragglers: uint64(s.cluster.straggled), Refusing: s.refusing,
 	}
 }
 

@@ -30,15 +30,6 @@ func (j *job) movable() bool {
 		j.state == control.JobState_JOB_STATE_RUNNING && j.spec.Checkpoints != ""
 }
 
-// moveFrom moves the jobs of a leaving worker.
-func (c *cluster) moveFrom(w *worker) {
-	for _, j := range c.order {
-		if j.movable() && uses(j.placements, w.name) {
-			c.move(j, fmt.Sprintf("worker %s leaves: the job goes on without it", w.name))
-		}
-	}
-}
-
 func (c *cluster) move(j *job, reason string) {
 	j.moving = true
 	c.emit(moveJob{j, reason})

@@ -32,9 +32,7 @@ type kind struct {
 
 var (
 	programKind  = kind{again: true, check: resolve.CheckThere, shape: layout.Of}
-	graph500Kind = kind{
-		alone: true, again: true, check: benchmark.Check, shape: layout.Squarest,
-	}
+	graph500Kind = kind{alone: true, again: true, check: benchmark.Check, shape: layout.Squarest}
 	netbenchKind = kind{alone: true, check: resolve.CheckNetbench, shape: layout.Of}
 )
 
@@ -85,8 +83,7 @@ func (s *server) suits(spec *jobspec.Spec) error {
 	}
 	about := pregel.GraphInfo{
 		NumVertices: g.report.Vertices, NumEdges: g.report.Arcs, Directed: g.report.Directed,
-		Weighted:   g.report.Weighted,
-		Partitions: len(g.placements),
+		Weighted: g.report.Weighted, Partitions: len(g.placements),
 	}
 	named := g.report.Named && spec.Values == ""
 	s.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -75,7 +76,11 @@ func (c *cluster) schedule(now time.Duration) {
 	}
 	c.reload()
 	c.startQueued(now)
-	c.settled()
+	for _, j := range c.waiting() { // no worker is awaited; an earlier master may have said so
+		if strings.HasSuffix(j.reason, toComeBack) {
+			c.wait(j, "")
+		}
+	}
 }
 
 // startQueued is schedule after the workers known before a restart are back or given up.

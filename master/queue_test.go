@@ -124,7 +124,7 @@ func (q *queueTrial) restart() {
 		}
 	}
 	q.c.number, q.c.last = old.number, old.last
-	q.c.restored()
+	q.c.known = true
 	for i := range q.queue {
 		q.queue[i].submitted -= q.now
 	}

@@ -71,8 +71,7 @@ func (s *server) jobRecord(j *job) *control.JobRecord {
 func (g *graph) asLoad() *control.Load {
 	return &control.Load{
 		Graph: g.name, SourceJson: jobspec.Text(g.source), Rows: g.rows, Columns: g.columns,
-		Placements: g.placements,
-		Master:     g.load.master, Number: g.load.number, Owner: g.owner,
+		Placements: g.placements, Master: g.load.master, Number: g.load.number, Owner: g.owner,
 	}
 }
 
@@ -184,7 +183,7 @@ func (s *server) restore(from *saved) {
 		}
 	}
 	if s.state.Found() {
-		s.cluster.restored()
+		s.cluster.known = true
 	}
 }
 
@@ -266,9 +265,6 @@ func (c *cluster) restoreJob(j *job) {
 	c.turned(j)
 }
 
-// restored notes that all graphs of earlier runs are entered.
-func (c *cluster) restored() { c.known = true }
-
 // expect adds workers whose return is awaited before jobs start.
 func (c *cluster) expect(placements []*control.Placement) {
 	for _, p := range placements {
@@ -292,16 +288,6 @@ func (c *cluster) settling(now time.Duration) string {
 
 // toComeBack ends the reason of jobs that wait for workers after a restart.
 const toComeBack = " to come back to the master, which restarted"
-
-// settled clears the reasons that end in toComeBack, once no worker is awaited any more. An earlier
-// master may have set them.
-func (c *cluster) settled() {
-	for _, j := range c.waiting() {
-		if strings.HasSuffix(j.reason, toComeBack) {
-			c.wait(j, "")
-		}
-	}
-}
 
 // withdraw removes a job that has just been submitted.
 func (c *cluster) withdraw(now time.Duration, j *job) {

@@ -200,9 +200,7 @@ const checkedFirst = 256 << 20
 func partFile(i int) string { return fmt.Sprintf(partPrefix+"%05d", i) }
 
 // read writes a job's result. In lines with names it omits the ids, which only serve sorting.
-func (f *found) read(
-	ctx context.Context, sums []*control.Sum, order partOrder, to *rest,
-) error {
+func (f *found) read(ctx context.Context, sums []*control.Sum, order partOrder, to *rest) error {
 	size := uint64(0)
 	for _, s := range sums {
 		size += s.Bytes

@@ -81,9 +81,7 @@ func (s *session) do(
 }
 
 // begin numbers a command and registers its call, which accepts reports until ctx ends.
-func (s *session) begin(
-	ctx context.Context, c *control.Command, take func(io.Reader) error,
-) *call {
+func (s *session) begin(ctx context.Context, c *control.Command, take func(io.Reader) error) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
@@ -241,11 +239,8 @@ func (s *server) ReportExit(
 ) (*control.ReportExitResponse, error) {
 	defer s.audit.add(ctx, entry{What: "report the end of a worker", Worker: r.Name}, nil)
 	reason := strings.Join(strings.Fields(control.Text(r.Reason, maxReason)), " ")
-	s.log.Info("worker ended", "worker", r.Name, "incarnation", r.Incarnation, "reason",
-		reason)
-	s.event(func() {
-		s.cluster.exited(s.now(), r.Name, r.Incarnation, reason, r.Starved)
-	})
+	s.log.Info("worker ended", "worker", r.Name, "incarnation", r.Incarnation, "reason", reason)
+	s.event(func() { s.cluster.exited(s.now(), r.Name, r.Incarnation, reason, r.Starved) })
 	return &control.ReportExitResponse{}, nil
 }
 

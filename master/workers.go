@@ -1,6 +1,7 @@
 package master
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -96,9 +97,8 @@ func (c *cluster) registerBy(
 	c.last = max(c.last, incarnation)
 	c.workers[r.Name] = &worker{
 		name: r.Name, by: by, instance: r.Instance, incarnation: incarnation,
-		state: control.WorkerState_WORKER_STATE_REGISTERED,
-		heard: now, deadline: now + c.lease, about: about, since: now, budget: r.Budget,
-		counted: now,
+		state: control.WorkerState_WORKER_STATE_REGISTERED, heard: now, deadline: now + c.lease,
+		about: about, since: now, budget: r.Budget, counted: now,
 	}
 	for _, g := range c.loaded() {
 		if uses(g.placements, r.Name) && !placedOn(g.placements, r.Name, incarnation) {
@@ -250,7 +250,11 @@ func (c *cluster) leave(now time.Duration, name string, incarnation uint64, reas
 		return
 	}
 	w.state, w.reason, w.leaveBy = control.WorkerState_WORKER_STATE_LEAVING, reason, now+c.grace
-	c.moveFrom(w)
+	for _, j := range c.order {
+		if j.movable() && uses(j.placements, w.name) {
+			c.move(j, fmt.Sprintf("worker %s leaves: the job goes on without it", w.name))
+		}
+	}
 	c.farewells()
 }
 

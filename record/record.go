@@ -200,6 +200,4 @@ func AddSum(all []Sum, s Sum) []Sum {
 }
 
 // Sum returns the messages to one other partition as a Sum.
-func (p *Peer) Sum() Sum {
-	return Sum{p.Exchange, p.Encoding, 1, p.Messages, p.Bytes}
-}
+func (p *Peer) Sum() Sum { return Sum{p.Exchange, p.Encoding, 1, p.Messages, p.Bytes} }

@@ -71,8 +71,7 @@ func vertex(line []byte, g Graph, named bool) (v pregel.VertexID, ok bool, fault
 		name, _, _ := bytes.Cut(line, []byte{'\t'})
 		if v, ok = g.Named(resultlines.Unquoted(string(name))); !ok {
 			return 0, false, &LineError{
-				Found:    fmt.Sprintf("%.80q", name),
-				Expected: "the name of a vertex of the graph",
+				Found: fmt.Sprintf("%.80q", name), Expected: "the name of a vertex of the graph",
 			}
 		}
 		return v, true, nil
@@ -87,8 +86,7 @@ func vertex(line []byte, g Graph, named bool) (v pregel.VertexID, ok bool, fault
 	}
 	if !ok {
 		return 0, false, &LineError{
-			Found:    fmt.Sprintf("%.80q", fields[0]),
-			Expected: "the id of a vertex of the graph",
+			Found: fmt.Sprintf("%.80q", fields[0]), Expected: "the id of a vertex of the graph",
 		}
 	}
 	return v, true, nil

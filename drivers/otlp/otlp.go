@@ -14,4 +14,4 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-func init() { trace.RegisterExporter(otlp.New) }
+func init() { trace.NewExporter = otlp.New }

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -47,10 +48,8 @@ func (r Role) String() string {
 
 // ParseRole parses the name of one role.
 func ParseRole(name string) (Role, error) {
-	for i, known := range roleNames {
-		if name == known {
-			return 1 << i, nil
-		}
+	if i := slices.Index(roleNames[:], name); i >= 0 {
+		return 1 << i, nil
 	}
 	return 0, fmt.Errorf("found role %.40q, expected %s", name, strings.Join(roleNames[:], ", "))
 }

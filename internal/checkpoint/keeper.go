@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -46,10 +47,7 @@ func (p *Policy) interval(cost time.Duration) time.Duration {
 	if p.Interval > 0 {
 		return p.Interval
 	}
-	mtbf := p.MTBF
-	if mtbf <= 0 {
-		mtbf = DefaultMTBF
-	}
+	mtbf := cmp.Or(max(p.MTBF, 0), DefaultMTBF)
 	return time.Duration(math.Sqrt(2*cost.Seconds()*mtbf.Seconds()) * float64(time.Second))
 }
 
@@ -103,9 +101,7 @@ type Event struct {
 // NewKeeper makes the keeper of a run, whose state has about this number of bytes. warn is called
 // for failed checkpoints, and news for all, by any goroutine.
 func NewKeeper(s store.Store, p Policy, bytes int64, warn func(string), news func(Event)) *Keeper {
-	if p.Keep <= 0 {
-		p.Keep = 2
-	}
+	p.Keep = cmp.Or(max(p.Keep, 0), 2)
 	k := &Keeper{store: s, policy: p, warn: warn, news: news, now: time.Now, tell: firstTold}
 	k.cost = Estimate(bytes)
 	k.ctx, k.end = context.WithCancel(context.Background())

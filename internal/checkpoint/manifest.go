@@ -30,10 +30,6 @@ func ManifestName(superstep int) string {
 	return fmt.Sprintf("%s%09d%s", manifestPrefix, superstep, manifestSuffix)
 }
 
-func partName(superstep int, run string, partition, of int) string {
-	return fmt.Sprintf("%s%09d-%s-%05d-of-%05d", partPrefix, superstep, run, partition, of)
-}
-
 // ErrNone means that a place has no checkpoint.
 var ErrNone = errors.New("it has no checkpoint")
 
@@ -51,10 +47,7 @@ func read(ctx context.Context, s store.Store, name string) (*Manifest, error) {
 		return nil, &UnreadError{err}
 	}
 	m, err := parseManifest(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", store.NameOf(s, name), err)
-	}
-	return m, nil
+	return m, store.At(s, name, err)
 }
 
 func parseManifest(data []byte) (*Manifest, error) {
@@ -195,10 +188,7 @@ func (r *Reader) Part(ctx context.Context, i int) (*Part, error) {
 	if err == nil && (p.Partition != i || p.Of != len(r.Parts) || p.Superstep != r.Superstep) {
 		err = fmt.Errorf("found partition %d of %d before superstep %d, expected %d of %d before %d", p.Partition, p.Of, p.Superstep, i, len(r.Parts), r.Superstep)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", store.NameOf(r.Store, want.Name), err)
-	}
-	return p, nil
+	return p, store.At(r.Store, want.Name, err)
 }
 
 // readAhead is the number of parts that are read at the same time, because a store answers several

@@ -57,10 +57,8 @@ func ownerOf(ctx context.Context, s store.Store) (o owner, err error) {
 	if err != nil {
 		return owner{}, err
 	}
-	if o, err = parseOwner(data); err != nil {
-		return owner{}, fmt.Errorf("%s: %w", store.NameOf(s, ownerName), err)
-	}
-	return o, nil
+	o, err = parseOwner(data)
+	return o, store.At(s, ownerName, err)
 }
 
 // parseOwner decodes the object. data may be any bytes.

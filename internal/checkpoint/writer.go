@@ -107,9 +107,9 @@ func (w *Writer) told(s Stored) {
 func (w *Writer) one(p *Part) (s Stored) {
 	began := time.Now()
 	s = Stored{
-		Superstep: p.Superstep, Partition: p.Partition,
-		Name: partName(p.Superstep, w.run, p.Partition, p.Of), Raw: p.Bytes(), Print: p.Print,
-		Copied: p.Copied.Seconds(),
+		Superstep: p.Superstep, Partition: p.Partition, Raw: p.Bytes(), Print: p.Print,
+		Copied: p.Copied.Seconds(), Name: fmt.Sprintf("%s%09d-%s-%05d-of-%05d", partPrefix,
+			p.Superstep, w.run, p.Partition, p.Of),
 	}
 	err := context.Cause(w.ctx)
 	var data []byte

@@ -89,8 +89,7 @@ type setting struct {
 func (s *setting) set(flags *pflag.FlagSet) error {
 	for _, text := range s.values {
 		err := flags.Set(s.flag.Name, text)
-		var invalid *pflag.InvalidValueError
-		if errors.As(err, &invalid) {
+		if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			err = errors.Unwrap(invalid)
 		}
 		if err != nil {

@@ -34,10 +34,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		_, usage := pflag.UnquoteUsage(missing.GetFlag())
 		return usagef("--%s wants a value: %s", missing.GetFlag().Name, usage)
 	case errors.As(err, &unknown):
-		hyphens := "--"
-		if unknown.GetSpecifiedShortnames() != "" {
-			hyphens = "-"
-		}
+		hyphens := map[bool]string{true: "-", false: "--"}[unknown.GetSpecifiedShortnames() != ""]
 		return usagef("%s has no flag %s%s: %s --help lists them", cmd.Name(), hyphens,
 			unknown.GetSpecifiedName(), cmd.CommandPath())
 	default:

@@ -201,8 +201,7 @@ func (g *graphalyticsCommand) trials(dir string, grid *job.Spec) ([]trial, error
 			t.report.Parameters = t.Parameters
 			t.spec = &job.Spec{
 				Program: t.Program, Parameters: t.Parameters, Rows: grid.Rows,
-				Columns:    grid.Columns,
-				KeepResult: true, Unsorted: true, Options: g.run.options(),
+				Columns: grid.Columns, KeepResult: true, Unsorted: true, Options: g.run.options(),
 			}
 			input := &sourceFlags{Source: job.Source{Format: in.Format}}
 			if in.Directed != nil {

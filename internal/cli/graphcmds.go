@@ -204,10 +204,7 @@ func Describe(w io.Writer, e engine.Registered) {
 		return
 	}
 	for _, c := range resolve.Inputs(p) {
-		of := "vertices"
-		if c.OfEdges {
-			of = "edges"
-		}
+		of := map[bool]string{true: "edges", false: "vertices"}[c.OfEdges]
 		fmt.Fprintf(w, "    --column %-14s  a column of %s, %v; without a file it has zeros\n",
 			c.Name+"=FILE", of, c.Type())
 	}

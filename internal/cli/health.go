@@ -46,10 +46,7 @@ No token is needed. With TLS the CA is needed. Exit status 0: yes; 1: no.`,
 			if _, _, err := net.SplitHostPort(address); err != nil {
 				return usagef("found the address %q, expected HOST:PORT", address)
 			}
-			page := "/readyz"
-			if f.Alive {
-				page = "/healthz"
-			}
+			page := map[bool]string{true: "/healthz", false: "/readyz"}[f.Alive]
 			text, err := askHealth(cmd.Context(), address, page, f.CA)
 			if err != nil {
 				return fmt.Errorf("%s: %w", address, err)

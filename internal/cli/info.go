@@ -70,10 +70,7 @@ func (a *app) info() *cobra.Command {
 }
 
 func survey(w io.Writer, in *edges.Input, s *build.Survey) {
-	weights := "without weights"
-	if s.Weighted {
-		weights = "with weights"
-	}
+	weights := map[bool]string{true: "with weights", false: "without weights"}[s.Weighted]
 	escape.Printf(w, "vertices    %s (%s isolated)\n", counted(s.Vertices), counted(s.Isolated))
 	escape.Printf(w, "edges       %s, %s, %s\n", counted(s.Tuples), edges.Kind(s.Directed), weights)
 	escape.Printf(w, "trouble     %s duplicates, %s self-loops\n", counted(s.Duplicates),

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
@@ -127,11 +126,7 @@ func (f *runFlags) perform(
 	return nil
 }
 
-// gridOf returns the grid of a job, specGrid the requested one.
-func gridOf(j *control.Job) graph.Grid {
-	return graph.Grid{Rows: int(j.Rows), Columns: int(j.Columns)}
-}
-
+// specGrid returns the requested grid of a job.
 func specGrid(s *job.Spec) graph.Grid {
 	return graph.Grid{Rows: int(s.Rows), Columns: int(s.Columns)}
 }

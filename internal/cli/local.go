@@ -299,10 +299,8 @@ func (f *runFlags) load(
 		return nil, err
 	}
 	l.team = f.team()
-	if l.graph, l.in, err = buildGraph(ctx, p.progress, source, grid, l.team); err != nil {
-		return nil, err
-	}
-	return l, nil
+	l.graph, l.in, err = buildGraph(ctx, p.progress, source, grid, l.team)
+	return l, err
 }
 
 // buildGraph opens and builds a graph in this process.
@@ -327,13 +325,7 @@ func buildGraph(
 }
 
 func (l *loaded) close() {
-	if l.in != nil {
-		l.in.Close()
-	}
-	if l.graph != nil {
-		l.graph.Close()
-	}
-	if l.team != nil {
-		l.team.Close()
-	}
+	l.in.Close()
+	l.graph.Close()
+	l.team.Close()
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -55,16 +56,13 @@ func (f *masterFlags) options(log *slog.Logger) (master.Options, error) {
 	o := master.Options{
 		Listen: f.Listen, Lease: time.Duration(f.Lease), Hold: time.Duration(f.Hold),
 		Retries: f.Retries, Running: f.Running, Data: f.Data, Checkpoints: f.Checkpoints,
-		CheckpointEvery:    f.Every.steps,
-		CheckpointInterval: f.Every.time, MTBF: time.Duration(f.MTBF), CheckpointStrict: f.Strict,
-		Stragglers: f.Stragglers,
-		Standby:    f.Standby, InsecureToken: f.InsecureToken, AuditLog: f.AuditLog,
-		KeepResults:     time.Duration(f.KeepResults),
-		KeepResultBytes: int64(f.KeepResultBytes), Quotas: quotas, Log: log,
+		CheckpointEvery: f.Every.steps, CheckpointInterval: f.Every.time,
+		MTBF: time.Duration(f.MTBF), CheckpointStrict: f.Strict, Stragglers: f.Stragglers,
+		Standby: f.Standby, InsecureToken: f.InsecureToken, AuditLog: f.AuditLog,
+		KeepResults: time.Duration(f.KeepResults), KeepResultBytes: int64(f.KeepResultBytes),
+		Quotas: quotas, Log: log,
 	}
-	if o.Retries == 0 {
-		o.Retries = -1 // see master.Options
-	}
+	o.Retries = cmp.Or(o.Retries, -1) // see master.Options
 	return o, nil
 }
 

@@ -156,10 +156,7 @@ func (p *pick) Write(data []byte) (int, error) {
 	if err == nil && len(out) > 0 {
 		_, err = p.to.Write(out)
 	}
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
+	return n, err
 }
 
 // line tests a line, and reports whether to write it at once.

@@ -95,10 +95,8 @@ func (c *remote) program(ctx context.Context, spec *job.Spec, verify bool) (resu
 		return nil, err
 	}
 	var err error
-	if r.job, err = c.job(ctx, spec); err != nil {
-		return nil, err
-	}
-	return r, nil
+	r.job, err = c.job(ctx, spec)
+	return r, err
 }
 
 // remoteResult is the result of a program that ran on a cluster.
@@ -239,7 +237,7 @@ func (r *remoteResult) form(a *app) resultlines.Form {
 }
 
 func (r *remoteResult) figures(p *runReport, _ bool) {
-	j, grid := r.job, gridOf(r.job)
+	j, grid := r.job, graph.Grid{Rows: int(r.job.Rows), Columns: int(r.job.Columns)}
 	p.Vertices, p.Edges, p.Directed = int(j.Vertices), int(j.Edges), j.Directed
 	ran := resolve.OutcomeOfJob(j)
 	p.ran(&ran, j.FinalAggregates(), record.GraphSize{Vertices: j.Vertices, Arcs: j.Arcs})

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,10 +72,8 @@ failed, was cancelled or reached its limit of supersteps.`,
 func openPlace(place string) (s store.Store, name string, err error) {
 	if base := path.Base(place); strings.HasPrefix(base, "checkpoint-") &&
 		strings.HasSuffix(base, ".json") {
-		place, name = strings.TrimSuffix(strings.TrimSuffix(place, base), "/"), base
-		if place == "" {
-			place = "."
-		}
+		place = cmp.Or(strings.TrimSuffix(strings.TrimSuffix(place, base), "/"), ".")
+		name = base
 	}
 	s, err = store.Existing(place)
 	return s, name, err

@@ -384,10 +384,7 @@ func (p *runReport) text(w io.Writer) {
 	}
 	texts := p.Aggregators.Texts()
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		what := "aggregator "
-		if trace.IsSummary(name) {
-			what = ""
-		}
+		what := map[bool]string{false: "aggregator "}[trace.IsSummary(name)]
 		escape.Printf(w, "%s%s: %s\n", what, name, texts[name])
 	}
 	if p.Verified != nil {

@@ -35,7 +35,7 @@ func (f *gridFlags) partitionsOf(
 	switch {
 	case err == nil:
 		defer place.Close()
-		g := place.GridOf()
+		g, _ := graph.ParseGrid(place.Grid) // Find has checked it
 		return uint32(g.Rows), uint32(g.Columns), nil
 	case f.onCluster: // the workers must reach it, not this process
 		return rows, columns, nil

@@ -42,10 +42,7 @@ func (a *app) status() *cobra.Command {
 func (f *clientFlags) page(ctx context.Context, a *app) error {
 	return f.with(ctx, a, func(c *client.Client, d *progress) error {
 		d.done()
-		scheme := "http"
-		if c.TLS != nil {
-			scheme = "https"
-		}
+		scheme := map[bool]string{true: "https", false: "http"}[c.TLS != nil]
 		if err := c.Complete(c.Master()); err != nil { // the token that the master made
 			return err
 		}

@@ -91,8 +91,7 @@ func (l *loaded) certify(
 	c := &claim{
 		Graph: verify.Graph{
 			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit,
-			Labels: g.Labels,
-			Team:   l.team, Stop: ctx.Err,
+			Labels: g.Labels, Team: l.team, Stop: ctx.Err,
 			Progress: func(done, all int64) { l.progress.stage("verifying", done, all) },
 		},
 		text: text, values: parameters, iterations: max(supersteps-1, 0), ended: ended,

@@ -370,9 +370,7 @@ func (c *Client) Numbered(ctx context.Context, id string, w io.Writer) (int64, e
 	return c.result(ctx, id, true, w)
 }
 
-func (c *Client) result(
-	ctx context.Context, id string, numbered bool, w io.Writer,
-) (int64, error) {
+func (c *Client) result(ctx context.Context, id string, numbered bool, w io.Writer) (int64, error) {
 	offset := int64(0)
 	err := c.persist(ctx, func(ctx context.Context, a *attempts) error {
 		ctx, cancel := context.WithCancel(ctx)

@@ -118,10 +118,7 @@ func (c *Client) Names(
 ) ([]*control.Name, error) {
 	r, err := ask(ctx, c, control.ClusterClient.ListVertices,
 		&control.ListVerticesRequest{Graph: graph, Names: names, NamesOf: labels})
-	if err != nil {
-		return nil, err
-	}
-	return r.Names, nil
+	return r.GetNames(), err
 }
 
 // ask makes a call that is answered at once, and explains its error.

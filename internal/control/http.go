@@ -133,9 +133,8 @@ func Connect(address string, who Credentials, dial Dialer) (*Connection, error) 
 		address: address, url: "http://" + address, host: host, who: who, dial: dial,
 	}
 	c.base = &http.Transport{
-		DialContext: dial,
-		Protocols:   new(http.Protocols),
-		HTTP2:       &http.HTTP2Config{PingTimeout: pingTimeout, SendPingTimeout: pingAfter},
+		DialContext: dial, Protocols: new(http.Protocols),
+		HTTP2: &http.HTTP2Config{PingTimeout: pingTimeout, SendPingTimeout: pingAfter},
 	}
 	if who.TLS == nil {
 		c.base.Protocols.SetUnencryptedHTTP2(true)

@@ -55,7 +55,11 @@ func ownToken(address string, read func(file string, size int) ([]byte, error)) 
 	if err != nil || file == "" {
 		return Token{}, err
 	}
-	removeUnheld(filepath.Dir(file))
+	dir := filepath.Dir(file)
+	unheld, _ := fs.Glob(os.DirFS(dir), "*"+held)
+	for _, name := range unheld {
+		removeToken(filepath.Join(dir, strings.TrimSuffix(name, held)), true)
+	}
 	key, err := read(file, ownSize)
 	if err != nil {
 		return Token{}, err
@@ -108,13 +112,6 @@ func HoldOwn(address string) (f *os.File) {
 		})
 	}
 	return f
-}
-
-func removeUnheld(dir string) {
-	names, _ := fs.Glob(os.DirFS(dir), "*"+held)
-	for _, name := range names {
-		removeToken(filepath.Join(dir, strings.TrimSuffix(name, held)), true)
-	}
 }
 
 // removeToken removes a token and its other files, unless a process holds it. A sweep skips a token

@@ -31,9 +31,7 @@ func Text(s string, most int) string {
 // TextError is the error of a text that is not UTF-8, which no message can contain.
 type TextError struct{ Text string }
 
-func (e *TextError) Error() string {
-	return fmt.Sprintf("found %.80q, expected UTF-8", e.Text)
-}
+func (e *TextError) Error() string { return fmt.Sprintf("found %.80q, expected UTF-8", e.Text) }
 
 // checkTexts returns a [TextError] if a message has an invalid text.
 func checkTexts(m proto.Message) error {

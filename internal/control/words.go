@@ -132,8 +132,7 @@ var NameRule = fmt.Sprintf(
 // CatalogPrefix distinguishes the name of a graph in the catalog from the name of a file.
 const CatalogPrefix = "catalog:"
 
-var validName = regexp.MustCompile(
-	fmt.Sprintf(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,%d}$`, maxName-1))
+var validName = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,%d}$`, maxName-1))
 
 // ValidName reports whether a name of a worker or graph is safe to display and cannot be mistaken
 // for a flag (-x) or a directory (..).

@@ -68,9 +68,9 @@ type Input struct {
 	Free func()
 }
 
-// Close releases the memory of the tuples.
+// Close releases the memory of the tuples. It accepts nil.
 func (in *Input) Close() {
-	if in.Free != nil {
+	if in != nil && in.Free != nil {
 		in.Free()
 		in.Free = nil
 	}

@@ -6,6 +6,7 @@
 package generate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -120,9 +121,7 @@ func fill(ctx context.Context, g Generator, p *edges.Packed, o Options) error {
 // fits returns an error if g, and the bytes beside it, exceed the available bytes; 0 means unknown.
 func fits(g Generator, weights edges.Weights, beside, available int64) error {
 	need := edges.PackedBytes(g.Vertices(), g.Edges(), weights) + beside
-	if available <= 0 {
-		available = 1 << 46 // about the address space of a process
-	}
+	available = cmp.Or(max(available, 0), 1<<46) // about the address space of a process
 	var wrong []string
 	if n := g.Vertices(); n > graph.MaxVertices {
 		wrong = append(wrong, fmt.Sprintf("%d vertices are too many, at most %d can be loaded", n,

@@ -69,7 +69,10 @@ func (g Kronecker) Fill(first int, b *edges.Block, weights bool) {
 			} else if weights {
 				w = l.weight(k, g.Scale)
 			}
-			b.U[i+k], b.V[i+k] = clip(u, v)
+			// Clips and flips: as long as the endpoints are equal, a level in quadrant C counts as
+			// B. That affects only the highest bit in which they differ: the target gets it.
+			top := uint64(1) << bits.Len64(u^v) >> 1
+			b.U[i+k], b.V[i+k] = u&^top, v|top
 			if weights {
 				b.W[i+k] = w
 			}
@@ -108,13 +111,6 @@ func level(x uint64) (source, target uint64) {
 	default:
 		return 1, 1
 	}
-}
-
-// clip clips and flips: as long as the endpoints are equal, a level in quadrant C counts as B. That
-// affects only the highest bit in which they differ: the target gets it.
-func clip(u, v uint64) (uint64, uint64) {
-	top := uint64(1) << bits.Len64(u^v) >> 1
-	return u &^ top, v | top
 }
 
 // weight returns the weight for an output. The official generator converts to single precision

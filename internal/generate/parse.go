@@ -96,10 +96,7 @@ func Parse(text string) (Generator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("generator %s: %w", name, err)
 	}
-	if err := check(g); err != nil {
-		return nil, err
-	}
-	return g, nil
+	return g, check(g)
 }
 
 func find(name string) *family {

@@ -13,10 +13,8 @@ type scramble struct {
 func newScramble(seed state, scale int) scramble {
 	key0, key1 := keys(seed)
 	return scramble{
-		sum:    key0 + key1,
-		times0: key0 | 0x4519840211493211,
-		times1: key1 | 0x3050852102C843A5,
-		shift:  uint(64 - scale),
+		sum: key0 + key1, times0: key0 | 0x4519840211493211, times1: key1 | 0x3050852102C843A5,
+		shift: uint(64 - scale),
 	}
 }
 

@@ -20,11 +20,9 @@ func assemble(base *Graph, parts []*Changed) *Graph {
 	first := parts[0].Partition.graph
 	g := &Graph{
 		Name: base.Name, N: first.N, Directed: base.Directed, Weights: base.Weights,
-		Options: first.Options, Connected: first.N,
-		Tuples: base.Tuples, Loops: base.Loops, Dropped: base.Dropped,
-		LeastWeight: first.LeastWeight,
-		Order:       base.Order, IDs: base.IDs, Labels: base.Labels, Names: base.Names,
-		added: first.added, least: base.least,
+		Options: first.Options, Connected: first.N, Tuples: base.Tuples, Loops: base.Loops,
+		Dropped: base.Dropped, LeastWeight: first.LeastWeight, Order: base.Order, IDs: base.IDs,
+		Labels: base.Labels, Names: base.Names, added: first.added, least: base.least,
 		Parts: make([]*Partition, len(base.Parts)),
 		arena: &mem.Arena{Budget: base.arena.Budget, Kind: mem.Graph},
 	}

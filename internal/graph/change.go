@@ -139,9 +139,8 @@ func (a *changer) header() *Partition {
 	old := a.p.graph
 	g := &Graph{
 		Name: old.Name, N: a.N, Directed: old.Directed, Weights: old.Weights, Options: old.Options,
-		Connected:   a.N,
-		LeastWeight: old.LeastWeight, Order: old.Order, IDs: old.IDs, Labels: old.Labels,
-		added: old.added, least: old.least,
+		Connected: a.N, LeastWeight: old.LeastWeight, Order: old.Order, IDs: old.IDs,
+		Labels: old.Labels, added: old.added, least: old.least,
 		Parts: make([]*Partition, len(old.Parts)),
 	}
 	g.Options.TupleDegrees = false
@@ -149,8 +148,7 @@ func (a *changer) header() *Partition {
 	g.arena = &own.Arena
 	p := &Partition{
 		Index: a.p.Index, Of: a.p.Of, Owned: owned(a.N, a.p.Index, a.p.Of), graph: g,
-		labels: a.p.labels,
-		lists:  a.share(own),
+		labels: a.p.labels, lists: a.share(own),
 	}
 	if a.p.Absent != nil {
 		p.Absent = make([]uint64, p.Words())

@@ -90,9 +90,7 @@ func (a *changer) keep(blocks []*blockChange) {
 }
 
 // without returns the side without peers.
-func (s *Side) without() *Side {
-	return &Side{Line: s.Line, Groups: s.Groups, Ghosts: s.Ghosts}
-}
+func (s *Side) without() *Side { return &Side{Line: s.Line, Groups: s.Groups, Ghosts: s.Ghosts} }
 
 // newReversedPart returns a partition for the reversed arcs in a 2D grid. Its slots continue those
 // of the partition.

@@ -34,8 +34,7 @@ func (a *changer) shareSides(ctx context.Context, same bool, blocks []*blockChan
 	for i, b := range blocks {
 		receivers := changedSide{
 			new: b.new.Receivers, old: b.old.Receivers, part: b.part,
-			sets:    make([][]uint64, a.p.Of),
-			degrees: a.next.InDegrees, changes: b.degreeChanges(),
+			sets: make([][]uint64, a.p.Of), degrees: a.next.InDegrees, changes: b.degreeChanges(),
 		}
 		if i > 0 {
 			receivers.degrees = a.next.OutDegrees

@@ -199,8 +199,12 @@ func (g *Graph) Bytes() int64 { return g.arena.Bytes() }
 // Arena returns the arena of the graph's arrays. It also keeps spare arrays for jobs.
 func (g *Graph) Arena() *mem.Arena { return g.arena }
 
-// Close frees the graph, which then has no vertices and must not be used. It is idempotent.
+// Close frees the graph, which then has no vertices and must not be used. It is idempotent,
+// and accepts nil.
 func (g *Graph) Close() {
+	if g == nil {
+		return
+	}
 	g.close.Do(func() {
 		g.N, g.Order, g.IDs, g.Parts = 0, nil, nil, nil
 		g.Labels = edges.Labels{}

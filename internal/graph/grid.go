@@ -64,9 +64,7 @@ func (g Grid) Owner(v pregel.VertexID) int { return int(uint64(v) % uint64(g.Par
 // Arc returns the partition whose block has the arc from u to v: it is in the row of v's owner, to
 // which it folds, and in the column of u's owner, from which it gets u's messages. In an R x 1 grid
 // it is v's owner, in a 1 x C grid u's owner. A flat graph stores the arc in both.
-func (g Grid) Arc(u, v pregel.VertexID) int {
-	return g.At(g.Row(g.Owner(v)), g.Column(g.Owner(u)))
-}
+func (g Grid) Arc(u, v pregel.VertexID) int { return g.At(g.Row(g.Owner(v)), g.Column(g.Owner(u))) }
 
 // row and column return the other partitions of a partition's processor row and column, beginning
 // with its next neighbour.

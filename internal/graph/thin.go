@@ -64,6 +64,4 @@ func Thinned(
 }
 
 // resize returns a slice of n elements with any values, possibly in the same memory.
-func resize[T any](store *mem.Arena, s []T, n int) []T {
-	return mem.Grow(store, s[:0], n)[:n]
-}
+func resize[T any](store *mem.Arena, s []T, n int) []T { return mem.Grow(store, s[:0], n)[:n] }

@@ -86,9 +86,7 @@ func (s *Rank) Close() {
 	if s.validator != nil {
 		s.validator.Close()
 	}
-	if s.g != nil {
-		s.g.Close()
-	}
+	s.g.Close()
 	s.arena.Close()
 	s.validator, s.g, s.parent, s.dist, s.tables = nil, nil, nil, nil, new(tables)
 }
@@ -111,9 +109,7 @@ func (s *Rank) bulk() collective.Call {
 	return collective.Call{Tag: s.tag + forItself, Bytes: 1 << 18 / s.ranks()}
 }
 
-func (s *Rank) small() collective.Call {
-	return collective.Call{Tag: s.tag + forItself, Bytes: 8}
-}
+func (s *Rank) small() collective.Call { return collective.Call{Tag: s.tag + forItself, Bytes: 8} }
 
 // slowest replaces each value by its maximum over all ranks.
 func (s *Rank) slowest(ctx context.Context, seconds ...*float64) error {
@@ -329,13 +325,8 @@ func (s *Rank) judge(ctx context.Context, root uint64, found Found) (Judged, err
 	}
 	j.Validate = time.Since(start).Seconds()
 	if err == nil && result.Edges != j.Nedge {
-		err = wrongCount(j.Nedge, result.Edges)
+		err = &validate.Violation{Name: "nedge", Text: fmt.Sprintf(
+			"%d edges reported, %d in the list", j.Nedge, result.Edges)}
 	}
 	return j, err
-}
-
-// wrongCount is the violation of reporting a wrong number of edges.
-func wrongCount(reported, counted int64) error {
-	text := fmt.Sprintf("%d edges reported, %d in the list", reported, counted)
-	return &validate.Violation{Name: "nedge", Text: text}
 }

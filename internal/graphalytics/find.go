@@ -40,10 +40,7 @@ type Graph struct {
 // graph.NAME., for all graphs, such as pr.num-iterations.
 func Find(dir string, given map[string]string) ([]Graph, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		found := "a file"
-		if err != nil {
-			found = "no such folder"
-		}
+		found := map[bool]string{true: "no such folder", false: "a file"}[err != nil]
 		return nil, fmt.Errorf("%s: found %s, expected a folder of graphs", dir, found)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.properties"))
@@ -259,9 +256,7 @@ type Run struct {
 func (g *Graph) Run(algorithm string) (Run, error) {
 	r := Run{Parameters: map[string]string{}}
 	set := func(parameter, key, otherwise string) {
-		if r.Parameters[parameter] = g.entries[key].Value; r.Parameters[parameter] == "" {
-			r.Parameters[parameter] = otherwise
-		}
+		r.Parameters[parameter] = cmp.Or(g.entries[key].Value, otherwise)
 	}
 	source := func() error {
 		key := algorithm + ".source-vertex"

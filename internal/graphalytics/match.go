@@ -109,9 +109,7 @@ func (m *Match) line(line string) error {
 	return nil
 }
 
-func mismatch(format string, args ...any) error {
-	return &Mismatch{fmt.Sprintf(format, args...)}
-}
+func mismatch(format string, args ...any) error { return &Mismatch{fmt.Sprintf(format, args...)} }
 
 func (m *Match) same(want, got string) bool {
 	switch m.rule {

@@ -37,6 +37,4 @@ func (a *admission) admit(bytes int64, what string) {
 }
 
 // admission returns the admission for a file.
-func (r *reader) admission(f *file) *admission {
-	return &admission{"reading " + f.path, r.free}
-}
+func (r *reader) admission(f *file) *admission { return &admission{"reading " + f.path, r.free} }

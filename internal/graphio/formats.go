@@ -31,13 +31,11 @@ const (
 var known = []Description{
 	{
 		Format: SNAP, Suffixes: []string{".snap", ".txt"}, Layout: uvLine, Edges: "directed",
-		Vertices: occurring,
-		Written:  true, Lost: "weights, " + onlyEdges,
+		Vertices: occurring, Written: true, Lost: "weights, " + onlyEdges,
 	},
 	{
 		Format: EL, Suffixes: []string{".el", ".edges"}, Layout: uvLine, Edges: "directed",
-		Vertices: occurring,
-		Written:  true, Lost: "weights, " + onlyEdges,
+		Vertices: occurring, Written: true, Lost: "weights, " + onlyEdges,
 	},
 	{
 		Format: WEL, Suffixes: []string{".wel"}, Layout: "`u v w`, and columns that `--column` reads", Edges: "directed", Vertices: occurring,
@@ -81,10 +79,9 @@ var known = []Description{
 	{
 		Format: DIMACS, Suffixes: []string{".gr", ".col"},
 		Layout: "`p sp N M` and `a u v w`; or `p edge N M` and `e u v`; `c` begins comments",
-		Edges:  "`p sp` directed, `p edge` undirected", Vertices: "1 to N",
-		Weights: "of `a` lines", Written: true,
-		Needs: counted1 + "; `.col`: an undirected graph; `.gr`: weights",
-		Lost:  "`.col`: weights; `.gr`: an undirected edge becomes two arcs",
+		Edges:  "`p sp` directed, `p edge` undirected", Vertices: "1 to N", Weights: "of `a` lines",
+		Written: true, Needs: counted1 + "; `.col`: an undirected graph; `.gr`: weights",
+		Lost: "`.col`: weights; `.gr`: an undirected edge becomes two arcs",
 	},
 	{
 		Format: METIS, Suffixes: []string{".metis", ".graph"}, Layout: "`N M [FORMAT [WEIGHTS]]`, then the neighbours of a vertex a line; `%` begins comments", Edges: "undirected",

@@ -87,12 +87,9 @@ func (j *jsonLines) hasName(line []byte) bool {
 	if c.bad != nil {
 		return false // it is reported when the line is read
 	}
-	for _, f := range fields[:2] {
-		if len(f.text) == 0 || countDigits(f.text) != len(f.text) || leadingZero(f.text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(fields[:2], func(f jsonField) bool {
+		return len(f.text) == 0 || countDigits(f.text) != len(f.text) || leadingZero(f.text)
+	})
 }
 
 // jsonField is a string or a number.

@@ -3,6 +3,7 @@
 package graphio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -52,8 +53,5 @@ func awaitWriter(f *os.File) error {
 		failed = err
 		return err != nil || n > 0
 	})
-	if err != nil {
-		return err
-	}
-	return failed
+	return cmp.Or(err, failed)
 }

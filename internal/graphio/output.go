@@ -131,8 +131,7 @@ func Create(path string) (*os.File, error) {
 
 // reason returns the error without the name of the temporary file.
 func reason(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
 	return err

@@ -74,9 +74,7 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInpu
 		return nil, err
 	}
 	s := new(edges.RankInput)
-	s.Input = edges.Input{
-		Name: path, Edges: list, Directed: r.directed(false), Free: list.Close,
-	}
+	s.Input = edges.Input{Name: path, Edges: list, Directed: r.directed(false), Free: list.Close}
 	if r.partial {
 		s.Largest, s.Check = last, check
 		from, to := int64(part.from)*packedSize, int64(part.to)*packedSize

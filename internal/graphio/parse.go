@@ -263,9 +263,7 @@ func skipColumns(data []byte, i, n int) (int, bool) {
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // trimLine removes the carriage return at the end of a line, and the blanks around the rest.
-func trimLine(line []byte) []byte {
-	return bytes.Trim(bytes.TrimSuffix(line, []byte{'\r'}), " \t")
-}
+func trimLine(line []byte) []byte { return bytes.Trim(bytes.TrimSuffix(line, []byte{'\r'}), " \t") }
 
 // cutField returns the first column of a line that does not begin with a blank, and the rest.
 func cutField(line []byte) (field, rest []byte) {

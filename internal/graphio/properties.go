@@ -78,14 +78,8 @@ func readProperties(ctx context.Context, f *file, name string) (*properties, err
 // graphKey matches the key of an entry that is read: the graph's name, and the rest.
 var graphKey = regexp.MustCompile(`(?s)^graph\.(.*)\.(directed|vertex-properties\.names|edge-properties\.names|sssp\.weight-property)$`)
 
-func trimProperty(line []byte) string {
-	return strings.TrimLeft(strings.TrimSuffix(string(line), "\r"), " \t\f")
-}
-
 // goesOn reports whether text ends with an unescaped backslash.
-func goesOn(text string) bool {
-	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
-}
+func goesOn(text string) bool { return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1 }
 
 // property matches a key, in which a backslash escapes separators, and a value.
 var property = regexp.MustCompile(`(?s)^((?:\\.|[^=: \t\f\\])*\\?)[ \t\f]*[=:]?[ \t\f]*(.*)$`)
@@ -112,7 +106,8 @@ func ReadEntries(r io.Reader, path string) (map[string]Entry, error) {
 		if err != nil && err != io.EOF {
 			return nil, inFile(err, path)
 		}
-		more := trimProperty(bytes.TrimPrefix(line, utf8BOM))
+		line = bytes.TrimSuffix(bytes.TrimPrefix(line, utf8BOM), carriage)
+		more := strings.TrimLeft(string(line), " \t\f")
 		if !continued && more != "" && (more[0] == '#' || more[0] == '!') {
 			continue
 		}

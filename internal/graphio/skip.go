@@ -20,7 +20,10 @@ func (r *reader) leaveOut(x textFile, src source, batches []batch) error {
 			bad.line += lines
 			left := r.mayLeave()
 			if bad.fatal || left == 0 && !(r.partial && r.SkipBad > 0) {
-				return r.tooManyBad(bad)
+				if r.SkipBad > 0 && !bad.fatal {
+					bad.expected += " " + edges.TooManySkipped(r.SkipBad)
+				}
+				return bad
 			}
 			if r.skipped = append(r.skipped, bad.Error()); left == 0 {
 				return nil
@@ -29,12 +32,4 @@ func (r *reader) leaveOut(x textFile, src source, batches []batch) error {
 		lines += batches[i].lines
 	}
 	return nil
-}
-
-// tooManyBad adds the limit to the fault of a line that exceeds it.
-func (r *reader) tooManyBad(bad *fault) error {
-	if r.SkipBad > 0 && !bad.fatal {
-		bad.expected += " " + edges.TooManySkipped(r.SkipBad)
-	}
-	return bad
 }

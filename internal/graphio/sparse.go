@@ -66,18 +66,14 @@ func (t *table) between(ctx context.Context, low, high uint64, about int) []uint
 		if t.batches[i].max < low || ctx.Err() != nil {
 			continue
 		}
-		t.each(i, func(ids []uint64) { found = appendBetween(found, ids, low, high) })
+		t.each(i, func(ids []uint64) {
+			for _, id := range ids {
+				if id-low < high-low {
+					found = append(found, id)
+				}
+			}
+		})
 	}
 	slices.Sort(found)
 	return slices.Clone(slices.Compact(found))
-}
-
-// appendBetween appends the ids in [low, high).
-func appendBetween(dst, ids []uint64, low, high uint64) []uint64 {
-	for _, id := range ids {
-		if id-low < high-low {
-			dst = append(dst, id)
-		}
-	}
-	return dst
 }

@@ -35,9 +35,7 @@ type WriteOptions struct {
 // Write writes a graph. Its files appear complete or not at all. If the format cannot hold the
 // graph, Write fails. If the lost information can be given when the file is read, or may not be
 // needed, it calls o.Warn instead.
-func Write(
-	ctx context.Context, path string, in *edges.Input, o WriteOptions,
-) (err error) {
+func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) (err error) {
 	defer mem.Recover(&err)
 	format, err := FormatToWrite(path, string(o.Format))
 	if err != nil {

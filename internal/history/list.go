@@ -33,10 +33,8 @@ type Query struct {
 
 // Orders compare runs. Those without an order keep the order of the list.
 var Orders = map[string]func(a, b *Job) int{
-	"": nil,
-	"began": func(a, b *Job) int {
-		return cmp.Compare(start(a), start(b))
-	},
+	"":           nil,
+	"began":      func(a, b *Job) int { return cmp.Compare(start(a), start(b)) },
 	"finished":   func(a, b *Job) int { return a.Finished.Compare(b.Finished) },
 	"job":        func(a, b *Job) int { return number(a) - number(b) },
 	"graph":      func(a, b *Job) int { return strings.Compare(a.Graph, b.Graph) },

@@ -71,10 +71,7 @@ func (r Request) open(ctx context.Context) (*edges.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.weighted(in); err != nil {
-		return nil, err
-	}
-	return in, nil
+	return in, r.weighted(in)
 }
 
 // OpenRank reads or generates a rank's part of the tuples. Generated tuples are made when they are
@@ -101,10 +98,7 @@ func OpenRank(ctx context.Context, r Request, rank, ranks int) (*edges.RankInput
 	if err != nil {
 		return nil, err
 	}
-	if err := r.weighted(&s.Input); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, r.weighted(&s.Input)
 }
 
 func (r Request) options() graphio.ReadOptions {

@@ -114,9 +114,7 @@ func (b *Budget) Free() int64 {
 
 // Tight reports whether bytes more would exceed the soft limit. Then callers use slower methods
 // that need less memory.
-func (b *Budget) Tight(bytes int64) bool {
-	return b != nil && b.exceeds(bytes, b.soft)
-}
+func (b *Budget) Tight(bytes int64) bool { return b != nil && b.exceeds(bytes, b.soft) }
 
 // exceeds reports whether bytes more would exceed a limit. It frees the spares if the limit would
 // be exceeded with them.
@@ -291,7 +289,8 @@ func Process() *Budget { return process.Load() }
 // of the machine's memory, the limits of its control groups, and GOMEMLIMIT.
 func DefaultLimit() int64 {
 	bytes := systemLimit()
-	if n := goLimit(); n > 0 && (bytes == 0 || n < bytes) {
+	if n := debug.SetMemoryLimit(-1); os.Getenv("GOMEMLIMIT") != "" && n > 0 &&
+		n < math.MaxInt64 && (bytes == 0 || n < bytes) {
 		return n
 	}
 	return bytes

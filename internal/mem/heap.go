@@ -1,11 +1,6 @@
 package mem
 
-import (
-	"math"
-	"os"
-	"runtime/debug"
-	"runtime/metrics"
-)
+import "runtime/metrics"
 
 // Metrics of Go's runtime for objects on the heap: the bytes of all objects, including unused ones
 // that were not collected yet, and the bytes that the last collection found in use.
@@ -23,12 +18,4 @@ func (b *Budget) measured(name string) int64 {
 	sample := [1]metrics.Sample{{Name: name}}
 	metrics.Read(sample[:])
 	return int64(sample[0].Value.Uint64())
-}
-
-// goLimit returns the value of GOMEMLIMIT, or 0.
-func goLimit() int64 {
-	if n := debug.SetMemoryLimit(-1); os.Getenv("GOMEMLIMIT") != "" && n > 0 && n < math.MaxInt64 {
-		return n
-	}
-	return 0
 }

@@ -64,9 +64,7 @@ func (r region) release(kind string) {
 }
 
 // budget returns the budget that limits the arena's arrays, or nil.
-func (a *Arena) budget() *Budget {
-	return cmp.Or(a.Budget, Process())
-}
+func (a *Arena) budget() *Budget { return cmp.Or(a.Budget, Process()) }
 
 // Make returns a zeroed slice of n elements of type T. Small arrays and types with pointers are on
 // the Go heap. Make panics with an *[Exhausted] if there is no memory.

@@ -80,8 +80,7 @@ func collectMaster(to chan<- prometheus.Metric, s *control.StatusResponse) {
 		"Messages of earlier incarnations, or for ended calls.", float64(s.Stale))
 	gauge.by("state", "jobs", "Jobs that have not ended, by state.", jobs)
 	gauge.by("state", "graphs", "Graphs of the catalog, by state.", graphs)
-	gauge.one("graphs_memory_bytes",
-		"Memory that the catalog's graphs take on all workers.", bytes)
+	gauge.one("graphs_memory_bytes", "Memory that the catalog's graphs take on all workers.", bytes)
 	gauge.by("worker", "worker_memory_bytes",
 		"Memory of the worker for graphs and jobs, as registered.", memory)
 	gauge.by("worker", "worker_memory_used_bytes",

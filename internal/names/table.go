@@ -41,7 +41,8 @@ func (t *Table) Close() {
 		s.arena.Close()
 		s.slots, s.refs, s.chunks = nil, nil, nil
 	}
-	t.blocks.close()
+	t.blocks.arena.Close()
+	t.blocks.free = nil
 }
 
 // shard has the names with some hashes. A lookup reads two places, the slot and the name's bytes.
@@ -100,11 +101,6 @@ func (b *blocks) chunk() []byte {
 	chunk := b.free[:0:chunkSize]
 	b.free = b.free[chunkSize:]
 	return chunk
-}
-
-func (b *blocks) close() {
-	b.arena.Close()
-	b.free = nil
 }
 
 // kind is the kind of memory under which tables are counted.

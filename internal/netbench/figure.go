@@ -33,9 +33,8 @@ func (r *Report) title() string {
 // panel makes a panel of one collective.
 func (r *Report) panel(c collective.Collective, bandwidth bool) figure.Panel {
 	p := figure.Panel{
-		Title: string(c),
-		X:     figure.Axis{Label: sizeMeans[c], Base: 2},
-		Y:     figure.Axis{Base: 10, Text: duration},
+		Title: string(c), X: figure.Axis{Label: sizeMeans[c], Base: 2},
+		Y: figure.Axis{Base: 10, Text: duration},
 	}
 	p.X.Text = func(v float64) string { return size(int(v)) }
 	if bandwidth {

@@ -12,9 +12,7 @@ import (
 
 // Measure calibrates a link and measures on it. All ranks must call it with equal parameters, and
 // get the same report. sites has the site of each rank; nil means that there is only one.
-func Measure(
-	ctx context.Context, link collective.Link, sites []int, o Options,
-) (*Report, error) {
+func Measure(ctx context.Context, link collective.Link, sites []int, o Options) (*Report, error) {
 	o = o.withDefaults()
 	o.Progress(Calibrating, 0, 0)
 	model, err := collective.Calibrate(ctx, link, collective.Calibration{Tag: tag, Sites: sites})

@@ -70,8 +70,7 @@ func call[Q, A any](
 	if c == nil {
 		return nil, failed(errors.New("there is no session with the master"))
 	}
-	bounded, cancel := context.WithTimeout(ctx,
-		callTimeout+time.Duration(size/slowest)*time.Second)
+	bounded, cancel := context.WithTimeout(ctx, callTimeout+time.Duration(size/slowest)*time.Second)
 	defer cancel()
 	answer, err := f(c.Workers, bounded, q)
 	if err == nil {

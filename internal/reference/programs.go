@@ -123,10 +123,7 @@ func formats(to *text, root string) error {
 		"three columns or more. `--directed` and `--undirected` override the column edges.")
 	var read, written [][]string
 	for _, d := range graphio.Known() {
-		names := "numbers"
-		if d.Named {
-			names = "numbers or names"
-		}
+		names := map[bool]string{true: "numbers or names", false: "numbers"}[d.Named]
 		read = append(read, []string{
 			code(string(d.Format)), codes(d.Suffixes), d.Layout, d.Edges, d.Vertices,
 			d.Weights, names,

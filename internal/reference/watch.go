@@ -114,7 +114,6 @@ type schema struct {
 	Type        any
 	Description string
 	Enum        []any
-	Required    []string
 	Properties  map[string]schema
 	Items       *schema
 	Default     any
@@ -197,7 +196,9 @@ func api(to *text, root string) error {
 		if s.Description != "" {
 			to.paragraphs(s.Description + ".")
 		}
-		to.members(s, "")
+		if rows := membersOf(s, ""); rows != nil {
+			to.table([]string{"member", "type", "meaning"}, rows)
+		}
 	}
 	return nil
 }
@@ -208,13 +209,7 @@ func reference(ref string) string {
 	return fmt.Sprintf("[%s](#%s)", name, anchor(name))
 }
 
-// members writes a table of an object's members. Members of nested objects are named with a dot.
-func (t *text) members(s schema, prefix string) {
-	if rows := membersOf(s, prefix); rows != nil {
-		t.table([]string{"member", "type", "meaning"}, rows)
-	}
-}
-
+// membersOf describes an object's members. Members of nested objects are named with a dot.
 func membersOf(s schema, prefix string) (rows [][]string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := s.Properties[name]

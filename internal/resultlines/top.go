@@ -16,9 +16,7 @@ type First[T any] struct {
 }
 
 // Takes reports whether an element is one of the first N so far.
-func (f *First[T]) Takes(x T) bool {
-	return f.N > 0 && (!f.full || f.Order(x, f.kept[f.N-1]) < 0)
-}
+func (f *First[T]) Takes(x T) bool { return f.N > 0 && (!f.full || f.Order(x, f.kept[f.N-1]) < 0) }
 
 // Add adds an element for which Takes returned true.
 func (f *First[T]) Add(x T) {

@@ -50,10 +50,7 @@ func (o *opener) openIndex(ctx context.Context, f File) (*Index, error) {
 	if err == nil {
 		err = faultless(func() error { return x.check(o.Vertices) })
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", store.NameOf(o.Store, f.Name), err)
-	}
-	return x, nil
+	return x, store.At(o.Store, f.Name, err)
 }
 
 // appendLabels appends the input ids of a range of the index.

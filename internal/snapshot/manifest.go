@@ -100,10 +100,7 @@ func ReadManifest(ctx context.Context, s store.Store) (*Manifest, error) {
 		return nil, err
 	}
 	m, err := parseManifest(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", store.NameOf(s, ManifestName), err)
-	}
-	return m, nil
+	return m, store.At(s, ManifestName, err)
 }
 
 // parseManifest accepts only the result of Encode for a complete snapshot.
@@ -214,10 +211,4 @@ func (m *Manifest) graph(name string) (*graph.Graph, error) {
 	}
 	g.Weights = o.Weights
 	return g, errors.Join(wrong, o.Place())
-}
-
-// GridOf returns the grid of the snapshot's partitions.
-func (m *Manifest) GridOf() graph.Grid {
-	g, _ := graph.ParseGrid(m.Grid) // was checked before
-	return g
 }

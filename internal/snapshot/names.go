@@ -84,8 +84,5 @@ func (p *Place) openNames(ctx context.Context, f File, b *names.Builder) error {
 	if n := b.Len() - before; err == nil && n != f.Count {
 		err = fmt.Errorf("found %d names, expected %d", n, f.Count)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", store.NameOf(p.Store, f.Name), err)
-	}
-	return nil
+	return store.At(p.Store, f.Name, err)
 }

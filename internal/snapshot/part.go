@@ -27,16 +27,13 @@ func (o *opener) restore(ctx context.Context, i int, r *graph.Restorer) error {
 	default:
 		err = faultless(func() error { return errors.Join(r.Partition(*p, a), a.end()) })
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", store.NameOf(o.Store, f.Name), err)
-	}
-	return nil
+	return store.At(o.Store, f.Name, err)
 }
 
 // write stores the file, and sets its description in f.
 func (m *image) write(ctx context.Context, s store.Store, f *File) error {
 	if err := m.finish(); err != nil {
-		return fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
+		return store.At(s, f.Name, err)
 	}
 	f.Size, f.Header = m.size(), crc32.Checksum(m.head, castagnoli)
 	return s.Put(ctx, f.Name, m, f.Size)

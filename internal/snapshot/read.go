@@ -46,7 +46,7 @@ func (o *opener) read(ctx context.Context, kind string, f File) (*arrays, error)
 			kind, f.Count)
 	}
 	if err != nil && !strings.Contains(err.Error(), f.Name) {
-		err = fmt.Errorf("%s: %w", store.NameOf(o.Store, f.Name), err)
+		err = store.At(o.Store, f.Name, err)
 	}
 	return a, err
 }

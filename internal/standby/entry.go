@@ -3,7 +3,6 @@ package standby
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -79,14 +78,4 @@ func decode(b []byte, number uint64) (*entry, error) {
 		return nil, store.ErrDamaged
 	}
 	return e, nil
-}
-
-// apply applies changes to a state.
-func apply(state, changes map[string][]byte) {
-	maps.Copy(state, changes)
-	for key, data := range changes {
-		if data == nil {
-			delete(state, key)
-		}
-	}
 }

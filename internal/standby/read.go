@@ -63,10 +63,7 @@ func (l *Log) read(ctx context.Context, o numbered) (*entry, error) {
 	if err == nil && (e.Kind == snapshot) != strings.HasPrefix(o.Name, snapshotPrefix) {
 		err = store.ErrDamaged
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", store.NameOf(l.Store, o.Name), err)
-	}
-	return e, nil
+	return e, store.At(l.Store, o.Name, err)
 }
 
 // Poll reads new records. It lists records before snapshots. If no snapshot is newer than the last
@@ -145,7 +142,11 @@ func (l *Log) complete() error {
 
 // take applies an entry.
 func (l *Log) take(e *entry) {
-	apply(l.state, e.Changes)
+	for key, data := range e.Changes {
+		if l.state[key] = data; data == nil {
+			delete(l.state, key)
+		}
+	}
 	l.head, l.seen = *e, l.Now()
 	l.head.Changes = nil
 }

@@ -205,22 +205,17 @@ func (r *Roots) in(path string, above bool, do func(root *os.Root, name string) 
 		if err == nil {
 			err = do(root, name)
 		}
-		if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		failed, ok := errors.AsType[*fs.PathError](err)
+		if ok {
 			failed.Op, failed.Path = strings.TrimSuffix(failed.Op, "at"), path
 		}
-		if closed := root.Close(); !escapes(err) {
+		// os.Root has no exported error for a name that is outside.
+		if closed := root.Close(); !ok || !strings.Contains(failed.Err.Error(), "escapes") {
 			return errors.Join(err, closed)
 		}
 		// It may be in another root, which is below this one behind a link.
 	}
 	return r.outside(path)
-}
-
-// escapes reports whether os.Root rejected a name because it is outside. os.Root has no exported
-// error for that.
-func escapes(err error) bool {
-	var failed *fs.PathError
-	return errors.As(err, &failed) && strings.Contains(failed.Err.Error(), "escapes")
 }
 
 // OpenFile is os.OpenFile for reading.
@@ -288,14 +283,10 @@ func (r *Roots) object(path string, above bool) error {
 
 // Open returns the store of a place, as the function Open does. A directory must exist, below the
 // roots.
-func (r *Roots) Open(place string) (s Store, err error) {
-	return r.store(place, false)
-}
+func (r *Roots) Open(place string) (s Store, err error) { return r.store(place, false) }
 
 // Make is Open, but creates a missing directory.
-func (r *Roots) Make(place string) (s Store, err error) {
-	return r.store(place, true)
-}
+func (r *Roots) Make(place string) (s Store, err error) { return r.store(place, true) }
 
 // store returns the store of a place below the roots. With create it creates a missing directory.
 func (r *Roots) store(place string, create bool) (s Store, err error) {

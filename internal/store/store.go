@@ -184,6 +184,14 @@ func (r *ranges) ReadAt(p []byte, off int64) (int, error) {
 // NameOf returns the name of a store's object for errors.
 func NameOf(s Store, name string) string { return strings.TrimSuffix(s.String(), "/") + "/" + name }
 
+// At adds an object's name to an error, unless it is nil.
+func At(s Store, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", NameOf(s, name), err)
+}
+
 // Failed returns the error for an operation on a store's object, or nil if err is nil.
 func Failed(what string, s Store, name string, err error) error {
 	if err == nil {

@@ -24,17 +24,13 @@ type ExportOptions struct {
 	Log *slog.Logger
 }
 
-var newExporter func(ctx context.Context, o ExportOptions) (Exporter, error)
-
-// RegisterExporter is called by the init function of drivers/otlp.
-func RegisterExporter(of func(ctx context.Context, o ExportOptions) (Exporter, error)) {
-	newExporter = of
-}
+// NewExporter is set by the init function of drivers/otlp.
+var NewExporter func(ctx context.Context, o ExportOptions) (Exporter, error)
 
 // Export makes an exporter. It returns nil if the environment names no collector.
 func Export(ctx context.Context, o ExportOptions) (Exporter, error) {
-	if newExporter != nil {
-		return newExporter(ctx, o)
+	if NewExporter != nil {
+		return NewExporter(ctx, o)
 	}
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
 		if os.Getenv(name) != "" {

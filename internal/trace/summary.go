@@ -83,9 +83,7 @@ func (s *Summary) AddScore(one Scored) {
 // Merge adds the summary of other vertices and other groups.
 func (s *Summary) Merge(other *Summary) {
 	if other.Groups != nil {
-		if s.Groups == nil {
-			s.Groups = new(Groups)
-		}
+		s.Groups = cmp.Or(s.Groups, new(Groups))
 		count := s.Groups.Count + other.Groups.Count
 		for _, one := range other.Groups.Largest {
 			s.Groups.Add(one)

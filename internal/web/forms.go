@@ -51,8 +51,7 @@ func (c *Cluster) Forms() Forms {
 	f := Forms{
 		Programs: []Program{}, Generators: generate.Known(), Formats: graphio.Formats,
 		Duplicates: words["duplicates"], SelfLoops: words["self_loops"], Weights: words["weights"],
-		IDs:        words["ids"][1:],
-		Deliveries: words["delivery"], Priorities: words["priority"],
+		IDs: words["ids"][1:], Deliveries: words["delivery"], Priorities: words["priority"],
 	}
 	job.Complete(&f.Graph500)
 	for _, p := range c.programs {

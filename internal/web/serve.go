@@ -64,10 +64,7 @@ func URL(asked string, got net.Addr, secure bool) string {
 	case ok && ip == nil && !secure && at.IP.IsLoopback():
 		host = at.IP.String() // another process may have the name's other addresses
 	}
-	scheme := "http"
-	if secure {
-		scheme = "https"
-	}
+	scheme := map[bool]string{true: "https", false: "http"}[secure]
 	return scheme + "://" + net.JoinHostPort(host, port) + "/"
 }
 

@@ -69,10 +69,7 @@ func Restored(
 		d.Names, err = newNames(ctx, group, call, x.Names)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
+	return d, err
 }
 
 // restored makes a rank's part of the directory.

@@ -287,6 +287,4 @@ func (t *tiling) fit(low []uint32) bool {
 }
 
 // mark makes a place of this rank's range a vertex.
-func (b *builder) mark(row uint32) {
-	atomic.OrUint64(&b.present[row>>6], 1<<(row&63))
-}
+func (b *builder) mark(row uint32) { atomic.OrUint64(&b.present[row>>6], 1<<(row&63)) }

@@ -28,13 +28,6 @@ type sendBuffer struct {
 // header is the number of words before the records.
 const header = 1 + kinds
 
-func (p *sendBuffer) reset() {
-	for k := range p.words {
-		p.words[k] = p.words[k][:0]
-		p.weights[k].Reset()
-	}
-}
-
 // encode appends the message with the records of several send buffers.
 func encode(dst []byte, buffers []*sendBuffer, stride int, more bool) []byte {
 	flag := uint64(0)

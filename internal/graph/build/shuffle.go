@@ -44,7 +44,10 @@ func (b *builder) shuffle(ctx context.Context, f *shuffle) error {
 			data := &buffers[round%2][rank]
 			*data = encode((*data)[:0], column, f.stride, more)
 			for _, p := range column {
-				p.reset()
+				for k := range p.words {
+					p.words[k] = p.words[k][:0]
+					p.weights[k].Reset()
+				}
 			}
 		}
 		return nil

@@ -89,8 +89,7 @@ func (b *builder) compare(ctx context.Context, ranks []facts) error {
 			return invalid(rank, "%d tuples and %d listed ids", s.Tuples, s.Listed)
 		}
 		if err := same(&ranks[0].Terms, &s.Terms); err != nil {
-			return fmt.Errorf("ranks 0 and %d were given parts of different graphs: %w", rank,
-				err)
+			return fmt.Errorf("ranks 0 and %d were given parts of different graphs: %w", rank, err)
 		}
 		if rank > 0 {
 			if err := follow(ranks[rank-1].Spans, s.Spans); err != nil {

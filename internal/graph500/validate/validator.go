@@ -92,15 +92,13 @@ func New(
 	}
 	count, rank := group.Link().Size(), group.Link().Rank()
 	v := &Validator{
-		ranks: ranks{group, tag}, n: n, per: max((n+count-1)/count, 1),
-		weighted: list.Weighted(), team: team,
-		arena: new(mem.Arena), scratch: make([]scratch, team.Size()),
+		ranks: ranks{group, tag}, n: n, per: max((n+count-1)/count, 1), weighted: list.Weighted(),
+		team: team, arena: new(mem.Arena), scratch: make([]scratch, team.Size()),
 	}
 	words, own := bitmap.Words(v.per), v.size(rank)
 	v.own = vertexState{
 		base: uint64(v.per) * uint64(rank), depth: mem.Make[uint32](v.arena, own),
-		tags:      mem.Make[uint16](v.arena, own),
-		confirmed: mem.Make[uint64](v.arena, words),
+		tags: mem.Make[uint16](v.arena, own), confirmed: mem.Make[uint64](v.arena, words),
 	}
 	if count == 1 {
 		v.tiles = []edges.List{list}

@@ -79,13 +79,12 @@ func Report(j *control.Job) *graph500.Report {
 	}
 	r := &graph500.Report{
 		Scale: int(spec.Scale), EdgeFactor: int(spec.EdgeFactor),
-		Seeds:     [2]uint64{spec.Seed1, spec.Seed2},
-		Processes: len(j.Workers), Generation: result.GetGeneration(),
-		Construction: result.GetConstruction(), Roots: result.GetRoots(),
-		BFS: Searched(result.GetBfs()), SSSP: Searched(result.GetSssp()),
-		Restarts: result.GetRestarts(),
-		Threads:  int(j.Threads), Partitions: int(j.Rows * j.Columns), Rows: int(j.Rows),
-		Columns: int(j.Columns), PeakRSS: int64(j.PeakMemory),
+		Seeds: [2]uint64{spec.Seed1, spec.Seed2}, Processes: len(j.Workers),
+		Generation: result.GetGeneration(), Construction: result.GetConstruction(),
+		Roots: result.GetRoots(), BFS: Searched(result.GetBfs()), SSSP: Searched(result.GetSssp()),
+		Restarts: result.GetRestarts(), Threads: int(j.Threads),
+		Partitions: int(j.Rows * j.Columns), Rows: int(j.Rows), Columns: int(j.Columns),
+		PeakRSS: int64(j.PeakMemory),
 	}
 	if !spec.NoValidate {
 		r.Valid = &valid
@@ -96,9 +95,7 @@ func Report(j *control.Job) *graph500.Report {
 // Observe returns an observer of a master's jobs. It knows the defaults of programs, and the reports
 // of benchmarks.
 func Observe(programs engine.Registry, journal func() trace.Journal) *jobtrace.Observer {
-	return &jobtrace.Observer{
-		New: journal, Report: Text, Defaults: resolve.Defaults(programs),
-	}
+	return &jobtrace.Observer{New: journal, Report: Text, Defaults: resolve.Defaults(programs)}
 }
 
 // Text returns the text of a job's Report, or "" if the job has none.
