@@ -26,7 +26,7 @@ type Sizes struct {
 	SerialEdges int // most edges for which one thread does a superstep's work
 	RoundEdges  int // edges that a thread puts into bins before these are folded
 	FewEdges    int // most edges of a superstep that uses lists of vertices; -1: none does
-	FewShared   int // least receivers of such a superstep that all workers share
+	FewShared   int // least senders of such a superstep that all workers share
 	PartBytes   int // bytes of a part of a column; equal in all partitions
 	HubWords    int // words of each partition with the hubs of Lalp; equal in all partitions
 	Places      int // most edges that a partition can number
