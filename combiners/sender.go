@@ -48,8 +48,7 @@ func checkSender(from uint64, named vertex) {
 
 // Store checks that each vertex sent its own id. It returns the first vertex that did not, or -1.
 func (k *senderKernel) Store(w int, sent uint64, out *[64]vertex) int {
-	first, stride := vertex(k.ids.First+uint64(w<<6)*k.ids.Stride),
-		vertex(k.ids.Stride)
+	first, stride := vertex(k.ids.First+uint64(w<<6)*k.ids.Stride), vertex(k.ids.Stride)
 	wrong := vertex(0)
 	if sent == ^uint64(0) {
 		id := first

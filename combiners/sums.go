@@ -118,9 +118,7 @@ func addInOrder[T pregel.Number](
 }
 
 // pullAll is Pull if every in-neighbour sent.
-func (k *sumKernel[T]) pullAll(
-	p *kernel.Pull, w int, need, found uint64, in *[64]T,
-) (uint64, int) {
+func (k *sumKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	need &= p.Bits[w]
 	switch {
 	case need == 0:
@@ -165,8 +163,7 @@ func addTile[T pregel.Number](t *kernel.Tile, read, sums []T, ordered bool) {
 		case length == 3:
 			for _, i := range receivers {
 				three := (*[3]uint16)(lists)
-				sums[i] += at(column, three[0]) + at(column, three[1]) +
-					at(column, three[2])
+				sums[i] += at(column, three[0]) + at(column, three[1]) + at(column, three[2])
 				lists = lists[3:]
 			}
 		default:

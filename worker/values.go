@@ -75,8 +75,7 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	// Messages for the unfinished answer may still arrive, and would be mistaken for messages of
 	// this one.
 	if j.answering.Swap(true) {
-		return fmt.Errorf("%w: an answer for an earlier master was not finished",
-			errMasterAway)
+		return fmt.Errorf("%w: an answer for an earlier master was not finished", errMasterAway)
 	}
 	err = group.Together(ctx, tagValues,
 		func(ctx context.Context) error { return j.emitTogether(ctx, group, ids, j.number(v), o) })

@@ -35,8 +35,7 @@ func forced(p *Program, o *Options, f *Facts) (delivery.Choice, error) {
 			what, d)
 	case ordered && o.Uncombined:
 		return 0,
-			fmt.Errorf("a deterministic run with %s must pull: messages cannot be uncombined",
-				what)
+			fmt.Errorf("a deterministic run with %s must pull: messages cannot be uncombined", what)
 	case ordered:
 		return delivery.ChoosePull, nil
 	case flat && o.Uncombined:

@@ -368,8 +368,7 @@ func (d *Driver) balance(reports []*Report) error {
 	d.accounts = d.accounts[:0]
 	for i, p := range reports {
 		if p == nil || p.Partition.Partition != i {
-			return fmt.Errorf("superstep %d: no report from partition %d",
-				d.c.command.Superstep, i)
+			return fmt.Errorf("superstep %d: no report from partition %d", d.c.command.Superstep, i)
 		}
 		d.accounts = append(d.accounts, p.Account)
 	}

@@ -45,8 +45,7 @@ func (m *machine) round(ctx context.Context, r round) error {
 	if len(r.sends) == 0 {
 		err = receive(ctx)
 	} else {
-		err = Both(ctx,
-			func(ctx context.Context) error { return m.send(ctx, r.sends) }, receive)
+		err = Both(ctx, func(ctx context.Context) error { return m.send(ctx, r.sends) }, receive)
 	}
 	if err != nil {
 		return err

@@ -201,9 +201,7 @@ const joinBytes = 16
 
 // SendInOrder is Send for outboxes with senders. It combines nothing. The sink gets each vertex's
 // messages in the order of the senders' ids. The grid must be flat.
-func (x *Exchange) SendInOrder(
-	ctx context.Context, outboxes []kernel.Sends, sink Sink,
-) error {
+func (x *Exchange) SendInOrder(ctx context.Context, outboxes []kernel.Sends, sink Sink) error {
 	p := x.part
 	x.joins = x.joins[:0]
 	x.empty(&x.messages[0])

@@ -71,9 +71,7 @@ func (r *puller) pullBlocks(ctx context.Context) error {
 
 // fold sends partial results of block i to their owners, and folds the received ones into the
 // inbox. meanwhile, if not nil, computes while they are transferred, unless the run is serial.
-func (r *partition) fold(
-	ctx context.Context, i int, b *graph.Block, meanwhile func() error,
-) error {
+func (r *partition) fold(ctx context.Context, i int, b *graph.Block, meanwhile func() error) error {
 	phase := r.startTimer(&r.report.Times.Fold)
 	err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, i,
 		func() error { return phase.pause(meanwhile) })

@@ -120,9 +120,7 @@ func (r *runner) hubsOf(b *graph.Block, out *graph.Degrees) *[delivery.MostHubs]
 // findHubs computes what hubsOf returns. A combined message goes from a partition to a receiver if
 // the last of the receiver's in-neighbours there is no hub. Their number is estimated from a sample
 // of the receivers.
-func (r *runner) findHubs(
-	b *graph.Block, out *graph.Degrees,
-) *[delivery.MostHubs]delivery.Hubs {
+func (r *runner) findHubs(b *graph.Block, out *graph.Degrees) *[delivery.MostHubs]delivery.Hubs {
 	hubs, pairs, edges, w := new([delivery.MostHubs]delivery.Hubs), r.lastNeighbors(b), 0, 0
 	for k := range hubs {
 		h := &hubs[k]
