@@ -31,7 +31,8 @@ func (d *Decision) Reason() string {
 	case d.Chosen == None:
 		return "nothing was sent to neighbours"
 	case d.Force == ChooseBeamer:
-		return d.beamer()
+		return fmt.Sprintf("Beamer's rule: %d senders, with %d edges, and %d edges of the unfinished",
+			d.Senders, d.SenderEdges, d.UnfinishedEdges)
 	case d.Force != ChooseAuto:
 		return string(d.threshold(fmt.Appendf(nil, "forced: %v", d.Force)))
 	}
@@ -78,25 +79,6 @@ func (d *Decision) threshold(text []byte) []byte {
 	}
 	return fmt.Appendf(text, ", mirrors the first %d vertices, the last of degree %d",
 		min(d.Hubs, d.Vertices), d.Degree)
-}
-
-// beamer returns the reason for a decision of Beamer's rule.
-func (d *Decision) beamer() string {
-	few := d.Senders*beamerBeta < d.Vertices
-	switch many := d.SenderEdges*beamerAlpha > d.UnfinishedEdges; {
-	case d.Chosen.Direction() == "push" && !many:
-		return fmt.Sprintf("Beamer's rule pushes: senders have %d edges, at most 1/%d of the %d of unfinished vertices", d.SenderEdges, beamerAlpha, d.UnfinishedEdges)
-	case d.Chosen.Direction() == "push":
-		return fmt.Sprintf("Beamer's rule pushes again: %d senders are fewer than before, and than 1/%d of %d vertices", d.Senders, beamerBeta, d.Vertices)
-	case many:
-		return fmt.Sprintf("Beamer's rule pulls: senders have %d edges, over 1/%d of the %d of unfinished vertices", d.SenderEdges, beamerAlpha, d.UnfinishedEdges)
-	case few:
-		return fmt.Sprintf("Beamer's rule pulls still: %d senders are not fewer than before",
-			d.Senders)
-	default:
-		return fmt.Sprintf("Beamer's rule pulls still: %d senders are 1/%d of %d vertices, or more",
-			d.Senders, beamerBeta, d.Vertices)
-	}
 }
 
 func micro(text []byte, seconds float64) []byte {

@@ -18,25 +18,44 @@ const (
 // division divides the vertices of a partition among the workers of a team, for pushes of few
 // messages along some lists. It is kept with the graph.
 type division struct {
+	lists  *graph.Adjacency
 	owners []uint16 // worker by vertex / ownBlock
 	// For each word of vertices: whether the worker that owns it also owns all receivers of its
 	// vertices, once that is known.
 	known, inside []atomic.Uint64
 }
 
-// divide sets the division for lists. Stripes are in the order of the input, where neighbours are
-// often near each other.
-func (f *few) divide(a *graph.Adjacency) {
+// divide gives the rows of all senders to the workers that own them. It returns the first worker's.
+func (f *few) divide(a *graph.Adjacency, rows []kernel.Row) []kernel.Row {
+	if f.division == nil || f.division.lists != a {
+		f.division = f.divisionOf(a)
+		for i := range f.did {
+			f.did[i].others = make([][]kernel.Row, len(f.did))
+		}
+	}
+	first := rows[:0]
+	for _, row := range rows {
+		if o := f.division.owner(row.From); o == 0 {
+			first = append(first, row)
+		} else {
+			f.did[o].Rows = append(f.did[o].Rows, row)
+		}
+	}
+	return first
+}
+
+// divisionOf returns the division for lists. Stripes are in the order of the input, where
+// neighbours are often near each other.
+func (f *few) divisionOf(a *graph.Adjacency) *division {
 	type key struct {
 		lists *graph.Adjacency
 		team  int
 	}
 	k, words := key{a, f.team.Size()}, len(f.active)
 	if d, ok := f.part.Measured.Load(k); ok {
-		f.division = d.(*division)
-		return
+		return d.(*division)
 	}
-	d := &division{owners: make([]uint16, (words*64+ownBlock-1)/ownBlock)}
+	d := &division{lists: a, owners: make([]uint16, (words*64+ownBlock-1)/ownBlock)}
 	d.known, d.inside = make([]atomic.Uint64, (words+63)/64), make([]atomic.Uint64, (words+63)/64)
 	order := f.job.graph.Order
 	for b := range d.owners {
@@ -46,8 +65,8 @@ func (f *few) divide(a *graph.Adjacency) {
 		}
 		d.owners[b] = uint16(v * (ownStripes * k.team) / (words * 64) % k.team)
 	}
-	f.division = d
 	f.part.Measured.Store(k, d)
+	return d
 }
 
 func (d *division) owner(v uint32) int { return int(d.owners[v/ownBlock]) }

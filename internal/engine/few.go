@@ -186,30 +186,18 @@ func (f *few) share(a *graph.Adjacency) {
 	if f.part.Of == 1 && f.delivering.senders >= cmp.Or(f.job.options.Sizes.FewShared, fewShared) {
 		f.sharers = f.team.Size()
 	}
-	mine := &f.did[0]
-	switch {
-	case f.sharers < was:
-		for i := 1; i < was; i++ {
-			did := &f.did[i]
-			mine.Rows, did.Rows = append(mine.Rows, did.Rows...), did.Rows[:0]
-		}
-	case f.sharers > was:
-		f.divide(a)
-		for i := range f.did {
-			if f.did[i].others == nil {
-				f.did[i].others = make([][]kernel.Row, f.sharers)
-			}
-		}
-		kept := mine.Rows[:0]
-		for _, row := range mine.Rows {
-			if o := f.division.owner(row.From); o == 0 {
-				kept = append(kept, row)
-			} else {
-				f.did[o].Rows = append(f.did[o].Rows, row)
-			}
-		}
-		mine.Rows = kept
+	if f.sharers == was {
+		return
 	}
+	rows := f.did[0].Rows
+	for i := 1; i < was; i++ {
+		did := &f.did[i]
+		rows, did.Rows = append(rows, did.Rows...), did.Rows[:0]
+	}
+	if f.sharers > 1 {
+		rows = f.divide(a, rows)
+	}
+	f.did[0].Rows = rows
 }
 
 // pushTask pushes the messages of a worker's vertices to its vertices, and finds the others.
