@@ -131,8 +131,7 @@ const sendBlock = 16 << 10
 // sendBy computes a function's values for the vertices of a graph, and sends them to the graph's
 // cluster.
 func sendBy[T any](g *Graph, program string, to *backend.Input, value func(id uint64) T) error {
-	name := to.Column.Name
-	t := reflect.TypeFor[T]()
+	name, t := to.Column.Name, reflect.TypeFor[T]()
 	encoding, err := pack.NewValues(t, mem.PointerFreeType(t))
 	if err != nil {
 		return fmt.Errorf("superstep: column %s: %w", name, err)

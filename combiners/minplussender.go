@@ -158,8 +158,7 @@ func (k *minPlusSenderKernel[W]) Push(
 func (k *minPlusSenderKernel[W]) Emit(
 	p *kernel.Push, rows []kernel.Row, bins *kernel.Bins[Arrival[W]],
 ) {
-	best := k.best
-	all := weightsOf[W](p.Lists)
+	best, all := k.best, weightsOf[W](p.Lists)
 	for _, row := range rows {
 		id, dist, weights := pregel.VertexID(k.ids.ID(row.From)), k.Read[row.From],
 			all[row.Lo:row.Hi]

@@ -79,8 +79,7 @@ func (s *server) gather(
 	var done sync.WaitGroup
 	for i, p := range team {
 		done.Go(func() {
-			w := sessions[i]
-			heard := false
+			w, heard := sessions[i], false
 			more, take := o.of(ctx, fail, i, &heard)
 			report, err := w.do(ctx, o.unnumbered(o.command), more, take)
 			for o.again != nil && ctx.Err() == nil && errors.Is(err, errSessionBroke) {

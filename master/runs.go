@@ -44,8 +44,7 @@ func (s *server) keepRun(j *job) {
 // restoreRuns loads the supersteps of earlier jobs for the page, newest first, while there is room.
 // It stops after three consecutive failures of the store.
 func (s *server) restoreRuns() {
-	from := patient(s.state.Store)
-	failures := 0
+	from, failures := patient(s.state.Store), 0
 	for _, j := range slices.Backward(s.past) {
 		if j.number+maxRuns <= s.past[len(s.past)-1].number {
 			return // records of later jobs have taken the place

@@ -58,8 +58,7 @@ func (c *cluster) registerBy(
 		c.refused++
 		return 0, err
 	}
-	w := c.workers[r.Name]
-	incarnation := r.Incarnation
+	w, incarnation := c.workers[r.Name], r.Incarnation
 	switch {
 	case w != nil && w.live() && w.instance == r.Instance &&
 		(incarnation == 0 || incarnation == w.incarnation):

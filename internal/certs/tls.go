@@ -47,8 +47,7 @@ func (f *Files) Server(protocols ...string) *tls.Config {
 // Client returns the configuration for a connection to a host. The host must have a certificate of
 // the CA with the role. If host is empty, any name is accepted.
 func (f *Files) Client(host string, role Role, protocols ...string) *tls.Config {
-	now := f.current()
-	c := base(protocols)
+	now, c := f.current(), base(protocols)
 	// VerifyConnection verifies, with our own errors
 	c.RootCAs, c.ServerName, c.InsecureSkipVerify = now.pool, host, true
 	c.VerifyConnection = func(s tls.ConnectionState) error {

@@ -210,8 +210,7 @@ func (s step) line(now time.Time, width int) string {
 	if s.name == "" {
 		return ""
 	}
-	elapsed := now.Sub(s.begun)
-	parts := []string{s.name}
+	elapsed, parts := now.Sub(s.begun), []string{s.name}
 	stepped, share := s.left.Done() > 0, 0.0
 	switch {
 	case stepped && s.most > 0:

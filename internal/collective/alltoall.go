@@ -6,8 +6,7 @@ package collective
 // pairwisePlan sends in round k to the rank k places ahead, and receives from the rank k places
 // behind.
 func pairwisePlan(s shape) plan {
-	t := s.team()
-	p := plan{slots: s.ranks}
+	t, p := s.team(), plan{slots: s.ranks}
 	for k := 1; k < s.ranks; k++ {
 		p.rounds = append(p.rounds, round{send(t.at(k), k), receive(t.at(-k), k)})
 	}
@@ -28,8 +27,7 @@ func linearPlan(s shape) plan {
 // bruckAlltoallPlan moves the block for the rank i places ahead by 2^k places for every bit k of i.
 // Half of the blocks move in each round, so it is for small blocks (Bruck et al. 1997).
 func bruckAlltoallPlan(s shape) plan {
-	t := s.team()
-	p := plan{slots: s.ranks}
+	t, p := s.team(), plan{slots: s.ranks}
 	for d := 1; d < s.ranks; d *= 2 {
 		var slots []int
 		for i := range s.ranks {

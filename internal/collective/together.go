@@ -159,8 +159,7 @@ func (j *collector) judge(ctx context.Context, own error) error {
 	if own != nil && ctx.Err() != nil {
 		return own
 	}
-	self := j.group.link.Rank()
-	missing := -1
+	self, missing := j.group.link.Rank(), -1
 	for rank, kind := range j.verdicts {
 		switch {
 		case kind == failed && rank == self:

@@ -48,8 +48,7 @@ func (r *pusher) measure() (rates delivery.Rates) {
 		return some
 	}
 	p := kernel.Pull{Lists: &a.Lists, Present: none}
-	t := r.threads[0]
-	turn := 0
+	t, turn := r.threads[0], 0
 	pull := func() (rows, edges int) {
 		turn++
 		r.sample(turn, a.Chunks, len(a.Bits), func(lo, hi int) {

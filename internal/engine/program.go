@@ -113,8 +113,7 @@ func methodsOf(p Erased) (*Program, error) {
 	}
 	planned, _ := value.(Planned)
 	m.traits = traitsOf(value)
-	t := &m.traits
-	name := Name(value)
+	t, name := &m.traits, Name(value)
 	switch {
 	case m.List && m.Has("Combiner"):
 		return nil, fmt.Errorf("%s: a list program gets every message: it has no Combiner", name)

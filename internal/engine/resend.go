@@ -65,8 +65,7 @@ func (r *saver) resendWord(t *thread, w int) error {
 	if run == 0 {
 		return nil
 	}
-	sent := [2]uint64{}
-	active := r.active[w]
+	sent, active := [2]uint64{}, r.active[w]
 	if r.command.Superstep == 0 {
 		active = run
 	}

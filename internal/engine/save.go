@@ -234,8 +234,7 @@ func (r *saver) saveShared(p *checkpoint.Part) error {
 // saveSends adds the messages to single vertices that the next superstep delivers.
 func (r *saver) saveSends(p *checkpoint.Part) error {
 	var to, from []uint64
-	messages := r.instance.Messages()
-	of := uint64(r.part.Of)
+	messages, of := r.instance.Messages(), uint64(r.part.Of)
 	for _, o := range r.outboxes {
 		for q := range r.part.Of {
 			for _, local := range o.Receivers(q) {

@@ -50,8 +50,7 @@ func (r *sweep) startWord(t *thread, w int, active, run uint64) {
 }
 
 func (r *sweep) startSources() error {
-	t := r.threads[0]
-	words := map[int]uint64{}
+	t, words := r.threads[0], map[int]uint64{}
 	for _, id := range r.instance.Sources() {
 		if uint64(id) >= r.changing.ids {
 			return r.job.noSource(id)

@@ -97,8 +97,7 @@ func fill(ctx context.Context, g Generator, p *edges.Packed, o Options) error {
 			cut.Store(true)
 			return
 		}
-		b := &blocks[worker]
-		made := 0
+		b, made := &blocks[worker], 0
 		for i := lo; i < hi; i++ {
 			b.N = min(edges.BlockSize, total-i*edges.BlockSize)
 			g.Fill(i*edges.BlockSize, b, o.Weights != edges.Unweighted)

@@ -27,8 +27,7 @@ func (g Kronecker) RootsOf(count int, eligible func(batch []uint64) ([]bool,
 	for draws := uint64(0); draws < n && len(roots) < count; {
 		var batch []uint64
 		for ; draws < n && len(batch) < 2*(count-len(roots)); draws++ {
-			d0 := s.unit()
-			d1 := s.unit()
+			d0, d1 := s.unit(), s.unit()
 			if v := uint64((d0+d1)*float64(n)) % n; !seen[v] {
 				seen[v] = true
 				batch = append(batch, v)
@@ -50,7 +49,6 @@ func (g Kronecker) RootsOf(count int, eligible func(batch []uint64) ([]bool,
 // unit returns a number in [0, 1] from two outputs. The conversions prevent a fused multiply-add,
 // which would round differently.
 func (s *state) unit() float64 {
-	x := float64(s.next())
-	y := float64(s.next())
+	x, y := float64(s.next()), float64(s.next())
 	return float64(x*4.65661287524579692e-10) + float64(y*2.168404344990492787e-19)
 }

@@ -129,8 +129,7 @@ func (s *Scatter) Block(by int, bucket uint64, low []uint32, high []uint8, w Wei
 		return fmt.Errorf("%w: arcs of bucket %d of %d", errMessage, bucket, len(s.buckets))
 	}
 	rows, n, shift := uint64(s.buckets[bucket].rows), uint64(s.a.g.N), s.idBits&63
-	ids := uint64(1)<<shift - 1
-	wrong := false
+	ids, wrong := uint64(1)<<shift-1, false
 	for i, x := range low {
 		code := uint64(x)
 		if high != nil {

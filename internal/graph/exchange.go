@@ -29,8 +29,7 @@ func (a *Builder) share(
 	ctx context.Context, exchange Exchange, sides ...func(*Partition) *Side,
 ) error {
 	type place struct{ side, to, from int }
-	parts := a.g.Parts
-	came := map[place][]uint64{}
+	parts, came := a.g.Parts, map[place][]uint64{}
 	send := func(yield func(Message) bool) {
 		for k, side := range sides {
 			for p := range a.g.here() {

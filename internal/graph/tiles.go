@@ -83,8 +83,7 @@ func (a *Adjacency) Tiles(
 ) (*Tiles, error) {
 	t := &Tiles{Windows: a.windows(size), size: size}
 	c := &tiler{a: a, team: team, t: t, scratch: make([]tileScratch, team.Size())}
-	windows := len(c.t.Windows) - 1
-	last := uint32(0)
+	windows, last := len(c.t.Windows)-1, uint32(0)
 	for r := range len(a.Starts) - 1 {
 		last = max(last, a.Adj[a.Starts[r+1]-1]) // no row is empty, and lists are ascending
 	}

@@ -46,8 +46,7 @@ func decimal(data []byte, i int, single bool) (w float64, end int, ok bool) {
 // roundSingle rounds w, the rounded value of a decimal, to single precision. It fails if w lies
 // exactly between two singles: then w does not tell which of them is nearer to the decimal.
 func roundSingle(w float64, i int) (float64, int, bool) {
-	s := float32(w)
-	size := math.Abs(w)
+	s, size := float32(w), math.Abs(w)
 	if math.Float64bits(w)<<35 == 1<<63 || (size < 0x1p-126 && size > 0) {
 		return 0, i, false
 	}

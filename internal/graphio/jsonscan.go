@@ -199,8 +199,7 @@ func (c *jsonCursor) object(expected string, value func(name []byte, column int)
 	c.expect('{', expected)
 	for first := true; c.more('}', first); first = false {
 		c.space()
-		column := c.column()
-		name := c.string()
+		column, name := c.column(), c.string()
 		if c.expect(':', "a colon"); c.bad == nil {
 			value(name, column)
 		}

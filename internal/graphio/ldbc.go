@@ -19,8 +19,7 @@ type ldbcFiles struct {
 func ldbcFilesOf(path string) (ldbcFiles, error) {
 	base, c := splitCodec(path)
 	base = ldbcBase(base)
-	files := ldbcFiles{base: base}
-	missing := []string{}
+	files, missing := ldbcFiles{base: base}, []string{}
 	var ok bool
 	if files.vertices, ok = beside(base, ".v", c); !ok {
 		missing = append(missing, base+".v")

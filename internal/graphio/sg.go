@@ -128,8 +128,7 @@ func (r *reader) checkOffsets(ctx context.Context, f *file, h *serialized) error
 	var part extent
 	part.from, part.to = edges.Part(int(h.nodes)+1, r.rank, r.ranks)
 	return r.records(ctx, f, serializedHead, 8, part, func(_ int, p *piece, at int) error {
-		first := int64(at)
-		before := int64(0)
+		first, before := int64(at), int64(0)
 		if first > 0 {
 			var err error
 			if before, err = h.offset(f, first-1); err != nil {

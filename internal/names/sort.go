@@ -30,8 +30,7 @@ func (x *Numbers) Close() { x.arena.Close() }
 // It distributes the names, with their bytes, over ranges chosen by a sample (sample sort). A
 // range, with the memory to sort it, fits into a processor's cache.
 func (t *Table) Sort(team *parallel.Team) (*Dictionary, *Numbers) {
-	x := new(Numbers)
-	made := false
+	x, made := new(Numbers), false
 	defer func() {
 		if !made { // memory is exhausted: a panic reports it
 			x.Close()

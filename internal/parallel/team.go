@@ -148,8 +148,7 @@ func (t *Team) join() {
 // loop runs all tasks after generation seen. If a task ends the goroutine, another one continues
 // the loop.
 func (t *Team) loop(i int, seen uint32) {
-	w := &t.workers[i]
-	returned := true
+	w, returned := &t.workers[i], true
 	defer func() {
 		if !returned {
 			go t.loop(i, seen)

@@ -44,8 +44,7 @@ func file(w http.ResponseWriter, r *http.Request) {
 		fail(w, &refusal{http.StatusNotFound, "there is no such file; the page is at /"})
 		return
 	}
-	sum := sha256.Sum256(data)
-	h := w.Header()
+	sum, h := sha256.Sum256(data), w.Header()
 	h.Set("Content-Type", kinds[path.Ext(name)])
 	h.Set("Cache-Control", "no-cache")
 	h.Set("ETag", fmt.Sprintf(`"%x"`, sum[:8]))

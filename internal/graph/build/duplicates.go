@@ -245,8 +245,7 @@ func (s *deduplicator) search(t *scratch, d *side, all *chain, total int, twice 
 	clear(t.table)
 	mask := uint64(size - 1)
 	t.keys, t.weights = t.keys[:0], t.weights[:0]
-	how := s.b.o.Duplicates
-	weighted := d.weights != 0
+	how, weighted := s.b.o.Duplicates, d.weights != 0
 	for c := all.first; c != nil; c = c.next {
 		for i := range c.n {
 			key := c.key(i, d.high)

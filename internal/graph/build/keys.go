@@ -100,8 +100,7 @@ func (t *tuples) searchBucket(
 	}
 	table := (*memory)[:size]
 	clear(table)
-	mask := uint64(len(table) - 1)
-	low := uint64(1)<<width - 1
+	mask, low := uint64(len(table)-1), uint64(1)<<width-1
 	eachRun(pool, heads, bucket, func(keys []uint64) {
 		for _, key := range keys {
 			i := mix(key) & mask

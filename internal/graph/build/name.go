@@ -184,8 +184,7 @@ func (b *builder) numbersOf(ctx context.Context, step int, ids [][]uint64) error
 		return err
 	}
 	answer := mem.Make[uint32](&b.numbering, len(asked))
-	at := 0
-	mine := b.labels.IDs()
+	at, mine := 0, b.labels.IDs()
 	for i, id := range asked {
 		for at < len(mine) && mine[at] < id {
 			at++

@@ -16,8 +16,7 @@ func (s *deduplicator) plain(d *side) bool {
 
 // plainTile does the same as tile, in one pass, for edges that have 32-bit keys and no weights.
 func (s *deduplicator) plainTile(t *scratch, d *side, all chain, total int, e *tileEnds) {
-	b := s.b
-	seen := keySet{}
+	b, seen := s.b, keySet{}
 	if b.o.Duplicates != graph.KeepDuplicates {
 		seen = newKeySet(t, total)
 	}

@@ -140,8 +140,7 @@ func (t *tile) Read(i int, b *edges.Block) error {
 }
 
 func (t *tile) add(u, v uint32, weight float32) {
-	b := &t.last
-	i := t.n % edges.BlockSize
+	b, i := &t.last, t.n%edges.BlockSize
 	b.U[i], b.V[i], b.W[i] = uint64(u), uint64(v), float64(weight)
 	if t.n++; t.n%edges.BlockSize == 0 {
 		t.write()
