@@ -24,7 +24,7 @@ type room struct {
 // rooms are ordered from the bottom. A package may import only from its own room and from rooms
 // below.
 var rooms = []room{
-	{"ground", 3522, []string{
+	{"ground", 3519, []string{
 		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem",
 		"internal/statefile",
 		"internal/figure", "internal/buildinfo", "internal/invariants",
@@ -33,18 +33,18 @@ var rooms = []room{
 	{"programs", 4271, []string{
 		"internal/kernel", "pregel", "combiners", "internal/plans", "plan", "internal/laws",
 	}},
-	{"storage", 3290, []string{
+	{"storage", 3266, []string{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby",
 		"drivers/s3",
 	}},
-	{"formats", 10466, []string{
+	{"formats", 10432, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
 	{"transport", 7988, []string{
 		"internal/certs", "internal/membership", "internal/transport", "internal/collective", "internal/netbench",
 		"internal/testcluster/memlink",
 	}},
-	{"graphs", 11544, []string{
+	{"graphs", 11486, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
 	{"engine", 11349, []string{
@@ -53,16 +53,16 @@ var rooms = []room{
 	}},
 	{"sets", 1, []string{"vertexset", "internal/sets"}},
 	{"algorithms", 5485, []string{"algorithms", "internal/builtin"}},
-	{"graph500", 2720, []string{"internal/graph500", "internal/graphalytics"}},
-	{"cluster", 7908, []string{
+	{"graph500", 2703, []string{"internal/graph500", "internal/graphalytics"}},
+	{"cluster", 7885, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace",
 		"internal/web",
 		"drivers/otlp", "internal/control", "internal/client",
 		"internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 11688, []string{"master", "worker", "internal/daemon"}},
-	{"users", 11769, []string{
+	{"daemons", 11658, []string{"master", "worker", "internal/daemon"}},
+	{"users", 11716, []string{
 		"internal/cli", "internal/following", "internal/keeping", "", "cluster", "command", "cmd",
 		"internal/reference",
 		"pregel/pregeltest",
@@ -74,18 +74,19 @@ var rooms = []room{
 
 // features has the lines that features have added to rooms: vertex sets, also on clusters, LALP,
 // trees of steps and reports, classes of sizes, curves of workers, supersteps that work by lists,
-// also with several threads, exchanges of few messages, results that take over their arrays, the
-// numbers of Graph500, huge pages of small arrays, sums of short lists, and the window of shortest
-// paths in road networks. The budgets of the rooms do not rise for them.
+// also with several threads and on clusters, exchanges of few messages, short frames that their
+// sender writes and a waiting worker polls for, results that take over their arrays, the numbers of
+// Graph500, huge pages of small arrays, sums of short lists, and the window of shortest paths in road
+// networks. The budgets of the rooms do not rise for them.
 var features = map[string]int{
 	"ground":     224,
-	"programs":   142,
+	"programs":   143,
 	"storage":    1,
 	"formats":    28,
-	"transport":  116,
+	"transport":  256,
 	"graphs":     598,
-	"engine":     556,
-	"sets":       623,
+	"engine":     670,
+	"sets":       621,
 	"algorithms": 40,
 	"graph500":   38,
 	"cluster":    127,
@@ -94,7 +95,7 @@ var features = map[string]int{
 }
 
 // maxFeatures is the maximum of all features together.
-const maxFeatures = 3085
+const maxFeatures = 3338
 
 // uncounted are generated files that are older than the budgets. New ones count.
 var uncounted = map[string]bool{
