@@ -96,7 +96,10 @@ func Parse(text string) (Generator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("generator %s: %w", name, err)
 	}
-	return g, check(g)
+	if err := check(g); err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
 func find(name string) *family {
