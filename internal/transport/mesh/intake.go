@@ -26,6 +26,7 @@ type intake struct {
 	err     error
 	attend  func(fd uintptr) bool
 	await   func(fd uintptr) bool
+	polled  bool             // await returned without the turn
 	looking func(fd uintptr) // the method value look
 }
 
@@ -41,7 +42,9 @@ func newIntake(c net.Conn, limit time.Duration, ahead int) *intake {
 	}
 	k.looking = k.look
 	k.await = func(fd uintptr) bool {
-		k.turn.Lock()
+		if k.polled = !k.turn.TryLock(); k.polled {
+			return true
+		}
 		if k.look(fd); k.err != syscall.EAGAIN {
 			return true
 		}
@@ -67,6 +70,13 @@ func (k *intake) wait() error {
 	}
 	_ = k.conn.SetReadDeadline(time.Now().Add(k.limit)) // on failure the read fails
 	err := k.raw.Read(k.await)
+	for err == nil && k.polled { // not in Read, which delays a poller that closes the connection
+		if k.turn.Lock(); len(k.ahead) > 0 {
+			return nil
+		}
+		k.turn.Unlock()
+		err = k.raw.Read(k.await)
+	}
 	if err != nil {
 		k.turn.Lock()
 	} else if err = k.err; err != nil {

@@ -142,3 +142,37 @@ func TestVainSpins(t *testing.T) {
 		t.Error("a signal was missed")
 	}
 }
+
+// TestPollOfCorruptChunk: a partition polls a corrupt chunk while the reading goroutine, which the
+// chunk woke, waits for its turn. Closing the connection waits until all reads of it have returned.
+func TestPollOfCorruptChunk(t *testing.T) {
+	here, there := socket(t)
+	in := newInbound(&Mesh{options: Options{Silence: time.Minute}}, there, greeting{})
+	k := in.from
+	if k.raw == nil {
+		t.Skip("there are no raw reads")
+	}
+	awaiting, await := make(chan struct{}, 1), k.await
+	k.await = func(fd uintptr) bool {
+		signal(awaiting)
+		return await(fd)
+	}
+	if _, err := here.Write(make([]byte, headerSize)); err != nil {
+		t.Fatal(err)
+	}
+	k.turn.Lock()
+	ended := make(chan struct{})
+	go func() { in.run(); close(ended) }()
+	<-awaiting
+	go func() {
+		defer k.turn.Unlock()
+		if err := k.raw.Control(k.looking); err != nil || in.next(nil) {
+			t.Errorf("read a corrupt chunk, or: %v", err)
+		}
+	}()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the connection does not end")
+	}
+}
