@@ -116,9 +116,10 @@ func (in *inbound) next(err error) bool {
 	return true
 }
 
-// poll handles the whole chunks that have arrived.
+// poll handles the whole chunks that one read returns. The rest is left to the next poll, or to the
+// reading goroutine, which the rest has woken.
 func (in *inbound) poll() {
-	for in.from.poll() {
+	for read := true; in.from.poll(read); read = false {
 		in.next(nil)
 		in.from.turn.Unlock()
 	}

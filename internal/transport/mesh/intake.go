@@ -85,13 +85,13 @@ func (k *intake) wait() error {
 	return err // at the end of the stream, Read returns an error
 }
 
-// poll reads what has arrived, without waiting, unless another goroutine has the turn. It returns
-// with the turn and true if a whole chunk is ahead.
-func (k *intake) poll() bool {
+// poll reads what has arrived if read is true, without waiting, unless another goroutine has the
+// turn. It returns with the turn and true if a whole chunk is ahead.
+func (k *intake) poll(read bool) bool {
 	if !k.turn.TryLock() {
 		return false
 	}
-	if k.raw.Control(k.looking) == nil && k.n > 0 {
+	if read && k.raw.Control(k.looking) == nil && k.n > 0 {
 		_ = k.conn.SetReadDeadline(time.Now().Add(k.limit))
 	}
 	if wholeChunk(k.ahead) {

@@ -73,7 +73,7 @@ func TestPoll(t *testing.T) {
 	h := header{identity: identity{contents: 8}, length: 8}
 	chunk := append(make([]byte, headerSize), "contents"...)
 	h.put(chunk)
-	if k.poll() {
+	if k.poll(true) {
 		t.Error("a chunk, although nothing was sent")
 	}
 	for _, cut := range []int{1, headerSize, headerSize + 7} {
@@ -83,7 +83,7 @@ func TestPoll(t *testing.T) {
 			}
 		}
 		write(chunk[:cut])
-		if k.poll() || len(k.ahead) != cut {
+		if k.poll(true) || len(k.ahead) != cut {
 			t.Errorf("found %d bytes ahead, or a chunk, after %d bytes", len(k.ahead), cut)
 		}
 		waited := make(chan error, 1)
@@ -106,7 +106,7 @@ func TestPoll(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if !k.poll() {
+		if !k.poll(true) {
 			t.Fatal("no whole chunk")
 		}
 		if _, err := io.ReadFull(k, make([]byte, len(chunk))); err != nil {
@@ -174,5 +174,30 @@ func TestPollOfCorruptChunk(t *testing.T) {
 	case <-ended:
 	case <-time.After(20 * time.Second):
 		t.Fatal("the connection does not end")
+	}
+}
+
+// TestPollEnds: a poll handles only what arrived before it. Otherwise a fast stream of another job
+// would keep a partition whose frame has come.
+func TestPollEnds(t *testing.T) {
+	here, there := socket(t)
+	in := newInbound(&Mesh{options: Options{Silence: time.Minute}}, there, greeting{})
+	if in.from.raw == nil {
+		t.Skip("there are no raw reads")
+	}
+	w := newWriter(here, time.Minute, new(atomic.Uint64))
+	const pings = 400
+	for range pings {
+		w.add(&header{identity: identity{kind: kindPing}}, nil, nil)
+	}
+	if err := w.flush(); err != nil {
+		t.Fatal(err)
+	}
+	const most = 10
+	in.from.buffer = in.from.buffer[:most*headerSize]
+	for before := uint32(0); before < pings; before += most {
+		if in.poll(); in.chunks.sequence != before+most {
+			t.Fatalf("a poll handled %d pings, expected %d", in.chunks.sequence-before, most)
+		}
 	}
 }
