@@ -210,8 +210,7 @@ func (o *Options) run(
 ) (err error) {
 	team := newTeam(o.Threads)
 	defer team.Close()
-	sink := &recorder{keep: o.KeepTrace}
-	eo := o.engine()
+	sink, eo := &recorder{keep: o.KeepTrace}, o.engine()
 	eo.Team = team
 	if o.Progress != nil {
 		eo.Progress = func(p bsp.Progress) { o.Progress(Progress(p)) }

@@ -51,8 +51,7 @@ func archive(w io.Writer, h *backup.Header, l *standby.Log, r *results) error {
 		return err
 	}
 	h.Jobs, h.Graphs = len(saved.jobs), len(saved.graphs)
-	sent := map[string]*store.Sum{}
-	ctx := context.Background()
+	sent, ctx := map[string]*store.Sum{}, context.Background()
 	var all []store.Object
 	for _, j := range saved.jobs {
 		for _, data := range j.Job.Spec().Sent() {

@@ -83,8 +83,7 @@ func (o Config) serve(ctx context.Context) error {
 
 // observed connects the master's jobs to Prometheus, the trace collector and the page.
 func (o *Config) observed() *metrics.Set {
-	set := metrics.New(o.Version)
-	programs := []string{trace.Graph500}
+	set, programs := metrics.New(o.Version), []string{trace.Graph500}
 	for _, p := range o.Registry {
 		programs = append(programs, p.Name)
 	}

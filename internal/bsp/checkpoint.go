@@ -84,8 +84,7 @@ func (d *Driver) first() (*Command, *Outcome, error) {
 
 // save makes the superstep of a command save the state before it, if a checkpoint is due.
 func (d *Driver) save(c *Command) error {
-	k := d.options.Checkpoints
-	superstep := d.c.first + c.Superstep
+	k, superstep := d.options.Checkpoints, d.c.first+c.Superstep
 	c.Save, c.Flush = 0, false
 	if k == nil {
 		return nil

@@ -156,8 +156,7 @@ func gatherPlan(s shape, of func(shape) tree) plan {
 // ringAllreducePlan sends each of P segments round the ring twice: first to be combined, then to be
 // distributed.
 func ringAllreducePlan(s shape) plan {
-	t := s.team()
-	groups := singles(numbers(s.ranks))
+	t, groups := s.team(), singles(numbers(s.ranks))
 	return plan{s.ranks, append(t.reduceScatterRounds(groups), t.ringRounds(groups, 1)...)}
 }
 

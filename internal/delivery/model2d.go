@@ -58,8 +58,7 @@ func (r *Rates) ringPull(l *Load, threads float64) float64 {
 	}
 	// A vertex has a row in rows/(uC) of the blocks. open is the probability that a vertex has no
 	// message after a block.
-	open := 1 - rows/(u*c)*(1-miss)
-	visits := c
+	open, visits := 1-rows/(u*c)*(1-miss), c
 	if open < 1 {
 		visits = (1 - math.Pow(open, c)) / (1 - open) // blocks that search a vertex
 	}

@@ -171,8 +171,7 @@ func unpackNarrow(words []uint64, width uint, b *Block) {
 
 // unpackWide decodes tuples of more than 64 bits, one endpoint at a time.
 func unpackWide(words []uint64, width uint, b *Block) {
-	mask := ^uint64(0) >> (64 - width)
-	at := uint(0)
+	mask, at := ^uint64(0)>>(64-width), uint(0)
 	next := func() uint64 {
 		w, shift := at>>6, at&63
 		at += width

@@ -83,8 +83,8 @@ var features = map[string]int{
 	"programs":   143,
 	"storage":    1,
 	"formats":    28,
-	"transport":  256,
-	"graphs":     598,
+	"transport":  266,
+	"graphs":     601,
 	"engine":     670,
 	"sets":       621,
 	"algorithms": 40,
@@ -95,7 +95,7 @@ var features = map[string]int{
 }
 
 // maxFeatures is the maximum of all features together.
-const maxFeatures = 3338
+const maxFeatures = 3351
 
 // uncounted are generated files that are older than the budgets. New ones count.
 var uncounted = map[string]bool{

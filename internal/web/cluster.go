@@ -166,8 +166,7 @@ type Held struct {
 
 // worker answers with a WorkerDetail.
 func (s *Site) worker(r *http.Request) (any, error) {
-	name := r.PathValue("worker")
-	master := s.options.Control.master
+	name, master := r.PathValue("worker"), s.options.Control.master
 	all, err := master.Status(r.Context(), &control.StatusRequest{})
 	if err != nil {
 		return nil, err

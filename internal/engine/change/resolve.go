@@ -52,8 +52,7 @@ func (s *Resolver) Run(list []kernel.Request) Resolved {
 
 // vertex resolves the requests about one vertex.
 func (s *Resolver) vertex(list []kernel.Request) {
-	id := pregel.VertexID(list[0].Of)
-	exists := s.Exists(list[0].Of)
+	id, exists := pregel.VertexID(list[0].Of), s.Exists(list[0].Of)
 	existed, value := exists, NoValue
 	removed, added := len(s.out.Remove), len(s.out.Add)
 	edge := func(r *kernel.Request) graph.Arc {

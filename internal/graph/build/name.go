@@ -79,8 +79,7 @@ func (b *builder) endpoints(ctx context.Context) ([][]uint64, error) {
 // exchangeNames finds the ids of this rank's range and sets b.labels. If the input lists all
 // vertices, these are the listed ids; otherwise also the ends of all ranks' tuples.
 func (b *builder) exchangeNames(ctx context.Context, ids [][]uint64) error {
-	mine := b.declared
-	listed := b.in.Naming == edges.Listed
+	mine, listed := b.declared, b.in.Naming == edges.Listed
 	undeclared := uint64(allRight)
 	for step := range b.ranks {
 		asked := ids[b.rank]

@@ -178,8 +178,7 @@ func (b *builder) eachRun(from []sendBuffer, stride, records int, f func(worker 
 	var runs []run
 	for rank, p := range from {
 		for way := range kinds {
-			n := len(p.words[way]) / stride
-			step := grain
+			n, step := len(p.words[way])/stride, grain
 			if b.o.Ordered() {
 				step = max(n, 1)
 			}

@@ -100,8 +100,7 @@ func (v *Validator) take(records []uint32, tiles []*tile) error {
 	if len(records)%width != 0 {
 		return fmt.Errorf("found %d words, expected a multiple of %d", len(records), width)
 	}
-	per := uint32(v.per)
-	own := uint32(len(v.own.depth))
+	per, own := uint32(v.per), uint32(len(v.own.depth))
 	for ; len(records) > 0; records = records[width:] {
 		x, y := records[0], records[1]
 		if x >= own || uint64(y) >= uint64(v.n) {
