@@ -35,7 +35,7 @@ type few struct {
 	// their messages to its vertices. Then it pushes those of other workers to its vertices, and
 	// runs its receivers. So processors rarely pass a cache line to each other.
 	sharers  int
-	division *division // made when they share one first
+	division *division // made in the first superstep that they share
 	// method values of pushTask and runTask
 	pushTasks, runTasks func(worker int)
 }
@@ -222,8 +222,8 @@ func (f *few) pushTask(worker int) {
 	t.Push(&did.push, 0, did.mine)
 }
 
-// split keeps the rows whose receivers are all a worker's, and returns their number. It appends the
-// parts of the others to mine and to others.
+// split keeps the rows whose receivers are all of a worker, and returns their number. It appends the
+// parts of the other rows to mine and to others.
 func (f *few) split(worker int, rows []kernel.Row) (kept int) {
 	did, d := &f.did[worker], f.division
 	for _, row := range rows {
