@@ -120,7 +120,7 @@ func runElsewhere[V any](
 	var column *pack.Column[V]
 	job.Values = encoding.Type()
 	job.NewColumn = func(ids int, gaps bool) backend.Column {
-		column = pack.NewColumn[V](ids, len(g.g.Parts), gaps)
+		column = pack.NewColumn[V](ids, g.g.Deal, gaps)
 		return column
 	}
 	out, err := g.elsewhere.Run(ctx, job)

@@ -138,9 +138,9 @@ func sendBy[T any](g *Graph, program string, to *backend.Input, value func(id ui
 	}
 	to.Type = encoding.Type()
 	to.Write = func(ctx context.Context, w io.Writer) error {
-		values, block, partitions := make([]T, sendBlock), []byte(nil), len(g.g.Parts)
-		for p := range min(partitions, g.g.N) {
-			owned := (g.g.N - p + partitions - 1) / partitions
+		values, block := make([]T, sendBlock), []byte(nil)
+		for p := range g.g.Parts {
+			owned := g.g.Deal.Owned(g.g.N, p)
 			for first := 0; first < owned; first += sendBlock {
 				some := values[:min(sendBlock, owned-first)]
 				if err := callFor(ctx, g, program, name, p, first, some, value); err != nil {
@@ -171,7 +171,7 @@ func callFor[T any](
 			if i%1024 == 0 && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			label = g.g.Label(pregel.VertexID(partition + (first+i)*len(g.g.Parts)))
+			label = g.g.Label(pregel.VertexID(g.g.Deal.ID(partition, uint32(first+i))))
 			values[i] = value(label)
 		}
 		return nil
@@ -197,7 +197,7 @@ func prefill[T any](g *Graph, p *engine.Prefilled, result *Result[T]) error {
 	for partition, storage := range p.Storage {
 		values := kernel.Elements[T](storage)
 		for i := range values {
-			id := pregel.VertexID(partition + i*len(g.g.Parts))
+			id := pregel.VertexID(g.g.Deal.ID(partition, uint32(i)))
 			if same {
 				values[i] = result.values[id]
 			} else if other, ok := from.g.Find(g.g.Label(id)); ok {

@@ -263,9 +263,9 @@ func result[V any](
 	g *Graph, job *engine.Job, o *bsp.Outcome, records []record.Superstep,
 ) *Result[V] {
 	r := newResult[V](g, o, slices.Clone(job.Times()), records, job.Aggregates(), job.Totals())
-	of := len(job.Graph().Parts)
+	deal := job.Graph().Deal
 	owned := func(part int) []V { return kernel.Elements[V](job.Values(part))[:job.Owned(part)] }
-	if of == 1 {
+	if deal.Partitions() == 1 {
 		ok := false
 		r.values = owned(0)
 		if r.owner, ok = mem.HandOver(job.Arena(0), r.values); !ok {
@@ -273,9 +273,9 @@ func result[V any](
 		}
 	} else {
 		r.values = make([]V, job.IDs())
-		for part := range of {
+		for part := range deal.Partitions() {
 			for i, v := range owned(part) {
-				r.values[part+i*of] = v
+				r.values[deal.ID(part, uint32(i))] = v
 			}
 		}
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -230,8 +231,12 @@ func (c *Connection) graph(
 		return nil, err
 	}
 	grid := graph.Grid{Rows: int(about.Rows), Columns: int(about.Columns)}
+	deal, err := kernel.ParseDeal(grid.Partitions(), about.Deal)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: graph %s: %w", about.Name, err)
+	}
 	far := &remote{conn: c, g: graph.Elsewhere(about.Name, labels, about.Arcs, about.Directed,
-		grid), load: about.Load, named: about.Named}
+		grid, deal), load: about.Load, named: about.Named}
 	if about.Fingerprint != 0 {
 		far.g.Numbered(about.Fingerprint)
 	}

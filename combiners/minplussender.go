@@ -45,7 +45,7 @@ func (k *minPlusSenderKernel[W]) Window(_ int, scratch *[64]Arrival[W]) *[64]Arr
 // Store stores the distances, and checks that each vertex sent its own id with its distance. It
 // returns the first vertex that did not, or -1.
 func (k *minPlusSenderKernel[W]) Store(w int, sent uint64, out *[64]Arrival[W]) int {
-	first, stride := pregel.VertexID(k.ids.First+uint64(w<<6)*k.ids.Stride),
+	first, stride := pregel.VertexID(k.ids.ID(uint32(w<<6))),
 		pregel.VertexID(k.ids.Stride)
 	write := (*[64]W)(k.Write[w<<6:])
 	for ; sent != 0; sent &= sent - 1 {

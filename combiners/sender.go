@@ -48,7 +48,7 @@ func checkSender(from uint64, named vertex) {
 
 // Store checks that each vertex sent its own id. It returns the first vertex that did not, or -1.
 func (k *senderKernel) Store(w int, sent uint64, out *[64]vertex) int {
-	first, stride := vertex(k.ids.First+uint64(w<<6)*k.ids.Stride), vertex(k.ids.Stride)
+	first, stride := vertex(k.ids.ID(uint32(w<<6))), vertex(k.ids.Stride)
 	wrong := vertex(0)
 	if sent == ^uint64(0) {
 		id := first
@@ -80,7 +80,7 @@ func (k *senderKernel) Pull(
 	if k.least && need&found != 0 {
 		return k.pullLeast(p, w, need, found, in)
 	}
-	if found == 0 && k.ids.Stride == 1 { // with one partition a slot is its vertex's id
+	if found == 0 && k.ids.Stride == 1 && k.ids.Blocks == nil { // with one partition a slot is its vertex's id
 		return find(p, w, need, in)
 	}
 	var slots [64]uint32

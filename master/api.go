@@ -312,6 +312,7 @@ func describeGraph(g *graph) *control.Graph {
 		Placements: g.placements, LoadSeconds: g.report.Seconds, Progress: g.far.sum(),
 		Arcs: g.report.Arcs, Load: g.load.String(), Owner: g.owner, Named: g.report.Named,
 		Skipped: g.report.Skipped, Notes: g.report.Notes, Fingerprint: g.report.Fingerprint,
+		Deal: g.report.Deal,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/snapshot"
 )
 
@@ -42,18 +43,20 @@ func (s *server) SaveGraph(
 	return &control.SaveGraphResponse{Manifest: m, Seconds: (s.now() - began).Seconds()}, nil
 }
 
-// ready returns the placements and the number of vertices of a loaded graph.
-func (s *server) ready(name string) (placements []*control.Placement, vertices uint64, err error) {
+// ready returns the placements of a loaded graph, and the report of its load.
+func (s *server) ready(
+	name string,
+) (placements []*control.Placement, report *control.LoadReport, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.cluster.graphs[name]
 	switch {
 	case g == nil:
-		return nil, 0, absent("there is no graph %.150q", name)
+		return nil, nil, absent("there is no graph %.150q", name)
 	case g.state != control.GraphState_GRAPH_STATE_READY:
-		return nil, 0, unready("graph %s is not there: it is %s", name, g.state.Word())
+		return nil, nil, unready("graph %s is not there: it is %s", name, g.state.Word())
 	}
-	return g.placements, g.report.Vertices, nil
+	return g.placements, g.report, nil
 }
 
 // save makes the workers of a team store their partitions and the first of them commit. It returns
@@ -114,14 +117,15 @@ const maxListed = 1 << 16
 const maxNames = 1 << 10
 
 // ListVertices returns the input ids of a range of vertices. It asks every worker and merges the
-// answers: vertex id is in partition id mod P.
+// answers.
 func (s *server) ListVertices(
 	ctx context.Context, r *control.ListVerticesRequest,
 ) (*control.ListVerticesResponse, error) {
-	placements, vertices, err := s.ready(r.Graph)
+	placements, report, err := s.ready(r.Graph)
 	if err != nil {
 		return nil, err
 	}
+	vertices := report.Vertices
 	if r.First > vertices {
 		return nil, invalid("found vertex %d of %d", r.First, vertices)
 	}
@@ -142,8 +146,13 @@ func (s *server) ListVertices(
 		labels[team[i].Worker] = a.Labels
 		response.Names = append(response.Names, a.Names...)
 	}
+	deal, err := kernel.ParseDeal(len(placements), report.Deal)
+	if err != nil {
+		return nil, failed(connect.CodeInternal, "graph %s: %w", r.Graph, err)
+	}
 	for id := r.First; id < r.First+count; id++ {
-		worker := placements[id%uint64(len(placements))].Worker
+		partition, _ := deal.Of(uint32(id))
+		worker := placements[partition].Worker
 		if len(labels[worker]) == 0 {
 			return nil, failed(connect.CodeInternal,
 				"worker %s knows nothing of vertex %d", worker, id)

@@ -305,7 +305,7 @@ func sumLoads(
 		sum.Notes = append(sum.Notes, share.Notes...)
 		sum.Seconds = max(sum.Seconds, share.Seconds)
 		sum.Directed, sum.Weighted, sum.Named = share.Directed, share.Weighted, share.Named
-		sum.Fingerprint, sum.Ids = share.Fingerprint, share.Ids
+		sum.Fingerprint, sum.Ids, sum.Deal = share.Fingerprint, share.Ids, share.Deal
 	}
 	return sum, nil
 }

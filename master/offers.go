@@ -81,6 +81,7 @@ func (c *cluster) adopt(w *worker, o *control.Offer) {
 	g.report = &control.LoadReport{
 		Vertices: r.Vertices, Edges: r.Edges, Arcs: r.Arcs, Directed: r.Directed,
 		Weighted: r.Weighted, Named: r.Named, Fingerprint: r.Fingerprint, Ids: r.Ids,
+		Deal: r.Deal,
 	}
 	for i, p := range l.Placements {
 		v := c.workers[p.Worker]

@@ -46,7 +46,7 @@ func (l *lane[V, M]) runOne(v *Vertex[V, M], d uint32, m M) (sent bool) {
 	b.Run, b.Received = bit, bit
 	b.Values = (*[64]V)(i.values.Data[first:])
 	b.OutDegrees, b.InDegrees = (*[64]uint32)(i.out[first:]), (*[64]uint32)(i.in[first:])
-	b.First = VertexID(first)*b.Stride + VertexID(i.partition)
+	b.First = VertexID(i.ids.ID(first))
 	l.own.base = first
 	v.values, v.i, v.bit, v.id, v.sent = b.Values, d&63, bit, b.First+VertexID(d&63)*b.Stride, 0
 	v.halt, v.finish = 0, 0

@@ -33,8 +33,8 @@ type part struct {
 	anyOne bool
 	claims bool
 
-	partition int
-	out, in   []uint32 // degrees
+	ids     *kernel.Slots
+	out, in []uint32 // degrees
 	slots     int
 	arena     *mem.Arena
 	store     *mem.Arena
@@ -48,7 +48,7 @@ type part struct {
 func (i *part) place(p *kernel.Placement, traits kernel.Traits, claims bool) {
 	i.self, i.anyOne, i.single = traits.Self, traits.AnyOne, p.Deterministic
 	i.claims = claims && !p.Deterministic
-	i.partition = p.Partition
+	i.ids = p.Sources
 	i.out, i.in, i.slots = p.OutDegrees, p.InDegrees, p.Capacity
 	i.arena, i.store, i.hub = p.Arena, p.Store, p.Hub
 	i.tiled = nil

@@ -63,10 +63,10 @@ func (i *instance[V, M]) NewLane(
 	l := &lane[V, M]{of: i, goroutine: goroutine{own: partition{label: label, state: s}}}
 	traits := i.ways[0].kernel.Traits()
 	l.keeps = i.single && traits.Ordered
-	l.outbox = kernel.NewOutbox[M](s.Partitions, l.keeps)
+	l.outbox = kernel.NewOutbox[M](s.Deal, l.keeps)
 	l.outbox.Store = i.store
 	l.Block.partition, l.Block.outbox, l.Block.In = &l.own, l.outbox, &l.in
-	l.Block.Stride = VertexID(s.Partitions)
+	l.Block.Stride = VertexID(i.ids.Stride)
 	if i.combiner != nil && !traits.Each {
 		l.Block.combine = i.combiner.Combine
 	}
@@ -206,7 +206,7 @@ func (l *lane[V, M]) window(w int, run, active uint64) {
 	b.OutDegrees = (*[64]uint32)(i.out[w<<6:])
 	b.InDegrees = (*[64]uint32)(i.in[w<<6:])
 	l.own.base = uint32(w << 6)
-	b.First = VertexID(l.own.base)*b.Stride + VertexID(i.partition)
+	b.First = VertexID(i.ids.ID(l.own.base))
 	b.Out = i.ways[0].kernel.Window(w, &l.out)
 	if len(i.ways) > 1 {
 		b.back = back[M]{out: i.ways[1].kernel.Window(w, &l.toIn)}

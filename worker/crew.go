@@ -176,8 +176,8 @@ func (j *job) label(id pregel.VertexID) (label uint64, ok bool) {
 	if id == pregel.None || uint64(id) >= uint64(j.graph.N) {
 		return 0, false
 	}
-	rank := j.layout.Owner[uint64(id)%uint64(len(j.graph.Parts))]
-	found := j.locate(rank, &control.Locate{First: uint64(id), Count: 1})
+	partition, _ := j.graph.Deal.Of(uint32(id))
+	found := j.locate(j.layout.Owner[partition], &control.Locate{First: uint64(id), Count: 1})
 	if len(found.GetLabels()) != 1 {
 		return 0, false
 	}

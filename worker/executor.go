@@ -252,7 +252,7 @@ func (x *executor) locate(l *control.Locate) (*control.Located, error) {
 func (g *localGraph) locate(l *control.Locate) *control.Located {
 	found := &control.Located{}
 	for id := l.First; id < min(l.First+uint64(l.Count), uint64(g.N)); id++ {
-		if g.Parts[id%uint64(len(g.Parts))] != nil {
+		if partition, _ := g.Deal.Of(uint32(id)); g.Parts[partition] != nil {
 			found.Labels = append(found.Labels, g.Label(pregel.VertexID(id)))
 		}
 	}

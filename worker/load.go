@@ -172,7 +172,7 @@ func (a *attempt) load(ctx context.Context, l *control.Load) (*control.LoadRepor
 		Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs,
 		Bytes: uint64(g.Bytes() + g.directory.Bytes()), Directed: g.Directed,
 		Weighted: g.Weights != edges.Unweighted, Seconds: time.Since(began).Seconds(),
-		Named:   g.directory.Names != nil,
+		Named: g.directory.Names != nil, Deal: g.Deal.String(),
 		Skipped: g.skipped, Notes: g.notes,
 	}
 	if g.numbered {

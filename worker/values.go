@@ -51,8 +51,8 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	}
 	var ids []pregel.VertexID
 	for _, i := range j.program.Own() {
-		for v := uint64(i); v < j.program.IDs(); v += uint64(len(g.Parts)) {
-			if id := pregel.VertexID(v); j.program.Exists(id) {
+		for local := range uint32(g.Deal.Owned(int(j.program.IDs()), i)) {
+			if id := pregel.VertexID(g.Deal.ID(i, local)); j.program.Exists(id) {
 				ids = append(ids, id)
 			}
 		}
@@ -267,19 +267,18 @@ func (l *labelled) of(id pregel.VertexID) uint64 {
 	return label
 }
 
-// emitRaw emits the values of the vertices here in blocks, little-endian. Vertex i of partition p
-// of P has the number p + iP.
-//
-//	| partition (4) | count (4) | first (8) | bytes (8) | values, as in memory, or in msgpack |
+// emitRaw emits the values of the vertices here in blocks (pack.Values).
 func (j *job) emitRaw(o *out) error {
-	of := len(j.graph.Parts)
-	owned := func(partition int) int { return (int(j.program.IDs()) - partition + of - 1) / of }
+	deal := j.graph.Deal
+	owned := func(partition int) int { return deal.Owned(int(j.program.IDs()), partition) }
 	for _, i := range j.program.Own() {
 		o.total += int64(owned(i))
 	}
 	o.progress(gathering, 0, o.total)
 	for _, i := range j.program.Own() {
-		exists := func(local int) bool { return j.program.Exists(pregel.VertexID(i + local*of)) }
+		exists := func(local int) bool {
+			return j.program.Exists(pregel.VertexID(deal.ID(i, uint32(local))))
+		}
 		for first, end := 0, 0; first < owned(i); first = end {
 			if end = first + 1; !exists(first) { // a vertex without a value
 				o.done++

@@ -26,10 +26,11 @@ import (
 // Part is the state of one partition before a superstep, as named sections. The engine makes and
 // reads their bytes. As JSON it is the head of a stored part.
 type Part struct {
-	Partition int `json:"partition"`
-	Of        int `json:"of"` // the part has the vertices with ids Partition, Partition+Of, ...
-	Superstep int `json:"superstep"`
-	Vertices  int `json:"vertices"`
+	Partition int    `json:"partition"`
+	Of        int    `json:"of"`
+	Deal      string `json:"deal"` // of vertices to partitions (kernel.Deal)
+	Superstep int    `json:"superstep"`
+	Vertices  int    `json:"vertices"`
 	// Print is a fingerprint of the partition's graph: a sum over its vertices.
 	Print    uint64    `json:"print"`
 	Sections []Section `json:"sections"`
@@ -212,7 +213,7 @@ type State struct {
 }
 
 // Format is the version of manifests and parts that this code writes and reads.
-const Format = 4
+const Format = 5
 
 // MaxSeconds bounds State.Seconds.
 const MaxSeconds = 100_000

@@ -373,7 +373,7 @@ func TestManifestThatIsNone(t *testing.T) {
 		"":                             "it is empty, or cut off after 0 bytes",
 		`{"format":4,"superstep":1234`: "it is empty, or cut off after 28 bytes",
 		`{"checkpoint":{"format":3},"sha256":"ab"}`: "an earlier version of superstep wrote it",
-		string(store.Seal([]byte(`{"format":9}`))):  "its format is 9, and this version reads 4",
+		string(store.Seal([]byte(`{"format":9}`))):  "its format is 9, and this version reads 5",
 	} {
 		if _, err := parseManifest([]byte(data)); err == nil ||
 			!strings.HasPrefix(err.Error(), want) {

@@ -51,6 +51,12 @@ func spoil(sound engine.Erased) engine.Erased {
 type spoiled struct {
 	engine.Instance
 	state *kernel.State // nil before there is a lane
+	slots *kernel.Slots
+}
+
+func (s *spoiled) Place(p *kernel.Placement) error {
+	s.slots = p.Sources
+	return s.Instance.Place(p)
 }
 
 func (s *spoiled) NewLane(
@@ -79,7 +85,7 @@ func (s *spoiled) Output(
 }
 
 func (s *spoiled) last(local int) bool {
-	return s.state != nil && uint64(local*s.state.Partitions+s.state.Partition) == s.state.IDs-1
+	return s.state != nil && s.slots.ID(uint32(local)) == s.state.IDs-1
 }
 
 type spoiledColumn struct {

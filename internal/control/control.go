@@ -9,7 +9,7 @@ package control
 import "time"
 
 // Protocol is the version of the protocol. The master refuses workers with another version.
-const Protocol = 19
+const Protocol = 20
 
 // Limits of received data.
 const (

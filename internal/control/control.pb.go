@@ -3428,6 +3428,7 @@ type LoadReport struct {
 	// the numbering of the graph that vertex sets belong to, and its number of ids; 0: unknown
 	Fingerprint   uint64 `protobuf:"fixed64,11,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
 	Ids           uint64 `protobuf:"varint,12,opt,name=ids,proto3" json:"ids,omitempty"`
+	Deal          string `protobuf:"bytes,13,opt,name=deal,proto3" json:"deal,omitempty"` // how vertices are dealt to partitions, as text
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3544,6 +3545,13 @@ func (x *LoadReport) GetIds() uint64 {
 		return x.Ids
 	}
 	return 0
+}
+
+func (x *LoadReport) GetDeal() string {
+	if x != nil {
+		return x.Deal
+	}
+	return ""
 }
 
 // Locate asks for the input ids of vertices from `first` on. If the graph has names, it also asks
@@ -6649,6 +6657,7 @@ type Graph struct {
 	Load          string                 `protobuf:"bytes,16,opt,name=load,proto3" json:"load,omitempty"`                 // changes when the graph is loaded again, which may renumber vertices
 	Named         bool                   `protobuf:"varint,18,opt,name=named,proto3" json:"named,omitempty"`              // the input has names for its vertices
 	Fingerprint   uint64                 `protobuf:"fixed64,21,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"` // of its numbering, to which vertex sets belong; 0: unknown
+	Deal          string                 `protobuf:"bytes,22,opt,name=deal,proto3" json:"deal,omitempty"`                 // how vertices are dealt to partitions, as text
 	Brief         bool                   `protobuf:"varint,30,opt,name=brief,proto3" json:"brief,omitempty"`              // in a list: something was omitted or cut; InspectGraph has it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6829,6 +6838,13 @@ func (x *Graph) GetFingerprint() uint64 {
 		return x.Fingerprint
 	}
 	return 0
+}
+
+func (x *Graph) GetDeal() string {
+	if x != nil {
+		return x.Deal
+	}
+	return ""
 }
 
 func (x *Graph) GetBrief() bool {
@@ -8403,7 +8419,7 @@ const file_control_proto_rawDesc = "" +
 	"\x06remove\x18\x05 \x01(\bR\x06remove\"(\n" +
 	"\n" +
 	"SaveReport\x12\x1a\n" +
-	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xb4\x02\n" +
+	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xc8\x02\n" +
 	"\n" +
 	"LoadReport\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x14\n" +
@@ -8418,7 +8434,8 @@ const file_control_proto_rawDesc = "" +
 	"\x05notes\x18\n" +
 	" \x03(\tR\x05notes\x12 \n" +
 	"\vfingerprint\x18\v \x01(\x06R\vfingerprint\x12\x10\n" +
-	"\x03ids\x18\f \x01(\x04R\x03ids\"\x81\x01\n" +
+	"\x03ids\x18\f \x01(\x04R\x03ids\x12\x12\n" +
+	"\x04deal\x18\r \x01(\tR\x04deal\"\x81\x01\n" +
 	"\x06Locate\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x14\n" +
 	"\x05first\x18\x03 \x01(\x04R\x05first\x12\x14\n" +
@@ -8667,7 +8684,7 @@ const file_control_proto_rawDesc = "" +
 	"\vsource_json\x18\x05 \x01(\tR\n" +
 	"sourceJson\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\x04 \x01(\rR\acolumnsJ\x04\b\x02\x10\x03\"\x9c\x05\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumnsJ\x04\b\x02\x10\x03\"\xb0\x05\n" +
 	"\x05Graph\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
 	"\vsource_json\x18\x1f \x01(\tR\n" +
@@ -8693,7 +8710,8 @@ const file_control_proto_rawDesc = "" +
 	"\x05notes\x18\x14 \x03(\tR\x05notes\x12\x12\n" +
 	"\x04load\x18\x10 \x01(\tR\x04load\x12\x14\n" +
 	"\x05named\x18\x12 \x01(\bR\x05named\x12 \n" +
-	"\vfingerprint\x18\x15 \x01(\x06R\vfingerprint\x12\x14\n" +
+	"\vfingerprint\x18\x15 \x01(\x06R\vfingerprint\x12\x12\n" +
+	"\x04deal\x18\x16 \x01(\tR\x04deal\x12\x14\n" +
 	"\x05brief\x18\x1e \x01(\bR\x05briefJ\x04\b\x02\x10\x03\")\n" +
 	"\x11ListGraphsRequest\x12\x14\n" +
 	"\x05after\x18\x01 \x01(\tR\x05after\"]\n" +

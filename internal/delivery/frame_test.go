@@ -91,7 +91,7 @@ func FuzzFrames(f *testing.F) {
 			}
 			got += len(to)
 		}
-		outbox := []kernel.Sends{kernel.NewOutbox[uint32](2, false)}
+		outbox := []kernel.Sends{kernel.NewOutbox[uint32](kernel.NewDeal(2), false)}
 		_, err1 := x.Expand(t.Context(), senders, k, frontier, 0, 0, nil)
 		err2 := x.Fold(t.Context(), receivers, erased, fold, 0, nil)
 		err3 := x.Uncombined(t.Context(), receivers, layout.Slots.Ghost, nil, sink, 0)

@@ -96,8 +96,7 @@ func (x *Exchange) Send(
 			if g.Columns == 1 {
 				return take(in)
 			}
-			// another partition of the row may own one vertex more
-			to, messages, err := x.pairs(in, g.Columns*(p.Owned+1))
+			to, messages, err := x.pairs(in, g.Columns*p.Most)
 			if err != nil {
 				return err
 			}

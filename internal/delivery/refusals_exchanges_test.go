@@ -130,7 +130,7 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 	block := func(p *graph.Partition) *graph.Block { return p.Layout(pregel.Out).Blocks[0].Pull }
 	pushed := func(p *graph.Partition) *graph.Block { return p.Layout(pregel.Out).Blocks[0].Push }
 	outboxes := func(rng *rand.Rand, p *graph.Partition, senders bool) []kernel.Sends {
-		o := kernel.NewOutbox[M](p.Of, senders)
+		o := kernel.NewOutbox[M](p.Deal, senders)
 		for to := range o.To {
 			for _, local := range some(rng, g.Parts[to].Owned, 3) {
 				o.To[to], o.Msg[to] = append(o.To[to], local),
@@ -152,7 +152,7 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 		return a, err
 	}
 	nothing := func(p *graph.Partition, senders bool) []kernel.Sends {
-		return []kernel.Sends{kernel.NewOutbox[M](p.Of, senders)}
+		return []kernel.Sends{kernel.NewOutbox[M](p.Deal, senders)}
 	}
 	drop := func([]uint32, kernel.Column) {}
 	all := []traffic[M]{

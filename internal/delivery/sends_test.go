@@ -35,7 +35,7 @@ func testSends[M uint64 | string](t *testing.T, grid graph.Grid, value func(i in
 			outboxes := make([][]kernel.Sends, of)
 			for p := range of {
 				for range 2 {
-					o := kernel.NewOutbox[M](of, true)
+					o := kernel.NewOutbox[M](kernel.NewDeal(of), true)
 					for range 300 {
 						to, from := rng.Uint64N(uint64(of*owned)), uint64(p+of*rng.IntN(senders))
 						m := value(int(from)*1000 + o.Count)
@@ -115,7 +115,7 @@ func sendAll(
 	}
 	came, errs := make([]sentTo, of), make(chan error, of)
 	for p := range of {
-		part := &graph.Partition{Index: p, Of: of, Owned: owned, Grid: grid}
+		part := &graph.Partition{Index: p, Of: of, Owned: owned, Most: owned, Grid: grid}
 		for q := range of {
 			switch {
 			case q == p:

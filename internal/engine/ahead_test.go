@@ -163,7 +163,8 @@ func (a *aheadJobs) run(t *testing.T, d *bsp.Driver) {
 func aheadValues[V any](a *aheadJobs) []V {
 	values := make([]V, a.g.N)
 	for i, j := range a.processes {
-		for id := i; id < a.g.N; id += len(a.g.Parts) {
+		for local := range uint32(a.g.Deal.Owned(a.g.N, i)) {
+			id := a.g.Deal.ID(i, local)
 			values[id] = j.Any(pregel.VertexID(id)).(V)
 		}
 	}

@@ -84,7 +84,7 @@ func (r *runner) setVertices(vertices []change.Vertex, values kernel.Column, own
 	}
 	gone := map[uint32]bool{}
 	for _, to := range vertices {
-		local := uint32(uint64(to.ID) / uint64(r.part.Of))
+		_, local := r.part.Deal.Of(uint32(to.ID))
 		w, bit := local>>6, uint64(1)<<(local&63)
 		if !to.Anew {
 			set(local, to.Value)

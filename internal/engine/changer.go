@@ -30,7 +30,7 @@ func (r *changer) makeChanged(ctx context.Context) (to changedState, err error) 
 	}
 	change.InOrder(list)
 	s := change.Resolver{Exists: r.exists, Own: r.instance.Values(), Values: values}
-	s.Of = func(id uint64) int { return int(id / uint64(r.part.Of)) }
+	s.Of = func(id uint64) int { _, local := r.part.Deal.Of(uint32(id)); return int(local) }
 	if r.job.methods.Has("Resolve") {
 		s.Resolve = r.instance.Resolve
 	}
@@ -52,19 +52,20 @@ func (r *changer) makeChanged(ctx context.Context) (to changedState, err error) 
 // requests returns the requests about owned vertices, their values, and one more than the
 // largest vertex id after the change.
 func (r *changer) requests(ctx context.Context) ([]kernel.Request, kernel.Column, uint64, error) {
-	c, of := &r.changing, uint64(r.part.Of)
-	byOwner, ids := make([][]kernel.Request, of), c.ids
+	c, deal := &r.changing, r.part.Deal
+	byOwner, ids := make([][]kernel.Request, r.part.Of), c.ids
 	asked, values := r.pendingRequests()
 	for _, q := range asked {
 		if q.Kind == kernel.AddVertex || q.Kind == kernel.AddEdge {
 			ids = max(ids, q.Of+1, q.To+1)
 		}
-		byOwner[q.Of%of] = append(byOwner[q.Of%of], q)
+		to, _ := deal.Of(uint32(q.Of))
+		byOwner[to] = append(byOwner[to], q)
 	}
 	for _, t := range r.threads {
 		t.ResetRequests()
 	}
-	data := make([][]byte, of)
+	data := make([][]byte, r.part.Of)
 	var err error
 	for q := range data {
 		if q != r.part.Index {
@@ -79,7 +80,10 @@ func (r *changer) requests(ctx context.Context) ([]kernel.Request, kernel.Column
 	}
 	list := byOwner[r.part.Index]
 	limit := min(2*c.ids+idsAhead, graph.MaxVertices)
-	owns := func(id uint64) bool { return id < limit && id%of == uint64(r.part.Index) }
+	owns := func(id uint64) bool {
+		q, _ := deal.Of(uint32(id))
+		return id < limit && q == r.part.Index
+	}
 	for q, b := range received {
 		if q == r.part.Index {
 			continue
@@ -101,8 +105,8 @@ func (r *changer) requests(ctx context.Context) ([]kernel.Request, kernel.Column
 
 // exists reports whether an owned vertex exists.
 func (r *changer) exists(id uint64) bool {
-	local := id / uint64(r.part.Of)
-	return local < uint64(r.part.Owned) && !r.isAbsent(uint32(local))
+	_, local := r.part.Deal.Of(uint32(id))
+	return int(local) < r.part.Owned && !r.isAbsent(local)
 }
 
 // outArcs returns all arcs that lead out of owned vertices. In a 2D grid other partitions have some

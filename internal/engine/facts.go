@@ -145,18 +145,18 @@ func (r *runner) findHubs(b *graph.Block, out *graph.Degrees) *[delivery.MostHub
 // lastNeighbors returns the number of pairs of a receiver and another partition, by the bit length
 // of the word that the receiver's last in-neighbour has there.
 func (r *runner) lastNeighbors(b *graph.Block) (pairs [delivery.MostHubs + 1]int) {
-	a, of := &b.ByReceiver.Lists, uint64(r.part.Of)
-	step, seen := max(len(a.Bits)/hubWords, 1), make([]uint32, of)
+	a := &b.ByReceiver.Lists
+	step, seen := max(len(a.Bits)/hubWords, 1), make([]uint32, r.part.Of)
 	for w := 0; w < len(a.Bits); w += step {
 		for rows := a.Bits[w]; rows != 0; rows &= rows - 1 {
 			i := uint32(w<<6 + bits.TrailingZeros64(rows))
 			lo, hi := a.Row(i)
 			seen[r.part.Index] = i + 1
-			for left := of - 1; left > 0 && hi > lo; hi-- {
-				id := r.layout.Slots.ID(a.Adj[hi-1])
-				if q := id % of; seen[q] != i+1 {
+			for left := r.part.Of - 1; left > 0 && hi > lo; hi-- {
+				q, at := r.part.Deal.Of(uint32(r.layout.Slots.ID(a.Adj[hi-1])))
+				if seen[q] != i+1 {
 					seen[q], left = i+1, left-1
-					pairs[bits.Len64(id/of>>6)] += step
+					pairs[bits.Len32(at>>6)] += step
 				}
 			}
 		}

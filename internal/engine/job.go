@@ -262,8 +262,8 @@ func (j *Job) Graph() *graph.Graph { return j.graph }
 
 // at returns the runner that owns a vertex, and the vertex's local index.
 func (j *Job) at(id pregel.VertexID) (*runner, uint32) {
-	n := uint64(len(j.owners))
-	return j.owners[uint64(id)%n], uint32(uint64(id) / n)
+	q, local := j.graph.Deal.Of(uint32(id))
+	return j.owners[q], local
 }
 
 // Owned returns the number of vertices that a partition owns.

@@ -88,8 +88,9 @@ func (s shape) loadAs(t testing.TB, way setting, weights edges.Weights) *graph.G
 	t.Helper()
 	in := &edges.Input{Name: s.name, Edges: edges.Pack(uint64(s.n), s.tuples,
 		s.weights), Vertices: s.n, Directed: s.directed}
+	deal := []string{"", "64:", "64:1,3"}[(s.n+max(way.parts, way.grid.Partitions()))%3]
 	g, err := build.Local(context.Background(), in,
-		graph.Options{Partitions: way.parts, Grid: way.grid, Weights: weights})
+		graph.Options{Partitions: way.parts, Grid: way.grid, Weights: weights, Deal: deal})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (j *Job) exhausted(err error) error {
 
 // atVertex adds to an error the vertex that was running when the memory was exhausted.
 func (r *partition) atVertex(at pregel.VertexID, err error) error {
-	local := uint64(at) / uint64(r.part.Of)
+	_, local := r.part.Deal.Of(uint32(at))
 	return fmt.Errorf("vertex %d, of degree %d: %w", r.label(at),
 		max(r.out.Of[local], r.in.Of[local]), err)
 }

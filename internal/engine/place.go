@@ -81,8 +81,7 @@ func (r *runner) bind(size int) error {
 		b.Lists = append(b.Lists, &ways.Pull.ByReceiver.Lists, &ways.Push.BySender.Lists)
 	}
 	err := r.instance.Place(&kernel.Placement{
-		Binding: b, Ways: len(r.columns), Size: size, Partition: r.part.Index,
-		Partitions: r.part.Of,
+		Binding: b, Ways: len(r.columns), Size: size,
 		OutDegrees: r.out.Of, InDegrees: r.in.Of, Store: r.store, Hub: &r.hub,
 	})
 	if err != nil {
@@ -103,7 +102,7 @@ func (r *runner) newThread() *thread {
 	j, p := r.job, r.part
 	t := new(thread)
 	s := kernel.State{
-		Partition: p.Index, Partitions: p.Of, Log: j.options.Log, Seed: j.options.Seed,
+		Deal: p.Deal, Log: j.options.Log, Seed: j.options.Seed,
 		Properties: r.properties, Cells: j.Aggregates().Cells(), Direction: uint8(j.direction),
 		Undirected: !j.graph.Directed,
 	}

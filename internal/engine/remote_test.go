@@ -56,7 +56,7 @@ func withPartitions(g *graph.Graph, own []int) *graph.Graph {
 		Tuples:  g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight,
 		Connected: g.Connected,
 		Order:     g.Order, IDs: g.IDs, Labels: g.Labels, Names: g.Names,
-		Parts: make([]*graph.Partition, len(g.Parts)),
+		Parts: make([]*graph.Partition, len(g.Parts)), Deal: g.Deal,
 	}
 	for _, i := range own {
 		s.Parts[i] = g.Parts[i]
@@ -113,7 +113,8 @@ func (all processes) values(g *graph.Graph) []string {
 	values := make([]string, g.N)
 	for _, j := range all {
 		for _, partition := range j.Own() {
-			for v := partition; v < g.N; v += len(g.Parts) {
+			for local := range uint32(g.Deal.Owned(g.N, partition)) {
+				v := g.Deal.ID(partition, local)
 				values[v] = string(j.AppendAs(nil, pregel.VertexID(v), g.Label, nil))
 			}
 		}

@@ -123,7 +123,7 @@ type restoring struct {
 
 // take takes the partition's data from a part.
 func (r *restoring) take(p *checkpoint.Part) error {
-	if err := state.Check(p, r.changing.ids); err != nil {
+	if err := r.owner().Check(p, r.changing.ids); err != nil {
 		return err
 	}
 	if err := r.owner().Properties(p, r.edgesOf, r.column); err != nil || r.begins {
@@ -156,7 +156,7 @@ func (r *restoring) take(p *checkpoint.Part) error {
 }
 
 // owner selects the partition's data in the parts of a checkpoint.
-func (r *partition) owner() state.Owner { return state.Owner{Index: r.part.Index, Of: r.part.Of} }
+func (r *partition) owner() state.Owner { return state.Owner{Index: r.part.Index, Deal: r.part.Deal} }
 
 // column returns a column of the program or, in a plan, of any phase. edges is its length if it is
 // an edge column.

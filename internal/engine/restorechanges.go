@@ -106,13 +106,12 @@ func (r *runner) graphIn(to *graphRestoring, parts []*checkpoint.Part) error {
 			c.vertices, c.ids, loaded)
 	}
 	to.Change = graph.Change{N: int(c.ids), AsStored: true, Team: r.team}
-	of, index := uint64(r.part.Of), uint64(r.part.Index)
-	absent := make([]uint64, bitmap.Words(int((c.ids-index+of-1)/of)))
+	absent := make([]uint64, bitmap.Words(r.part.Deal.Owned(int(c.ids), r.part.Index)))
 	for _, p := range parts {
 		if counts, _ := p.Section(sectionCounts); !slices.Equal(counts, first) {
 			return fmt.Errorf("%w: parts of graphs of different sizes", state.Err)
 		}
-		if err := state.Check(p, c.ids); err != nil {
+		if err := r.owner().Check(p, c.ids); err != nil {
 			return err
 		}
 		removed, err := r.arcsOf(p, sectionRemoved, c.ids)
@@ -157,7 +156,7 @@ func (r *runner) arcsOf(
 			return nil, fmt.Errorf("%w: an arc from %d to %d, of %d vertices", state.Err, a.From,
 				a.To, ids)
 		}
-		if int(uint64(a.From)%uint64(r.part.Of)) != r.part.Index {
+		if q, _ := r.part.Deal.Of(ends[0]); q != r.part.Index {
 			continue
 		}
 		if weights != nil {
@@ -186,7 +185,7 @@ func (r *restoring) takeRequests(p *checkpoint.Part) error {
 		return err
 	}
 	for _, q := range list {
-		if q.By%uint64(r.part.Of) != uint64(r.part.Index) {
+		if by, _ := r.part.Deal.Of(uint32(q.By)); by != r.part.Index {
 			continue
 		}
 		if q.To >= to.Limit {

@@ -32,7 +32,6 @@ func (r *restoring) takeSends(p *checkpoint.Part) error {
 		return fmt.Errorf("%w: %d bytes of receivers and %d of senders", state.Err, len(to),
 			len(from))
 	}
-	of, own := uint64(r.part.Of), uint64(r.part.Index)
 	for i, id := range receivers {
 		if id >= r.changing.ids {
 			return fmt.Errorf("%w: a message to vertex %d of %d", state.Err, id, r.changing.ids)
@@ -42,8 +41,9 @@ func (r *restoring) takeSends(p *checkpoint.Part) error {
 			sender = senders[i]
 		}
 		// With the same partitions the sender's outbox is restored.
-		if p.Of == r.part.Of || id%of == own {
-			t.AddSend(int(id%of), uint32(id/of), sender, messages, i)
+		q, local := r.part.Deal.Of(uint32(id))
+		if p.Of == r.part.Of || q == r.part.Index {
+			t.AddSend(q, local, sender, messages, i)
 		}
 	}
 	return nil

@@ -143,8 +143,8 @@ type saver struct {
 func (r *saver) save(c *bsp.Command) {
 	began := time.Now()
 	p := &checkpoint.Part{
-		Partition: r.part.Index, Of: r.part.Of, Superstep: c.Save, Vertices: r.part.Owned,
-		Print: r.print(),
+		Partition: r.part.Index, Of: r.part.Of, Deal: r.part.Deal.String(),
+		Superstep: c.Save, Vertices: r.part.Owned, Print: r.print(),
 	}
 	err := r.saveShared(p)
 	if err == nil && c.Superstep > 0 { // before superstep 0 there is only shared state
@@ -234,11 +234,11 @@ func (r *saver) saveShared(p *checkpoint.Part) error {
 // saveSends adds the messages to single vertices that the next superstep delivers.
 func (r *saver) saveSends(p *checkpoint.Part) error {
 	var to, from []uint64
-	messages, of := r.instance.Messages(), uint64(r.part.Of)
+	messages := r.instance.Messages()
 	for _, o := range r.outboxes {
 		for q := range r.part.Of {
 			for _, local := range o.Receivers(q) {
-				to = append(to, uint64(local)*of+uint64(q))
+				to = append(to, r.part.Deal.ID(q, local))
 			}
 			from = append(from, o.Senders(q)...)
 			messages.Append(o.Messages(q))

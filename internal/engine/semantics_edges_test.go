@@ -242,7 +242,8 @@ func TestAPrefilledColumnIsTheSameAtTheStartOfEveryRun(t *testing.T) {
 		v.VoteToHalt()
 	}}, pregel.Out}})
 	for _, parts := range []int{1, 3} {
-		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0), pregel.Erase(p), engine.Options{})
+		g := w.load(t, parts, 0)
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), engine.Options{})
 		check(t, err)
 		defer j.Close()
 		given, err := j.Prefill("visits")
@@ -250,7 +251,7 @@ func TestAPrefilledColumnIsTheSameAtTheStartOfEveryRun(t *testing.T) {
 		for partition, storage := range given.Storage {
 			values := kernel.Elements[int64](storage)
 			for i := range values {
-				values[i] = int64(100 + partition + i*parts)
+				values[i] = int64(100 + g.Deal.ID(partition, uint32(i)))
 			}
 		}
 		for range 2 {

@@ -55,9 +55,8 @@ func (r *sweep) startSources() error {
 		if uint64(id) >= r.changing.ids {
 			return r.job.noSource(id)
 		}
-		if int(uint64(id)%uint64(r.part.Of)) == r.part.Index {
-			local := uint64(id) / uint64(r.part.Of)
-			if r.isAbsent(uint32(local)) {
+		if q, local := r.part.Deal.Of(uint32(id)); q == r.part.Index {
+			if r.isAbsent(local) {
 				return r.job.noSource(id)
 			}
 			words[int(local>>6)] |= 1 << (local & 63)

@@ -224,8 +224,8 @@ func (t *toy[V, M]) combiner() pregel.Combiner[M] {
 
 // place sets the vertices and edges of the instance.
 func (t *toy[V, M]) place() {
-	p := kernel.Placement{Ways: 2, Size: len(t.out), Partitions: 1, OutDegrees: t.out, InDegrees: t.in}
-	p.Capacity = p.Size
+	p := kernel.Placement{Ways: 2, Size: len(t.out), OutDegrees: t.out, InDegrees: t.in}
+	p.Capacity, p.Sources = p.Size, &kernel.Slots{Stride: 1, Ghost: uint32(p.Size)}
 	if err := t.instance.Place(&p); err != nil {
 		panic(err)
 	}
@@ -238,7 +238,7 @@ func (t *toy[V, M]) run() {
 	t.instance = pregel.Erase[V, M](toyProgram[V, M]{t}).Inspect().Instance()
 	t.place()
 	s := kernel.State{
-		Partitions: 1, NumVertices: uint64(t.n - len(t.changes.absent)), NumEdges: t.stored,
+		Deal: kernel.NewDeal(1), NumVertices: uint64(t.n - len(t.changes.absent)), NumEdges: t.stored,
 		Properties: slices.Clone(t.shared), Edges: t.edgeLists(), Out: t.ways[0], In: t.ways[1],
 		Direction: uint8(t.direction), Undirected: t.undirected,
 		Cells: t.cells, Totals: t.totals, IDs: uint64(t.n), Seed: t.seed,

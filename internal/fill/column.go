@@ -52,8 +52,7 @@ func (c *Column) Set(
 	if c.OfEdges {
 		return c.setEdge(from, to, v, find)
 	}
-	parts := uint64(len(c.graph.Parts))
-	partition, i := int(uint64(from)%parts), uint32(uint64(from)/parts)
+	partition, i := c.graph.Deal.Of(uint32(from))
 	if v.OfID = bitmap.Get(c.seen[partition], i); v.OfID {
 		return "vertex " + v.Vertex(0) + " again", "every vertex once"
 	}

@@ -28,7 +28,6 @@ func (c *Column) setEdge(
 	}
 	v.OfID = true // for errors
 	c.Count++
-	parts := uint64(len(c.graph.Parts))
 	for _, end := range []struct {
 		at, other pregel.VertexID
 		in        bool
@@ -36,10 +35,10 @@ func (c *Column) setEdge(
 		if end.in && !c.graph.Directed && from == to {
 			break // a loop is stored once
 		}
-		partition := int(uint64(end.at) % parts)
+		partition, local := c.graph.Deal.Of(uint32(end.at))
 		for _, way := range c.Ways[partition] {
 			if way.In == end.in || !c.graph.Directed {
-				if found, expected = c.put(partition, way, end.at, end.other, v); found != "" {
+				if found, expected = c.put(partition, local, way, end.other, v); found != "" {
 					return found, expected
 				}
 			}
@@ -50,9 +49,9 @@ func (c *Column) setEdge(
 
 // put sets a value in the list of a vertex.
 func (c *Column) put(
-	partition int, way engine.EdgeWay, at, other pregel.VertexID, v *graphio.Value,
+	partition int, local uint32, way engine.EdgeWay, other pregel.VertexID, v *graphio.Value,
 ) (found, expected string) {
-	lo, hi := way.Row(uint32(uint64(at) / uint64(len(c.graph.Parts))))
+	lo, hi := way.Row(local)
 	list := way.Adj[lo:hi]
 	first := sort.Search(len(list), func(i int) bool { return way.ID(list[i]) >= uint64(other) })
 	n := sort.Search(len(list)-first,
@@ -143,7 +142,8 @@ func (c *Column) Missing() (found, expected string) {
 
 // here reports whether a vertex's list is local.
 func (c *Column) here(id pregel.VertexID) bool {
-	return c.graph.Parts[uint64(id)%uint64(len(c.graph.Parts))] != nil
+	partition, _ := c.graph.Deal.Of(uint32(id))
+	return c.graph.Parts[partition] != nil
 }
 
 // between describes the edge between a local vertex and another, as far as their input ids are

@@ -72,7 +72,8 @@ func (a *applier) of(u, v *pregel.VertexID) *Change {
 	if !a.g.Directed && *v < *u {
 		*u, *v = *v, *u
 	}
-	return &a.changes[uint64(*u)%uint64(len(a.changes))]
+	q, _ := a.g.Deal.Of(uint32(*u))
+	return &a.changes[q]
 }
 
 // remove removes the delta's vertices and edges.
@@ -162,14 +163,13 @@ func (a *applier) setAbsent(p *Partition) {
 	if absent == nil {
 		absent = make([]uint64, p.Words())
 	}
-	parts := uint32(p.Of)
 	bitmap.Each(a.removed, func(id uint32) {
-		if int(id%parts) == p.Index {
-			bitmap.Set(absent, id/parts)
+		if q, local := p.Deal.Of(id); q == p.Index {
+			bitmap.Set(absent, local)
 		}
 	})
 	for _, id := range a.back {
-		if local := uint32(id) / parts; int(uint32(id)%parts) == p.Index {
+		if q, local := p.Deal.Of(uint32(id)); q == p.Index {
 			absent[local>>6] &^= 1 << (local & 63)
 		}
 	}

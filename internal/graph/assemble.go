@@ -23,7 +23,7 @@ func assemble(base *Graph, parts []*Changed) *Graph {
 		Options: first.Options, Connected: first.N, Tuples: base.Tuples, Loops: base.Loops,
 		Dropped: base.Dropped, LeastWeight: first.LeastWeight, Order: base.Order, IDs: base.IDs,
 		Labels: base.Labels, Names: base.Names, added: first.added, least: base.least,
-		Parts: make([]*Partition, len(base.Parts)),
+		Parts: make([]*Partition, len(base.Parts)), Deal: base.Deal,
 		arena: &mem.Arena{Budget: base.arena.Budget, Kind: mem.Graph},
 	}
 	g.held = &held{arena: g.arena}

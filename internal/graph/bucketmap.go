@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // BlockArcs is the largest number of arcs in a block for a bucket.
@@ -18,7 +20,7 @@ type BucketMap struct {
 	First []int
 
 	idBits uint
-	parts  divider
+	deal   kernel.Deal
 	find   [][]uint64 // by partition and row place: bucket << 32 | the bucket's first row
 	wide   bool       // some codes have more than narrowBits bits
 }
@@ -43,12 +45,10 @@ func (s *Scatter) Plan() Plan {
 	return plan
 }
 
-// NewBucketMap makes a BucketMap from the plans of all ranks, for a graph of n vertices in parts
-// partitions.
-func NewBucketMap(n, parts int, plans ...Plan) (*BucketMap, error) {
-	d := &BucketMap{idBits: idBits(n), find: make([][]uint64, parts)}
-	if parts > 1 {
-		d.parts = newDivider(parts)
+// NewBucketMap makes a BucketMap from the plans of all ranks, for a graph of n vertices.
+func NewBucketMap(n int, deal kernel.Deal, plans ...Plan) (*BucketMap, error) {
+	d := &BucketMap{
+		idBits: idBits(n), deal: deal, find: make([][]uint64, deal.Partitions()),
 	}
 	for rank, plan := range plans {
 		if err := d.add(n, plan); err != nil {
@@ -72,7 +72,7 @@ func (d *BucketMap) add(n int, plan Plan) error {
 		if p < 0 || p >= len(d.find) || d.find[p] != nil || len(d.Rank)+buckets > math.MaxInt32 {
 			return fmt.Errorf("%w: %d buckets of partition %d", errMessage, buckets, p)
 		}
-		rows := owned(n, p, len(d.find))
+		rows := d.deal.Owned(n, p)
 		if buckets > 0 && (first[0] != 0 || int(first[buckets-1]) >= rows ||
 			!slices.IsSorted(first)) {
 			return fmt.Errorf("%w: the buckets of partition %d", errMessage, p)
@@ -114,7 +114,7 @@ func (d *BucketMap) Locate(rows, neighbors, buckets []uint32, codes []uint64) {
 		return
 	}
 	for i, v := range rows {
-		row, p := d.parts.divide(v)
+		p, row := d.deal.Of(v)
 		k := d.find[p][place(row)]
 		buckets[i] = uint32(k >> 32)
 		codes[i] = uint64(row-uint32(k))<<shift | uint64(neighbors[i])

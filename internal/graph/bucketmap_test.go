@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -67,7 +68,7 @@ func dealBlocks(
 	t *testing.T, s *Scatter, n, parts int, arcs []uint64, weight func(arc uint64) float64,
 ) int {
 	t.Helper()
-	d, err := NewBucketMap(n, parts, s.Plan())
+	d, err := NewBucketMap(n, s.a.g.Deal, s.Plan())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func FuzzNewDeal(f *testing.F) {
 		if json.Unmarshal(data, &plan) != nil {
 			return
 		}
-		d, err := NewBucketMap(int(n), 1, plan)
+		d, err := NewBucketMap(int(n), kernel.NewDeal(1), plan)
 		if err != nil {
 			if !errors.Is(err, errMessage) {
 				t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"runtime"
 
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
@@ -44,6 +45,7 @@ func NewBuilder(g *Graph, o Options) (*Builder, error) {
 	g.Options.Team, g.Options.Progress, g.Options.Budget = nil, nil, nil
 	g.arena = &mem.Arena{Budget: o.Budget, Kind: mem.Graph}
 	g.Parts = make([]*Partition, o.Partitions)
+	g.Deal, _ = kernel.ParseDeal(o.Partitions, o.Deal)
 	loading := func() *mem.Arena { return &mem.Arena{Budget: o.Budget, Kind: mem.Loading} }
 	a := &Builder{g: g, o: o, team: o.Team, tmp: loading(), lists: g.arena, outLists: g.arena}
 	if !o.Grid.Flat() {
@@ -72,7 +74,8 @@ func (o *Options) Place() error {
 			o.Grid.Partitions())
 	}
 	o.Partitions = o.Grid.Partitions()
-	return nil
+	_, err := kernel.ParseDeal(o.Partitions, o.Deal)
+	return err
 }
 
 // Arena returns the graph's arena. It is freed with the graph, or by End if the graph is not built.
@@ -84,7 +87,7 @@ func (a *Builder) Arena() *mem.Arena { return a.g.arena }
 func (a *Builder) Own(own []int, wide bool) {
 	g := a.g
 	for _, i := range own {
-		p := &Partition{Index: i, Of: len(g.Parts), Owned: owned(g.N, i, len(g.Parts)), graph: g}
+		p := g.partition(i)
 		g.Parts[i] = p
 		padded := (p.Owned + 63) &^ 63
 		p.OutDegrees = mem.Make[uint32](g.arena, padded)
@@ -121,7 +124,8 @@ func here(parts []*Partition) iter.Seq[*Partition] {
 
 // Has reports whether a vertex belongs to a partition of this process.
 func (a *Builder) Has(id pregel.VertexID) bool {
-	return id < pregel.VertexID(a.g.N) && a.g.Parts[id%pregel.VertexID(len(a.g.Parts))] != nil
+	q, _ := a.g.Deal.Of(uint32(id))
+	return id < pregel.VertexID(a.g.N) && a.g.Parts[q] != nil
 }
 
 // Owned returns the number of vertices in partitions of this process.
@@ -136,8 +140,8 @@ func (a *Builder) Owned() int {
 // Vertex sets the facts of a vertex of this process, except those in the graph's maps. It may be
 // called concurrently for different vertices.
 func (a *Builder) Vertex(id pregel.VertexID, f Facts) {
-	n := pregel.VertexID(len(a.g.Parts))
-	p, i := a.g.Parts[id%n], id/n
+	q, i := a.g.Deal.Of(uint32(id))
+	p := a.g.Parts[q]
 	p.OutDegrees[i] = f.Out
 	if a.g.Directed {
 		p.InDegrees[i] = f.In

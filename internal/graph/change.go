@@ -101,8 +101,8 @@ func (p *Partition) valid(c Change) error {
 	}
 	for _, list := range [][]Arc{c.Remove, c.Add} {
 		for _, arc := range list {
-			if arc.From >= pregel.VertexID(c.N) || arc.To >= pregel.VertexID(c.N) ||
-				int(uint64(arc.From)%uint64(p.Of)) != p.Index {
+			if q, _ := p.Deal.Of(uint32(arc.From)); arc.From >= pregel.VertexID(c.N) ||
+				arc.To >= pregel.VertexID(c.N) || q != p.Index {
 				return fmt.Errorf("an arc from %d to %d, of %d vertices", arc.From, arc.To, c.N)
 			}
 		}
@@ -141,15 +141,13 @@ func (a *changer) header() *Partition {
 		Name: old.Name, N: a.N, Directed: old.Directed, Weights: old.Weights, Options: old.Options,
 		Connected: a.N, LeastWeight: old.LeastWeight, Order: old.Order, IDs: old.IDs,
 		Labels: old.Labels, added: old.added, least: old.least,
-		Parts: make([]*Partition, len(old.Parts)),
+		Parts: make([]*Partition, len(old.Parts)), Deal: old.Deal,
 	}
 	g.Options.TupleDegrees = false
 	own := &storage{Arena: mem.Arena{Budget: old.arena.Budget}}
 	g.arena = &own.Arena
-	p := &Partition{
-		Index: a.p.Index, Of: a.p.Of, Owned: owned(a.N, a.p.Index, a.p.Of), graph: g,
-		labels: a.p.labels, lists: a.share(own),
-	}
+	p := g.partition(a.p.Index)
+	p.labels, p.lists = a.p.labels, a.share(own)
 	if a.p.Absent != nil {
 		p.Absent = make([]uint64, p.Words())
 		copy(p.Absent, a.p.Absent)

@@ -96,8 +96,8 @@ func (s *Side) without() *Side { return &Side{Line: s.Line, Groups: s.Groups, Gh
 // of the partition.
 func (p *Partition) newReversedPart() *Partition {
 	return &Partition{
-		Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row,
-		Slots: p.Slots, slots: p.slots, graph: p.graph, lists: p.lists,
+		Index: p.Index, Of: p.Of, Deal: p.Deal, Owned: p.Owned, Most: p.Most, Grid: p.Grid,
+		Column: p.Column, Row: p.Row, Slots: p.Slots, slots: p.slots, graph: p.graph, lists: p.lists,
 	}
 }
 
@@ -157,27 +157,27 @@ type blockChange struct {
 // number returns the number of a vertex's row in the order of the lists: first the partition's own
 // rows, then those of other owners in their order.
 func (b *blockChange) number(id uint32) uint32 {
-	q, local := id%uint32(b.a.p.Of), id/uint32(b.a.p.Of)
-	if own := uint32(b.a.p.Index); q == own {
+	q, local := b.a.p.Deal.Of(id)
+	if own := b.a.p.Index; q == own {
 		return local
 	} else if q < own {
 		q++
 	}
-	return q*b.stride() + local
+	return uint32(q)*b.stride() + local
 }
 
 // stride returns the number of row numbers for each owner.
-func (b *blockChange) stride() uint32 { return uint32(owned(b.a.N, 0, b.a.p.Of)) }
+func (b *blockChange) stride() uint32 { return uint32(b.a.next.Most) }
 
 // vertex returns the vertex of a row number.
 func (b *blockChange) vertex(row uint32) uint32 {
-	q, own := row/b.stride(), uint32(b.a.p.Index)
+	q, own := int(row/b.stride()), b.a.p.Index
 	if q == 0 {
 		q = own
 	} else if q <= own {
 		q--
 	}
-	return row%b.stride()*uint32(b.a.p.Of) + q
+	return uint32(b.a.p.Deal.ID(q, row%b.stride()))
 }
 
 // row returns the range of a vertex's old list, or the position where it would be.
@@ -197,8 +197,8 @@ func (b *blockChange) row(id uint32) (lo, hi uint32) {
 // slotOf returns the slot of a vertex on a side with known ghosts, and whether it has one. If not,
 // it returns the slot where it would be.
 func (p *Partition) slotOf(s *Side, id uint32) (slot uint32, ok bool) {
-	q, local := id%uint32(p.Of), id/uint32(p.Of)
-	if int(q) == p.Index {
+	q, local := p.Deal.Of(id)
+	if q == p.Index {
 		return min(local, p.slots.Ghost), int(local) < p.Owned
 	}
 	group, ghosts := s.Groups[q], &s.Ghosts[q]
@@ -248,12 +248,12 @@ func (b *blockChange) receivers() (lengths []uint32, err error) {
 	p, old := b.next, b.old.ByReceiver
 	seen := make([][]uint64, p.Of)
 	for _, q := range p.Row {
-		seen[q] = mem.Make[uint64](p.graph.arena, bitmap.Words(owned(b.a.N, q, p.Of)))
+		seen[q] = mem.Make[uint64](p.graph.arena, bitmap.Words(p.Deal.Owned(b.a.N, q)))
 		copy(seen[q], b.old.Receivers.Ghosts[q].Bits)
 	}
 	for _, r := range b.s.rows {
-		set, local := seen[r.id%uint32(p.Of)], r.id/uint32(p.Of)
-		switch {
+		q, local := p.Deal.Of(r.id)
+		switch set := seen[q]; {
 		case set == nil: // an owned vertex
 		case r.count > 0:
 			bitmap.Set(set, local)
@@ -292,7 +292,6 @@ func (b *blockChange) receivers() (lengths []uint32, err error) {
 // slots.
 func (b *blockChange) senders(ctx context.Context) (err error) {
 	a, p, adj := b.a, b.next, b.new.ByReceiver.Adj
-	parts := uint32(p.Of)
 	met := mem.Make[bool](a.tmp, len(b.slotIDs))
 	if p.Of > 1 {
 		for some := range slices.Chunk(adj, limits.linkGrain) {
@@ -306,11 +305,11 @@ func (b *blockChange) senders(ctx context.Context) (err error) {
 	}
 	seen := make([][]uint64, p.Of)
 	for _, q := range p.Column {
-		seen[q] = mem.Make[uint64](a.tmp, bitmap.Words(owned(a.N, q, p.Of)))
+		seen[q] = mem.Make[uint64](a.tmp, bitmap.Words(p.Deal.Owned(a.N, q)))
 	}
 	for i, id := range b.slotIDs {
-		if set := seen[id%parts]; set != nil && met[i] {
-			bitmap.Set(set, id/parts)
+		if q, local := p.Deal.Of(id); seen[q] != nil && met[i] {
+			bitmap.Set(seen[q], local)
 		}
 	}
 	if b.new.Senders, err = p.side(p.Column, seen, a.tmp); err != nil || p.Of == 1 {

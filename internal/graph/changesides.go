@@ -104,7 +104,7 @@ func (a *changer) least(b *blockChange) float64 {
 
 // appendSide encodes a side's data about partition q.
 func (a *changer) appendSide(data []byte, s changedSide, q int, same bool) []byte {
-	set := mem.Make[uint64](a.tmp, bitmap.Words(owned(a.N, q, a.p.Of)))
+	set := mem.Make[uint64](a.tmp, bitmap.Words(a.p.Deal.Owned(a.N, q)))
 	if !same {
 		s.part.ghosts(s.old, q, set)
 		for w, word := range s.new.Ghosts[q].Bits {
@@ -125,7 +125,8 @@ func (a *changer) appendSide(data []byte, s changedSide, q int, same bool) []byt
 func (p *Partition) ghosts(s *Side, q int, set []uint64) {
 	group := s.Groups[q]
 	for slot := group.Start; slot < group.Start+group.Count; slot++ {
-		bitmap.Set(set, uint32(p.slots.ID(slot))/uint32(p.Of))
+		_, local := p.Deal.Of(uint32(p.slots.ID(slot)))
+		bitmap.Set(set, local)
 	}
 }
 
@@ -191,11 +192,10 @@ type degreeChange struct {
 
 // degreeChanges returns the block's changes of its receivers' degrees, by owner.
 func (b *blockChange) degreeChanges() [][]degreeChange {
-	parts := uint32(b.a.p.Of)
-	all := make([][]degreeChange, parts)
+	all := make([][]degreeChange, b.a.p.Of)
 	for _, r := range b.s.rows {
-		q := r.id % parts
-		all[q] = append(all[q], degreeChange{uint64(r.id / parts), r.more})
+		q, local := b.a.p.Deal.Of(r.id)
+		all[q] = append(all[q], degreeChange{uint64(local), r.more})
 	}
 	return all
 }

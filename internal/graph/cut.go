@@ -89,8 +89,8 @@ func (a *Builder) each(
 
 // column returns the processor column of a vertex's owner.
 func (c *cutter) column(id uint32) uint32 {
-	g := c.a.o.Grid
-	return id % uint32(g.Partitions()) / uint32(g.Rows)
+	q, _ := c.a.g.Deal.Of(id)
+	return uint32(c.a.o.Grid.Column(q))
 }
 
 // count counts the lengths of the pieces of an owner's lists.
@@ -121,7 +121,7 @@ func (c *cutter) rows(p *Partition) (*Block, error) {
 		arcs += int(n)
 	}
 	for _, q := range p.Row {
-		set := mem.Make[uint64](p.graph.arena, bitmap.Words(owned(p.graph.N, q, p.Of)))
+		set := mem.Make[uint64](p.graph.arena, bitmap.Words(p.Deal.Owned(p.graph.N, q)))
 		for v, n := range c.counts[q][column] {
 			if n > 0 {
 				bitmap.Set(set, uint32(v))

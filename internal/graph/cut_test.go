@@ -90,7 +90,7 @@ func compareGrid(g *graph.Graph, want twin) error {
 		blocks := make([][]arcOf, len(g.Parts))
 		for v, list := range lists {
 			for _, u := range list {
-				a := g.Options.Grid.Arc(pregel.VertexID(u.id), pregel.VertexID(v))
+				a := g.Options.Grid.Arc(ownerOf(g, u.id), ownerOf(g, uint64(v)))
 				blocks[a] = append(blocks[a], arcOf{u.id, uint64(v), u.weight})
 				arcs++
 			}
@@ -168,6 +168,12 @@ func compareBlock(p *graph.Partition, l graph.Layout, b *graph.Block, want []arc
 		}
 	}
 	return compareViews(p, b, l.Count)
+}
+
+// ownerOf returns the partition of a vertex.
+func ownerOf(g *graph.Graph, id uint64) int {
+	q, _ := g.Deal.Of(uint32(id))
+	return q
 }
 
 func TestGridsThatAreNone(t *testing.T) {

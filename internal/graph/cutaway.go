@@ -37,7 +37,7 @@ func (c *cutter) sendCounts(ctx context.Context) error {
 		if c.counts[m.From] == nil {
 			c.counts[m.From] = make([][]uint32, p.Grid.Columns)
 		}
-		counts := mem.Make[uint32](c.a.tmp, owned(c.a.g.N, m.From, p.Of))
+		counts := mem.Make[uint32](c.a.tmp, p.Deal.Owned(c.a.g.N, m.From))
 		rest, err := ReadCounts(m.Data, len(counts), func(i int, n uint32) { counts[i] = n })
 		if err != nil || len(rest) > 0 {
 			return fmt.Errorf("lengths from partition %d to %d, %d bytes too many: %w", m.From,

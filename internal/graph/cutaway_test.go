@@ -12,7 +12,7 @@ import (
 // TestPlaceRefuses: a block only accepts arcs from vertices of its own processor column, and only
 // as many as it has room for.
 func TestPlaceRefuses(t *testing.T) {
-	g := &Graph{N: 40, Weights: edges.Float32}
+	g := &Graph{N: 40, Weights: edges.Float32, Deal: kernel.NewDeal(4)}
 	c := &cutter{a: &Builder{g: g, o: Options{Grid: Grid{2, 2}}}}
 	for _, test := range []struct {
 		first uint32

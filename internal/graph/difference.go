@@ -46,7 +46,6 @@ func (p *Partition) pushed() *Adjacency { return p.along.Push.BySender }
 
 // rowsOf returns a function that finds the slot of a vertex.
 func (p *Partition) rowsOf() func(id uint64) (slot uint32, ok bool) {
-	of, index := uint64(p.Of), uint64(p.Index)
 	var ghosts map[uint64]uint32
 	if !p.Grid.Flat() { // otherwise all sources are owned
 		ghosts = make(map[uint64]uint32, len(p.slots.Ghosts))
@@ -55,9 +54,8 @@ func (p *Partition) rowsOf() func(id uint64) (slot uint32, ok bool) {
 		}
 	}
 	return func(id uint64) (uint32, bool) {
-		if id%of == index {
-			local := id / of
-			return uint32(local), local < uint64(p.Owned)
+		if q, local := p.Deal.Of(uint32(id)); q == p.Index {
+			return local, int(local) < p.Owned
 		}
 		slot, ok := ghosts[id]
 		return slot, ok

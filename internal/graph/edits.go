@@ -163,7 +163,9 @@ func (a *changer) allToAll(ctx context.Context, data [][]byte) ([][]byte, error)
 
 // block returns the partition whose block has an arc.
 func (a *changer) block(from, to uint32) int {
-	return a.p.Grid.Arc(pregel.VertexID(from), pregel.VertexID(to))
+	u, _ := a.p.Deal.Of(from)
+	v, _ := a.p.Deal.Of(to)
+	return a.p.Grid.Arc(u, v)
 }
 
 // headerBytes is the size of a message before its arcs.
@@ -228,7 +230,7 @@ func (a *changer) decode(data []byte, q int) (got *arcs, some bool, largest uint
 	got = &arcs{removals: int(removals), ends: wire.Slice[uint32](data[:8*(removals+added)])}
 	for i := 0; i < len(got.ends); i += 2 {
 		u, v := got.ends[i], got.ends[i+1]
-		if int(u) >= a.N || int(v) >= a.N || int(u)%a.p.Of != q ||
+		if owner, _ := a.p.Deal.Of(u); int(u) >= a.N || int(v) >= a.N || owner != q ||
 			a.block(u, v) != a.p.Index && a.block(v, u) != a.p.Index {
 			return nil, false, 0, fmt.Errorf("an arc from %d to %d: %w", u, v, errMessage)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -16,7 +17,7 @@ import (
 func (g *Graph) WithVertices(ids int, arcs uint64, has []uint64) *Graph {
 	v := &Graph{
 		Name: g.Name, N: ids, Arcs: arcs, Directed: g.Directed, Options: g.Options, Names: g.Names,
-		Order: g.Order, IDs: g.IDs, Labels: g.Labels,
+		Order: g.Order, IDs: g.IDs, Labels: g.Labels, Deal: g.Deal,
 		Parts: make([]*Partition, len(g.Parts)), arena: &mem.Arena{Kind: mem.Graph},
 	}
 	runtime.AddCleanup(v, func(a *mem.Arena) { a.Close() }, v.arena)
@@ -29,7 +30,8 @@ func (g *Graph) WithVertices(ids int, arcs uint64, has []uint64) *Graph {
 		v.extendMaps()
 	}
 	for i := range v.Parts {
-		p := &Partition{Index: i, Of: len(v.Parts), Owned: owned(ids, i, len(v.Parts))}
+		p := v.partition(i)
+		p.graph = nil
 		for local := range p.Owned {
 			if bitmap.Get(has, uint32(p.Global(uint32(local)))) {
 				continue
@@ -46,11 +48,14 @@ func (g *Graph) WithVertices(ids int, arcs uint64, has []uint64) *Graph {
 
 // Elsewhere returns a graph whose partitions are in other processes. This process only has its
 // figures, and the input ids of its vertices, by vertex id.
-func Elsewhere(name string, labels []uint64, arcs uint64, directed bool, grid Grid) *Graph {
+func Elsewhere(
+	name string, labels []uint64, arcs uint64, directed bool, grid Grid, deal kernel.Deal,
+) *Graph {
 	n := len(labels)
 	g := &Graph{
 		Name: name, N: n, Arcs: arcs, Directed: directed,
 		Options: Options{Partitions: grid.Partitions(), Grid: grid},
+		Deal:    deal,
 		Order:   make([]uint32, n), IDs: make([]uint32, n),
 		Parts: make([]*Partition, grid.Partitions()), arena: &mem.Arena{Kind: mem.Graph},
 	}

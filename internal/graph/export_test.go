@@ -1,5 +1,7 @@
 package graph
 
+import "github.com/superstep-go/superstep/internal/kernel"
+
 // Internals for tests that build graphs with package build.
 const (
 	IndexBits  = indexBits
@@ -16,6 +18,9 @@ func SetLimits(
 	limits.indexedArcs, limits.chunkCost, limits.idBits = indexedArcs, chunkCost, idBits
 	return func() { limits = before }
 }
+
+// owned returns how many of n vertices belong to a partition if they are dealt one by one.
+func owned(n, partition, partitions int) int { return kernel.NewDeal(partitions).Owned(n, partition) }
 
 // NewRendezvous returns an exchange between the partitions of a test.
 func NewRendezvous(parts int) interface{ Exchange(p int) AllToAll } {

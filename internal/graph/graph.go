@@ -1,5 +1,4 @@
-// Package graph stores the partitions of a graph. Vertices are in degree order and dealt cyclically
-// to partitions. Adjacency lists are in BCSR over 32-bit slots. Ghosts represent vertices of other
+// Package graph stores the partitions of a graph. Vertices are in degree order and dealt to partitions. Adjacency lists are in BCSR over 32-bit slots. Ghosts represent vertices of other
 // partitions, and both partitions have the same lists of them, for columns. Package build (kernel 1
 // of Graph500) determines the vertices' ids. A Builder makes the partitions of this process from
 // their arcs:
@@ -56,6 +55,9 @@ type Options struct {
 	// one column.
 	Partitions int
 	Grid       Grid
+	// Deal is the text of how vertices are dealt to partitions (kernel.ParseDeal). If it is empty,
+	// the degrees decide.
+	Deal string
 	// InputOrder numbers vertices in the order of the input, instead of by falling degree, for
 	// comparisons. Then vertices without edges are among the others.
 	InputOrder bool
@@ -112,6 +114,7 @@ type Graph struct {
 	Names *names.Dictionary
 
 	Parts []*Partition
+	Deal  kernel.Deal // of the vertices to Parts
 
 	whole *whole // the graph of which this one is a part; or nil
 	least uint64 // the least input id for new vertices: the whole graph has those below
@@ -130,12 +133,12 @@ func (g *Graph) Label(id pregel.VertexID) uint64 {
 	if g.Order != nil {
 		return g.Labels.Of(uint64(g.Order[id]))
 	}
-	n := pregel.VertexID(len(g.Parts))
-	p := g.Parts[id%n]
+	q, local := g.Deal.Of(uint32(id))
+	p := g.Parts[q]
 	if p.labels.wide != nil {
-		return p.labels.wide[id/n]
+		return p.labels.wide[local]
 	}
-	return g.Labels.Of(uint64(p.labels.narrow[id/n]))
+	return g.Labels.Of(uint64(p.labels.narrow[local]))
 }
 
 // AppendName appends the name of the vertex with an input id. It appends the id if there is no
@@ -176,9 +179,9 @@ func (g *Graph) find(label uint64) (pregel.VertexID, bool) {
 
 // Absent reports whether a vertex of a partition in this process was removed.
 func (g *Graph) Absent(id pregel.VertexID) bool {
-	p := g.Parts[uint64(id)%uint64(len(g.Parts))]
-	return p != nil && p.Absent != nil &&
-		bitmap.Get(p.Absent, uint32(uint64(id)/uint64(len(g.Parts))))
+	q, local := g.Deal.Of(uint32(id))
+	p := g.Parts[q]
+	return p != nil && p.Absent != nil && bitmap.Get(p.Absent, local)
 }
 
 // Vertices returns the number of vertices: N without removed vertices of partitions in this
@@ -213,11 +216,12 @@ func (g *Graph) Close() {
 	})
 }
 
-// Partition has the vertices of one owner. Vertex id belongs to partition id mod P, with local
-// index id / P. So every partition is in degree order, and hubs are distributed evenly.
+// Partition has the vertices of one owner, in degree order.
 type Partition struct {
 	Index, Of int
-	Owned     int // number of owned vertices
+	Deal      kernel.Deal
+	// Owned is the number of owned vertices. No partition has more than Most.
+	Owned, Most int
 	// Grid is P x 1 for all flat grids. Column and Row are the other partitions of the processor
 	// column and row, in the order in which this one sends to them.
 	Grid        Grid
@@ -255,19 +259,25 @@ type Partition struct {
 
 // Global returns the id of an owned vertex.
 func (p *Partition) Global(local uint32) pregel.VertexID {
-	return pregel.VertexID(local)*pregel.VertexID(p.Of) + pregel.VertexID(p.Index)
+	return pregel.VertexID(p.Deal.ID(p.Index, local))
+}
+
+// partition returns a partition without arrays.
+func (g *Graph) partition(i int) *Partition {
+	return &Partition{
+		Index: i, Of: len(g.Parts), Deal: g.Deal, Owned: g.Deal.Owned(g.N, i),
+		Most: g.Deal.Most(g.N), graph: g,
+	}
 }
 
 // GhostsBelow returns how many ghosts of a group have less than a local index at their owner, in a
 // flat grid.
 func (p *Partition) GhostsBelow(g Group, local int) int {
 	return sort.Search(int(g.Count), func(i int) bool {
-		return p.slots.ID(g.Start+uint32(i)) >= uint64(local)*uint64(p.Of)
+		_, at := p.Deal.Of(uint32(p.slots.ID(g.Start + uint32(i))))
+		return int(at) >= local
 	})
 }
 
 // Words returns the number of words in a bitmap over the owned vertices.
 func (p *Partition) Words() int { return bitmap.Words(p.Owned) }
-
-// owned returns the number of vertices that partition p of P owns, of n vertices.
-func owned(n, p, P int) int { return (n - p + P - 1) / P }

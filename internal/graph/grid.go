@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/superstep-go/superstep/pregel"
 )
 
-// Grid arranges partitions in processor rows and columns. Vertex id belongs to partition id mod
-// R*C. Partition b is in row b mod R and column b div R (Yoo's distribution: Nakao20, 3.3; Ueno11).
+// Grid arranges partitions in processor rows and columns. Partition b is in row b mod R and column
+// b div R (Yoo's distribution: Nakao20, 3.3; Ueno11).
 // A 2 x 3 grid:
 //
 //	        column 0   column 1   column 2
@@ -58,13 +56,10 @@ func (g Grid) Row(partition int) int    { return partition % g.Rows }
 func (g Grid) Column(partition int) int { return partition / g.Rows }
 func (g Grid) At(row, column int) int   { return column*g.Rows + row }
 
-// Owner returns the partition that owns a vertex.
-func (g Grid) Owner(v pregel.VertexID) int { return int(uint64(v) % uint64(g.Partitions())) }
-
-// Arc returns the partition whose block has the arc from u to v: it is in the row of v's owner, to
-// which it folds, and in the column of u's owner, from which it gets u's messages. In an R x 1 grid
-// it is v's owner, in a 1 x C grid u's owner. A flat graph stores the arc in both.
-func (g Grid) Arc(u, v pregel.VertexID) int { return g.At(g.Row(g.Owner(v)), g.Column(g.Owner(u))) }
+// Arc returns the partition whose block has the arcs from u's vertices to v's: it is in the row of
+// v, to which it folds, and in the column of u, from which it gets messages. In an R x 1 grid it is
+// v, in a 1 x C grid u. A flat graph stores the arc in both.
+func (g Grid) Arc(u, v int) int { return g.At(g.Row(v), g.Column(u)) }
 
 // row and column return the other partitions of a partition's processor row and column, beginning
 // with its next neighbour.

@@ -48,9 +48,8 @@ func (a *Builder) link(ctx context.Context, exchange Exchange) error {
 func (p *Partition) begin(g Grid) {
 	p.Grid = g
 	p.Column, p.Row = p.Grid.column(p.Index), p.Grid.row(p.Index)
-	padded := (p.Owned + 63) &^ 63
-	p.Slots = padded
-	p.slots = kernel.Slots{First: uint64(p.Index), Stride: uint64(p.Of), Ghost: uint32(padded)}
+	p.slots = p.Deal.Slots(p.Index, p.Owned)
+	p.Slots = int(p.slots.Ghost)
 }
 
 // flatBlocks makes the blocks of a flat grid from the partition's lists and from the sides that
@@ -100,7 +99,7 @@ func (p *Partition) setGhosts(arena *mem.Arena, sides ...*Side) {
 		for q, list := range s.Ghosts {
 			at := s.Groups[q].Start - p.slots.Ghost
 			bitmap.Each(list.Bits, func(local uint32) {
-				ghosts[at] = uint64(local)*p.slots.Stride + uint64(q)
+				ghosts[at] = p.Deal.ID(q, local)
 				at++
 			})
 		}

@@ -10,24 +10,6 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// divider divides ids by a number of partitions above 1, with a multiplication (Lemire, Kaser, Kurz
-// 2019).
-type divider struct {
-	parts   uint32
-	inverse uint64 // 2^64 / parts, rounded up
-}
-
-func newDivider(parts int) divider {
-	return divider{uint32(parts), math.MaxUint64/uint64(parts) + 1}
-}
-
-// divide returns a vertex's local index and its owner.
-func (d divider) divide(id uint32) (local, owner uint32) {
-	high, _ := bits.Mul64(d.inverse, uint64(id))
-	local = uint32(high)
-	return local, id - local*d.parts
-}
-
 // slotWord describes 64 vertices of a partition: which of them have slots here, and the slot of the
 // first of these.
 type slotWord struct {
@@ -52,17 +34,17 @@ func (p *Partition) seen(
 	}
 	seen := make([][]uint64, p.Of)
 	for _, q := range line {
-		seen[q] = mem.Make[uint64](arena, bitmap.Words(owned(p.graph.N, q, p.Of)))
+		seen[q] = mem.Make[uint64](arena, bitmap.Words(p.Deal.Owned(p.graph.N, q)))
 	}
 	// Owned vertices are marked too, because a branch for them would be unpredictable.
 	seen[p.Index] = mem.Make[uint64](arena, p.Words())
-	parts := newDivider(p.Of)
+	deal := p.Deal
 	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
 			break
 		}
 		for _, id := range some {
-			local, q := parts.divide(id)
+			q, local := deal.Of(id)
 			bitmap.Set(seen[q], local)
 		}
 	}
@@ -94,13 +76,13 @@ func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) error {
 			words = append(words, slotWord{bits, s.Groups[q].Start + s.Ghosts[q].Rank[w]})
 		}
 	}
-	parts := newDivider(p.Of)
+	deal := p.Deal
 	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		for i, id := range some {
-			local, q := parts.divide(id)
+			q, local := deal.Of(id)
 			t := of[q]
 			word := words[t.begin+local>>6&^t.owned]
 			slot := word.first + uint32(bits.OnesCount64(word.bits&(1<<(local&63)-1)))

@@ -12,7 +12,8 @@ import (
 func TestRelabel(t *testing.T) {
 	for parts := 2; parts <= 5; parts++ {
 		n := 1000
-		p := &Partition{Index: 1, Of: parts, Owned: owned(n, 1, parts), graph: &Graph{N: n}}
+		g := &Graph{N: n, Parts: make([]*Partition, parts), Deal: kernel.NewDeal(parts)}
+		p := g.partition(1)
 		p.begin(Of(parts))
 		ghosts := make([][]uint64, parts)
 		var lists kernel.Lists

@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
@@ -38,6 +39,7 @@ func NewRestorer(g *Graph, arena *mem.Arena, team *parallel.Team) (*Restorer, er
 			len(g.IDs), g.N)
 	}
 	g.Parts = make([]*Partition, g.Options.Partitions)
+	g.Deal, _ = kernel.ParseDeal(len(g.Parts), g.Options.Deal) // Place has checked it
 	return &Restorer{g, team}, nil
 }
 
@@ -86,8 +88,7 @@ func (r *Restorer) fits(s Shape) error {
 
 // restored makes a partition without arrays.
 func (g *Graph) restored(s Shape) *Partition {
-	n := len(g.Parts)
-	p := &Partition{Index: s.Index, Of: n, Owned: owned(g.N, s.Index, n), graph: g}
+	p := g.partition(s.Index)
 	side := func(line []int) *Side { return &Side{Line: line} }
 	lists := func() *Adjacency { return new(Adjacency) }
 	if !s.Grid.Flat() {
@@ -105,7 +106,7 @@ func (g *Graph) restored(s Shape) *Partition {
 		p.Slots = s.Slots
 		return p
 	}
-	p.begin(Of(n))
+	p.begin(Of(p.Of))
 	p.Slots = s.Slots
 	p.In = lists()
 	if p.Out = p.In; g.Directed {
@@ -149,7 +150,7 @@ func (p *Partition) deriveBlock(b *Block) {
 	b.BySender.chunk(p.Words(), len(b.BySender.Bits))
 	b.Receivers.Ghosts = make([]bitmap.Ranked, p.Of)
 	for _, q := range b.Receivers.Line {
-		set := mem.Make[uint64](p.graph.arena, bitmap.Words(owned(p.graph.N, q, p.Of)))
+		set := mem.Make[uint64](p.graph.arena, bitmap.Words(p.Deal.Owned(p.graph.N, q)))
 		p.ghosts(b.Receivers, q, set)
 		b.Receivers.Ghosts[q] = bitmap.Rank(set, mem.Make[uint32](p.graph.arena, len(set)+1))
 	}

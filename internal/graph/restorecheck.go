@@ -31,7 +31,7 @@ func (p *Partition) checkStored(s Shape, team *parallel.Team) error {
 func (p *Partition) checkVertices(s Shape) error {
 	padded, loaded, removed := (p.Owned+63)&^63, p.Owned, 0
 	if s.Added > 0 {
-		loaded = owned(int(s.Added), p.Index, p.Of)
+		loaded = p.Deal.Owned(int(s.Added), p.Index)
 	}
 	narrow, wide := loaded, 0
 	if s.Wide {

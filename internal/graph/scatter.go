@@ -135,7 +135,7 @@ func (s *Scatter) plan(length func(p *Partition, row uint32) int) error {
 	at := 0
 	for p := range g.here() {
 		begin, open := at, -1
-		connected := uint32(owned(g.Connected, p.Index, len(g.Parts)))
+		connected := uint32(g.Deal.Owned(g.Connected, p.Index))
 		for row := uint32(0); row < connected; {
 			last := row + 1
 			if row >= singleRows {

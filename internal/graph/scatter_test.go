@@ -12,7 +12,7 @@ func (s *Scatter) putArcs(arcs []uint64, weights WeightColumn) {
 			plan.First[i] = nil
 		}
 	}
-	d, err := NewBucketMap(s.a.g.N, len(s.a.g.Parts), plan)
+	d, err := NewBucketMap(s.a.g.N, s.a.g.Deal, plan)
 	if err != nil {
 		panic(err)
 	}

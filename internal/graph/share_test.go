@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -110,7 +111,8 @@ func (s *share) set(q int) []uint64 {
 }
 
 func (s *share) block(arc uint64) int {
-	return s.grid.Arc(pregel.VertexID(uint32(arc)), pregel.VertexID(arc>>32))
+	parts := uint64(s.grid.Partitions())
+	return s.grid.Arc(int(arc&math.MaxUint32%parts), int(arc>>32%parts))
 }
 
 // weight returns the weight of an arc. weights returns those of some arcs, or nil if arcs have

@@ -253,8 +253,8 @@ func (g *Graph) SetNumber(id pregel.VertexID) pregel.VertexID {
 	if g.whole == nil || g.whole.numbers == nil {
 		return id
 	}
-	n := pregel.VertexID(len(g.Parts))
-	return pregel.VertexID(g.whole.numbers[id%n][id/n])
+	q, local := g.Deal.Of(uint32(id))
+	return pregel.VertexID(g.whole.numbers[q][local])
 }
 
 // Number returns the number in vertex sets of the vertex with an input id.

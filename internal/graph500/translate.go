@@ -75,18 +75,14 @@ type tables struct {
 
 // numbers are the input numbers of some vertices of each partition.
 type numbers struct {
+	kernel.Deal
 	of    []bitmap.Ranked
 	input [][]uint32 // of the vertices in of, in order
 }
 
-// place returns the partition of a vertex, and its local index.
-func (n *numbers) place(id uint32) (partition, local uint32) {
-	return id % uint32(len(n.of)), id / uint32(len(n.of))
-}
-
 // get returns the input number of a vertex, if it is known.
 func (n *numbers) get(id uint32) (number uint32, known bool) {
-	q, local := n.place(id)
+	q, local := n.Of(id)
 	of := &n.of[q]
 	if !of.Get(local) {
 		return noVertex, false
@@ -96,7 +92,7 @@ func (n *numbers) get(id uint32) (number uint32, known bool) {
 
 // newNumbers makes an empty table for all partitions.
 func (s *Rank) newNumbers() numbers {
-	n := numbers{make([]bitmap.Ranked, len(s.Owner)), make([][]uint32, len(s.Owner))}
+	n := numbers{s.g.Deal, make([]bitmap.Ranked, len(s.Owner)), make([][]uint32, len(s.Owner))}
 	for i := range s.Owner {
 		words := bitmap.Words(s.owned(i))
 		n.of[i].Bits = mem.Make[uint64](s.arena, words)
@@ -120,7 +116,7 @@ func (s *Rank) newTables(ctx context.Context) error {
 	t.ghosts, t.asked = s.newNumbers(), s.newNumbers()
 	t.hubs = mem.Make[uint32](s.arena, min(s.hubs, s.g.N))
 	know := func(id uint32) {
-		q, local := t.ghosts.place(id)
+		q, local := t.ghosts.Of(id)
 		bitmap.Set(t.ghosts.of[q].Bits, local)
 	}
 	for id := range t.hubs {
@@ -146,9 +142,7 @@ func (s *Rank) newTables(ctx context.Context) error {
 }
 
 // owned returns the number of vertices of a partition of any rank.
-func (s *Rank) owned(partition int) int {
-	return (s.g.N - partition + len(s.Owner) - 1) / len(s.Owner)
-}
+func (s *Rank) owned(partition int) int { return s.g.Deal.Owned(s.g.N, partition) }
 
 // translate writes the numbers of the own vertices' parents to tables.parents. It adds parents
 // without a known number to tables.asked, unless answered is true: then all numbers are known.
@@ -199,7 +193,7 @@ func (s *Rank) otherNumber(parent pregel.VertexID) inputNumber {
 	if !known && t.answered {
 		number, _ = t.asked.get(id)
 	} else if !known {
-		q, local := t.asked.place(id)
+		q, local := t.asked.Of(id)
 		word, bit := &t.asked.of[q].Bits[local>>6], uint64(1)<<(local&63)
 		if atomic.LoadUint64(word)&bit == 0 { // many vertices may have the same parent
 			atomic.OrUint64(word, bit)
@@ -214,10 +208,10 @@ func (s *Rank) otherNumber(parent pregel.VertexID) inputNumber {
 // consecutive vertices reads a partition at one place for each degree, and these places stay in its
 // cache. Writing to parent in the order of the VertexIDs misses the caches far more often.
 func (s *Rank) arrange(found Found) {
-	numbers, parts := s.tables.parents, uint32(len(s.Owner))
+	numbers, deal := s.tables.parents, s.g.Deal
 	s.Team.For(s.g.N, s.g.N/(4*s.Team.Size())+1, func(_, lo, hi int) {
 		ids, to := s.g.IDs[lo:hi], s.parent[lo:hi]
-		if parts == 1 && found.hops == nil { // without divisions
+		if len(numbers) == 1 && found.hops == nil { // without divisions
 			numbers := numbers[0]
 			for i, id := range ids {
 				to[i] = uint32(numbers[id])
@@ -225,11 +219,12 @@ func (s *Rank) arrange(found Found) {
 			return
 		}
 		for i, id := range ids {
-			number := numbers[id%parts][id/parts]
+			q, local := deal.Of(id)
+			number := numbers[q][local]
 			if to[i] = uint32(number); found.hops == nil {
 				continue
 			}
-			switch s.dist[lo+i] = found.hops(int(id % parts))[id/parts].Dist; number {
+			switch s.dist[lo+i] = found.hops(q)[local].Dist; number {
 			case unreached:
 				s.dist[lo+i] = -1
 			case noParent:

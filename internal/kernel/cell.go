@@ -107,7 +107,7 @@ type End struct{ Converged, Iterations, Stopped bool }
 // State is a goroutine's view of a superstep in a partition. Programs read it through the methods
 // of pregel.Vertex and pregel.Block.
 type State struct {
-	Partition, Partitions int
+	Deal                  Deal
 	Superstep, Phase      int
 	NumVertices, NumEdges uint64
 	// Log writes one line, or is nil.

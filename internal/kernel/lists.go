@@ -56,8 +56,12 @@ func (l *Lists) Words(w int) (lo, hi uint32) { return l.Starts[l.Rank[w]], l.Sta
 // Ghost on, the ghosts.
 type Slots struct {
 	First, Stride uint64 // slot s < Ghost is vertex First + s*Stride
-	Ghost         uint32
-	Ghosts        []uint64 // slot s >= Ghost is vertex Ghosts[s-Ghost], or None in padding
+	// Blocks, if not nil, has the numbers of the blocks of 2^Shift vertices that are the slots below
+	// Ghost, instead.
+	Blocks []uint32
+	Shift  uint8
+	Ghost  uint32
+	Ghosts []uint64 // slot s >= Ghost is vertex Ghosts[s-Ghost], or None in padding
 	// Bases, if not nil, speeds up ID: if Bases[w] is not None, slot 64*w+i is vertex Bases[w] +
 	// i*Stride. This holds for owned vertices, and for ghosts of high degree, because nearly all
 	// hubs of an owner have a neighbour in this partition.
@@ -90,6 +94,9 @@ func (s *Slots) run(first uint32, id uint64) bool {
 // ID returns the vertex of a slot.
 func (s *Slots) ID(slot uint32) uint64 {
 	if slot < s.Ghost {
+		if s.Blocks != nil {
+			return uint64(s.Blocks[slot>>s.Shift])<<s.Shift | uint64(slot&(1<<s.Shift-1))
+		}
 		return s.First + uint64(slot)*s.Stride
 	}
 	return s.Ghosts[slot-s.Ghost]

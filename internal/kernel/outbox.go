@@ -17,9 +17,8 @@ type Outbox[M any] struct {
 
 // Addresses has the receivers of the messages in an Outbox, and the senders if KeepSenders is set.
 type Addresses struct {
-	// Partitions is the number of owners. Vertex id belongs to owner id mod Partitions, with the
-	// local index id / Partitions.
-	Partitions uint64
+	// Deal is how vertices are dealt to the owners.
+	Deal Deal
 	// To and From have, by owner, the receivers' local indices, and the senders if KeepSenders is
 	// set.
 	To   [][]uint32
@@ -43,16 +42,15 @@ type Addresses struct {
 // a core can have in flight.
 const along = 128
 
-// NewOutbox makes an empty outbox for a number of owners.
-func NewOutbox[M any](partitions int, keepSenders bool) *Outbox[M] {
-	return &Outbox[M]{Addresses: newAddresses(partitions, keepSenders), Msg: make([][]M,
-		partitions)}
+// NewOutbox makes an empty outbox.
+func NewOutbox[M any](deal Deal, keepSenders bool) *Outbox[M] {
+	return &Outbox[M]{Addresses: newAddresses(deal, keepSenders), Msg: make([][]M, deal.Partitions())}
 }
 
-func newAddresses(partitions int, keepSenders bool) Addresses {
+func newAddresses(deal Deal, keepSenders bool) Addresses {
 	return Addresses{
-		Partitions: uint64(partitions), KeepSenders: keepSenders,
-		To: make([][]uint32, partitions), From: make([][]uint64, partitions),
+		Deal: deal, KeepSenders: keepSenders,
+		To: make([][]uint32, deal.Partitions()), From: make([][]uint64, deal.Partitions()),
 	}
 }
 
@@ -67,14 +65,11 @@ func (o *Outbox[M]) Add(to, from uint64, m M) {
 			return
 		}
 	}
-	owner, local := uint64(0), to
-	if o.Partitions > 1 {
-		owner, local = to%o.Partitions, to/o.Partitions
-	}
+	owner, local := o.Deal.Of(uint32(to))
 	if len(o.To[owner]) == cap(o.To[owner]) || len(o.Msg[owner]) == cap(o.Msg[owner]) {
-		o.grow(int(owner), 1)
+		o.grow(owner, 1)
 	}
-	o.To[owner] = append(o.To[owner], uint32(local))
+	o.To[owner] = append(o.To[owner], local)
 	o.Msg[owner] = append(o.Msg[owner], m)
 	if o.KeepSenders {
 		o.From[owner] = append(o.From[owner], from)
@@ -106,7 +101,7 @@ func (o *Outbox[M]) AddAlong(lists *EdgeLists, place uint32, from uint64, m M) {
 func (o *Outbox[M]) Settle() {
 	switch places := o.lookUp(); {
 	case len(places) == 0:
-	case o.Partitions == 1: // a slot is a local index
+	case len(o.To) == 1: // a slot is a local index
 		o.grow(0, o.waiting)
 		o.To[0], o.Msg[0] = append(o.To[0], places...), append(o.Msg[0], o.along[:o.waiting]...)
 		o.Count += o.waiting

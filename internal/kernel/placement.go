@@ -13,7 +13,6 @@ type Placement struct {
 	Ways int
 	// Size is the number of owned vertices, rounded up to whole words.
 	Size                  int
-	Partition, Partitions int
 	OutDegrees, InDegrees []uint32
 	// Store is the arena for messages that are stored one by one.
 	Store *mem.Arena

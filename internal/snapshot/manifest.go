@@ -41,8 +41,9 @@ type Manifest struct {
 	Duplicates  string `json:"duplicates"` // their treatment: keep, first, min, sum or error
 	SelfLoops   string `json:"self_loops"` // keep or drop
 	UnitWeights bool   `json:"unit_weights"`
-	Order       string `json:"order"`  // order of vertices: degree or input
-	Labels      string `json:"labels"` // input ids: consecutive, from the first label on, or listed
+	Deal        string `json:"deal,omitempty"` // of vertices to partitions (kernel.Deal)
+	Order       string `json:"order"`          // order of vertices: degree or input
+	Labels      string `json:"labels"`         // input ids: consecutive, from the first label on, or listed
 	FirstLabel  uint64 `json:"first_label"`
 	Bytes       int64  `json:"bytes"` // total size of all files
 	Parts       []File `json:"parts"`
@@ -58,6 +59,9 @@ type Manifest struct {
 func (m *Manifest) files() []File { return slices.Concat(m.Parts, m.Index, m.Names) }
 
 const manifestFormat = "superstep snapshot"
+
+// dealtVersion is the version of a manifest with a Deal, which earlier versions must not ignore.
+const dealtVersion = version + 1
 
 var weightKinds = []string{"none", "float32", "float64"}
 
@@ -79,6 +83,9 @@ func newManifest(id string, g *graph.Graph) *Manifest {
 	}
 	if o.InputOrder {
 		m.Order = "input"
+	}
+	if m.Deal = g.Deal.String(); m.Deal != "" {
+		m.Version = dealtVersion
 	}
 	return m
 }
@@ -118,9 +125,9 @@ func Decode(data []byte) (*Manifest, error) {
 	if err := store.Decode(data, m); err != nil {
 		return nil, err
 	}
-	if m.Format != manifestFormat || m.Version != version {
-		return nil, fmt.Errorf("found %.40q of version %d, expected %q of version %d", m.Format,
-			m.Version, manifestFormat, version)
+	if m.Format != manifestFormat || m.Version != version && m.Version != dealtVersion {
+		return nil, fmt.Errorf("found %.40q of version %d, expected %q of version %d or %d", m.Format,
+			m.Version, manifestFormat, version, dealtVersion)
 	}
 	return m, nil
 }
@@ -195,7 +202,7 @@ func (m *Manifest) graph(name string) (*graph.Graph, error) {
 	o.Weights = edges.Weights(one("weights", m.Weights, weightKinds...))
 	o.DropLoops = one("self_loops", m.SelfLoops, "keep", "drop") == 1
 	o.InputOrder = one("order", m.Order, "degree", "input") == 1
-	o.UnitWeights = m.UnitWeights
+	o.UnitWeights, o.Deal = m.UnitWeights, m.Deal
 	if one("labels", m.Labels, "consecutive", "listed") == 0 {
 		g.Labels = edges.Consecutive(m.FirstLabel)
 	}

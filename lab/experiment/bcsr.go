@@ -139,8 +139,8 @@ func lists(p *graph.Partition) (*csr, *kernel.Lists) {
 	n := rowVertices(p)
 	slot := make([]uint32, n) // slot of the vertex, plus one; 0 means none
 	bitmap.Each(from.Bits, func(s uint32) {
-		id := pregel.VertexID(layout.Slots.ID(s))
-		at := p.Grid.Column(p.Grid.Owner(id))*p.Owned + int(uint64(id)/uint64(p.Of))
+		q, local := p.Deal.Of(uint32(layout.Slots.ID(s)))
+		at := p.Grid.Column(q)*p.Owned + int(local)
 		slot[at] = s + 1
 	})
 	c := &csr{starts: make([]uint32, 1, n+1)}

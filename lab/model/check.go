@@ -80,8 +80,8 @@ func Check(
 		sent, want := counter{}, Traffic{}
 		for i := range min(roots, g.Connected) {
 			root := (2*i + 1) * g.Connected / (2 * roots)
-			p := g.Parts[root%len(g.Parts)]
-			s := NewSearch(scale, edgeFactor, float64(p.OutDegrees[root/len(g.Parts)]))
+			q, local := g.Deal.Of(uint32(root))
+			s := NewSearch(scale, edgeFactor, float64(g.Parts[q].OutDegrees[local]))
 			for _, l := range s.Levels {
 				t := l.Traffic(scale, grid, scheme)
 				want.Expand.add(t.Expand)

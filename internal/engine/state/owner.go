@@ -9,25 +9,35 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Owner is partition Index of Of partitions, which takes the data of its vertices from the parts of
-// a checkpoint.
-type Owner struct{ Index, Of int }
+// Owner is partition Index of a graph, which takes the data of its vertices from the parts of a
+// checkpoint.
+type Owner struct {
+	Index int
+	Deal  kernel.Deal
+}
 
 // Wants reports whether part number part, of parts in all, may have vertices of the partition.
-func (o Owner) Wants(parts, part int) bool { return parts != o.Of || part == o.Index }
+func (o Owner) Wants(parts, part int) bool {
+	return parts != o.Deal.Partitions() || part == o.Index
+}
 
 // Same reports whether a part has exactly the vertices of the partition.
-func (o Owner) Same(p *checkpoint.Part) bool { return p.Of == o.Of && p.Partition == o.Index }
+func (o Owner) Same(p *checkpoint.Part) bool {
+	return p.Of == o.Deal.Partitions() && p.Partition == o.Index
+}
 
 // Each calls f for every vertex of a part that the partition owns: k is its index in the part,
 // local its index in the partition.
 func (o Owner) Each(p *checkpoint.Part, f func(k int, local uint32)) {
-	of := uint64(o.Of)
+	from, _ := kernel.ParseDeal(p.Of, p.Deal) // checked by Check
 	for k := range p.Vertices {
 		if o.Same(p) {
 			f(k, uint32(k))
-		} else if id := uint64(k)*uint64(p.Of) + uint64(p.Partition); id%of == uint64(o.Index) {
-			f(k, uint32(id/of))
+			continue
+		}
+		id := from.ID(p.Partition, uint32(k))
+		if q, local := o.Deal.Of(uint32(id)); q == o.Index {
+			f(k, local)
 		}
 	}
 }
@@ -100,9 +110,16 @@ func bitsOf(p *checkpoint.Part, section string) ([]uint64, error) {
 }
 
 // Check returns an error if a part does not have the number of vertices that its partition owns of
-// ids vertices.
-func Check(p *checkpoint.Part, ids uint64) error {
-	if n := (int(ids) - p.Partition + p.Of - 1) / p.Of; p.Vertices != max(n, 0) {
+// ids vertices, or has not the vertices of any partition of the graph.
+func (o Owner) Check(p *checkpoint.Part, ids uint64) error {
+	from, err := kernel.ParseDeal(p.Of, p.Deal)
+	if err != nil {
+		return fmt.Errorf("%w: %w", Err, err)
+	}
+	if p.Of == o.Deal.Partitions() && from.String() != o.Deal.String() {
+		return fmt.Errorf("%w: vertices dealt by %.80q, expected %.80q", Err, from, o.Deal)
+	}
+	if n := from.Owned(int(ids), p.Partition); p.Vertices != n {
 		const text = "%w: %d vertices of partition %d of %d, expected %d"
 		return fmt.Errorf(text, Err, p.Vertices, p.Partition, p.Of, n)
 	}

@@ -55,14 +55,14 @@ func TestPartsOfOtherPartitions(t *testing.T) {
 				own := (vertices - index + of - 1) / of
 				values, texts := room(own)
 				bits := make([]uint64, bitmap.Words(own))
-				o := state.Owner{Index: index, Of: of}
+				o := state.Owner{Index: index, Deal: kernel.NewDeal(of)}
 				for q, p := range all {
 					if !o.Wants(saved, q) {
 						continue
 					}
 					data, _ := p.Section("values")
 					missing, err := o.Some(p, "bits", "texts", texts)
-					err = errors.Join(err, state.Check(p, vertices), o.Vertices(p, data, values))
+					err = errors.Join(err, o.Check(p, vertices), o.Vertices(p, data, values))
 					if err = errors.Join(err, o.Bits(p, "bits", bits)); err != nil || missing {
 						t.Fatal(missing, err)
 					}
@@ -89,7 +89,7 @@ func TestPartsOfOtherPartitions(t *testing.T) {
 
 // Inconsistent parts cause errors, but no panics.
 func TestPartsThatDoNotHoldWhatTheySay(t *testing.T) {
-	o := state.Owner{Index: 0, Of: 1}
+	o := state.Owner{Index: 0, Deal: kernel.NewDeal(1)}
 	p := parts(t, 1)[0]
 	values, texts := room(vertices)
 	data, _ := p.Section("values")
@@ -109,7 +109,7 @@ func TestPartsThatDoNotHoldWhatTheySay(t *testing.T) {
 		"bits that are too few":      o.Bits(short, "bits", make([]uint64, 4)),
 		"bits beyond the vertices":   o.Bits(beyond, "bits", make([]uint64, 4)),
 		"no bits":                    o.Bits(p, "other bits", make([]uint64, 4)),
-		"another number of vertices": state.Check(p, vertices+1),
+		"another number of vertices": o.Check(p, vertices+1),
 	} {
 		if !errors.Is(err, state.Err) {
 			t.Errorf("%s: %v", name, err)

@@ -42,7 +42,7 @@ func (b *builder) newArcSender(ctx context.Context, lists []*graph.Scatter) (*ar
 		if err != nil {
 			return nil, err
 		}
-		to, err := graph.NewBucketMap(b.g.N, len(b.owner), plans...)
+		to, err := graph.NewBucketMap(b.g.N, b.g.Deal, plans...)
 		if err != nil {
 			return nil, err
 		}

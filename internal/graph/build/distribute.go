@@ -94,7 +94,6 @@ func (b *builder) lists(ctx context.Context) error {
 // vertices sends the facts of this range's vertices to their owners.
 func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 	const stride = 3
-	parts := uint32(len(b.owner))
 	n, next, count := b.sizes[b.rank], 0, b.roundRecords(b.g.N, 8*stride)
 	var came atomic.Int64
 	err := b.shuffle(ctx, &shuffle{
@@ -109,7 +108,8 @@ func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 						continue
 					}
 					f := b.facts(v)
-					words := &out[worker][b.owner[id%parts]].words[0]
+					q, _ := b.g.Deal.Of(id)
+					words := &out[worker][b.owner[q]].words[0]
 					*words = append(*words, uint64(id)|uint64(f.Out)<<32,
 						uint64(f.In)|uint64(f.Tuples)<<32, f.Label)
 				}

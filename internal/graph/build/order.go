@@ -3,6 +3,7 @@ package build
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -103,10 +105,51 @@ func (b *builder) order(ctx context.Context) error {
 		}
 	}
 	b.g.N, b.ids = int(next), ids
+	if err := b.deal(everybody); err != nil {
+		return err
+	}
 	if b.tuples != nil {
 		b.g.Order, b.g.IDs = order, ids
 	}
 	return nil
+}
+
+// deal decides how vertices are dealt to partitions, by the vertices' degrees, falling. A block of
+// the highest degrees belongs to one partition, so the vertices of a graph with hubs are dealt one
+// by one.
+func (b *builder) deal(all []degreeRun) error {
+	text, parts := b.o.Deal, uint64(len(b.owner))
+	length := max(64, uint64(1)<<bits.Len64(uint64(b.g.N)/(parts*kernel.Stripes*64))>>1)
+	if n := uint64(b.g.N); text == "" && !b.o.InputOrder && n <= math.MaxInt32 &&
+		n >= length*parts*kernel.Stripes*16 {
+		text = classes(all, length, parts)
+	}
+	b.g.Options.Deal = text
+	var err error
+	b.g.Deal, err = kernel.ParseDeal(len(b.owner), text)
+	return err
+}
+
+// classes returns the text of a deal of blocks of a length, or nothing if the first block has more
+// than 1/16 of a partition's share of the edges.
+func classes(all []degreeRun, length, parts uint64) string {
+	text, first, sum, end, blocks := fmt.Appendf(nil, "%d", length), uint64(0), uint64(0), uint64(0), uint64(0)
+	for i, d := range all {
+		first += min(d.N, length-min(length, end)) * uint64(d.Degree)
+		sum += d.N * uint64(d.Degree)
+		end += d.N
+		if i+1 < len(all) && all[i+1].Degree == d.Degree {
+			continue
+		}
+		if n := (end+length-1)/length - blocks; n > 0 {
+			text = fmt.Appendf(text, "%c%d", ":,"[min(blocks, 1)], n)
+			blocks += n
+		}
+	}
+	if first*parts > sum/16 {
+		return ""
+	}
+	return string(text)
 }
 
 func (b *builder) exists(v uint32) bool { return b.present == nil || bitmap.Get(b.present, v) }

@@ -162,7 +162,7 @@ func (t *tuples) arcs(ctx context.Context, in bool) error {
 	if err != nil {
 		return err
 	}
-	d, err := graph.NewBucketMap(b.g.N, len(b.owner), s.Plan())
+	d, err := graph.NewBucketMap(b.g.N, b.g.Deal, s.Plan())
 	if err != nil {
 		return err
 	}

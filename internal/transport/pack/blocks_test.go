@@ -44,7 +44,7 @@ func testBlocks[V any](t *testing.T, value func(id int) V) {
 	const vertices, partitions = 31, 4
 	data := raw(t, value, vertices, partitions)
 	for _, piece := range []int{1, 7, len(data)} {
-		column := NewColumn[V](vertices, partitions, false)
+		column := NewColumn[V](vertices, kernel.NewDeal(partitions), false)
 		all := storage[V](vertices, partitions, 0, 1, 2, 3)
 		blocks := NewBlocks(all)
 		for at := 0; at < len(data); at += piece {

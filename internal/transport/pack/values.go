@@ -22,8 +22,8 @@ import (
 //	| partition | count     | first vertex  | bytes         | values         |
 //	+-----------+-----------+---------------+---------------+----------------+
 //
-// All numbers are little-endian; the first vertex is counted within its partition. Make it with
-// NewValues.
+// All numbers are little-endian; the first vertex is counted within its partition (kernel.Deal).
+// Make it with NewValues.
 type Values struct {
 	t     reflect.Type
 	codec *Messages // nil: as in memory
@@ -121,19 +121,19 @@ type Column[V any] struct {
 	Has []uint64
 }
 
-// NewColumn makes a column of a number of ids, which are dealt to partitions in turn. With gaps,
+// NewColumn makes a column of a number of ids, dealt to partitions by deal. With gaps,
 // some ids are without a vertex because a program removed it. Blocks leave these out.
-func NewColumn[V any](ids, partitions int, gaps bool) *Column[V] {
+func NewColumn[V any](ids int, deal kernel.Deal, gaps bool) *Column[V] {
 	like := &kernel.Vec[V]{}
 	c := &Column[V]{Values: make([]V, ids)}
 	c.Blocks = newBlocks(func(partition int) (kernel.Column, int) {
-		if partition >= partitions {
+		if partition >= deal.Partitions() {
 			return nil, 0
 		}
-		return like, (ids - partition + partitions - 1) / partitions
+		return like, deal.Owned(ids, partition)
 	}, func(partition, first int, some kernel.Column) {
 		for i, v := range kernel.Elements[V](some) {
-			id := partition + (first+i)*partitions
+			id := deal.ID(partition, uint32(first+i))
 			if c.Values[id] = v; gaps {
 				bitmap.Set(c.Has, uint32(id))
 			}

@@ -43,7 +43,7 @@ func carry[V any](t *testing.T, partitions int, values ...V) []V {
 			}
 		}
 	}
-	c := NewColumn[V](len(values), partitions, false)
+	c := NewColumn[V](len(values), kernel.NewDeal(partitions), false)
 	for piece := range slices.Chunk(b, 7) {
 		if c.Whole(len(values)) == nil {
 			t.Error("a column is whole before its end")
@@ -93,7 +93,7 @@ func TestColumnRefuses(t *testing.T) {
 		}
 		return b
 	}
-	column := func() *Column[uint32] { return NewColumn[uint32](5, 2, false) }
+	column := func() *Column[uint32] { return NewColumn[uint32](5, kernel.NewDeal(2), false) }
 	short := block(0, 0, 1, 2)
 	binary.LittleEndian.PutUint64(short[16:], 7)
 	for name, b := range map[string][]byte{
@@ -123,7 +123,7 @@ func TestGaps(t *testing.T) {
 		}
 		return b
 	}
-	column := func() *Column[uint32] { return NewColumn[uint32](7, 2, true) }
+	column := func() *Column[uint32] { return NewColumn[uint32](7, kernel.NewDeal(2), true) }
 	c := column()
 	if _, err := c.Write(slices.Concat(block(0, 1, 10), block(0, 3, 30),
 		block(1, 0, 5, 15))); err != nil {
@@ -174,7 +174,7 @@ func TestValueTypes(t *testing.T) {
 		"values of type func() cannot be encoded") {
 		t.Errorf("found %v", err)
 	}
-	if _, err := NewColumn[func()](1, 1, false).Write(make([]byte, blockHeader)); err == nil {
+	if _, err := NewColumn[func()](1, kernel.NewDeal(1), false).Write(make([]byte, blockHeader)); err == nil {
 		t.Error("a column of functions takes a block")
 	}
 }
