@@ -106,7 +106,11 @@ func (r *summarizer) groups(ctx context.Context) (*trace.Groups, error) {
 			panic(fmt.Sprintf("the group of a vertex is vertex %v: the graph has vertices 0..%d",
 				pregel.VertexID(key), int64(r.ids())-1))
 		}
-		list := &keys[key%of]
+		q := int(key % of)
+		if m.Group { // the owner knows the vertex's input id
+			q, _ = r.part.Deal.Of(uint32(key))
+		}
+		list := &keys[q]
 		if len(*list) == cap(*list) {
 			*list = mem.Grow(keep, *list, 1)
 		}

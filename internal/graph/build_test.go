@@ -158,7 +158,7 @@ func buildAgainstSlowTwin(t *testing.T, sizes [][2]int, partitions ...int) {
 					Partitions: parts, Duplicates: graph.Duplicates(variant % 4),
 					DropLoops: variant%3 == 0,
 					Weights:   edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0,
-					InputOrder: rng.IntN(4) == 0,
+					InputOrder: rng.IntN(4) == 0, Deal: []string{"", "64:", "64:1,40"}[seed%3],
 				}
 				if threads := 1 + rng.IntN(3); threads > 1 {
 					o.Team = parallel.NewTeam(threads, false)
@@ -191,8 +191,8 @@ func compare(g *graph.Graph, want twin, o graph.Options) error {
 		}
 	}
 	for id := range want.order {
-		p := g.Parts[id%len(g.Parts)]
-		local := uint32(id / len(g.Parts))
+		q, local := g.Deal.Of(uint32(id))
+		p := g.Parts[q]
 		if p.Global(local) != pregel.VertexID(id) {
 			return fmt.Errorf("partition %d: local %d is %d", p.Index, local, p.Global(local))
 		}

@@ -152,8 +152,8 @@ func (t *idTwin) same(g *graph.Graph) error {
 	out, in, least := t.lists()
 	arcs := 0
 	for id := range t.n {
-		p := g.Parts[id%len(g.Parts)]
-		local := uint32(id / len(g.Parts))
+		q, local := g.Deal.Of(uint32(id))
+		p := g.Parts[q]
 		arcs += len(in[id])
 		if int(p.OutDegrees[local]) != len(out[id]) || int(p.InDegrees[local]) != len(in[id]) {
 			return fmt.Errorf("vertex %d: degrees %d %d, want %d %d", id, p.OutDegrees[local],
@@ -182,7 +182,7 @@ func (t *idTwin) same(g *graph.Graph) error {
 			g.LeastWeight, t.n, arcs, least)
 	}
 	for _, p := range g.Parts {
-		if p.Owned != (t.n-p.Index+p.Of-1)/p.Of || len(p.OutDegrees) != (p.Owned+63)&^63 {
+		if p.Owned != g.Deal.Owned(t.n, p.Index) || len(p.OutDegrees) != (p.Owned+63)&^63 {
 			return fmt.Errorf("partition %d owns %d, degrees of %d", p.Index, p.Owned,
 				len(p.OutDegrees))
 		}
@@ -280,8 +280,8 @@ func compareRuns(p *graph.Partition) error {
 
 // randomChanges returns random changes of a graph. Some remove many edges, some few, some add
 // vertices.
-func randomChanges(rng *rand.Rand, t *idTwin, parts int) []graph.Change {
-	changes := make([]graph.Change, parts)
+func randomChanges(rng *rand.Rand, t *idTwin, deal kernel.Deal) []graph.Change {
+	changes := make([]graph.Change, deal.Partitions())
 	n := t.n
 	if rng.IntN(3) == 0 {
 		n += rng.IntN(max(2, t.n/4))
@@ -298,7 +298,10 @@ func randomChanges(rng *rand.Rand, t *idTwin, parts int) []graph.Change {
 		}
 		return pregel.VertexID(k.u), pregel.VertexID(k.v)
 	}
-	of := func(u pregel.VertexID) *graph.Change { return &changes[int(u)%parts] }
+	of := func(u pregel.VertexID) *graph.Change {
+		q, _ := deal.Of(uint32(u))
+		return &changes[q]
+	}
 	var all []ends
 	for k := range t.arcs {
 		all = append(all, k)
@@ -439,6 +442,7 @@ func changedAgainstSlowTwin(t *testing.T, seed uint64, size [2]int, grid graph.G
 	o := graph.Options{
 		Grid: grid, Duplicates: graph.Duplicates(variant % 5), DropLoops: rng.IntN(3) == 0,
 		Weights: edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(6) == 0,
+		Deal: []string{"", "64:", "64:1,40"}[seed%3],
 	}
 	if o.Duplicates == graph.RefuseDuplicates {
 		tuples, weights = distinct(tuples, weights)
@@ -456,7 +460,7 @@ func changedAgainstSlowTwin(t *testing.T, seed uint64, size [2]int, grid graph.G
 	parts := g.Parts
 	base := g
 	for step := range 4 {
-		changes := randomChanges(rng, twin, len(parts))
+		changes := randomChanges(rng, twin, g.Deal)
 		if rng.IntN(3) == 0 {
 			changes[0].Team = team
 		}
@@ -516,11 +520,13 @@ func byDifference(t *testing.T, from, to *graph.Graph) *graph.Graph {
 	for i, p := range to.Parts {
 		remove, add := p.Difference(from.Parts[i])
 		for _, a := range remove {
-			c := &changes[int(a.From)%len(changes)]
+			q, _ := from.Deal.Of(uint32(a.From))
+			c := &changes[q]
 			c.Remove = append(c.Remove, a)
 		}
 		for _, a := range add {
-			c := &changes[int(a.From)%len(changes)]
+			q, _ := from.Deal.Of(uint32(a.From))
+			c := &changes[q]
 			c.Add = append(c.Add, a)
 		}
 	}

@@ -22,7 +22,7 @@ func faultyGraph(t testing.TB, kind int, meter *mem.Budget, size int) *graph.Gra
 	tuples, weights := randomTuples(rng, size, 4*size)
 	o := graph.Options{
 		Grid: graph.Of(3), Weights: edges.Weights(kind % 3),
-		Duplicates: graph.Duplicates((kind + kind/4) % 4), Budget: meter,
+		Duplicates: graph.Duplicates((kind + kind/4) % 4), Budget: meter, Deal: []string{"", "64:", "64:1,40"}[kind/2%3],
 	}
 	if kind%4 >= 2 { // directed and undirected, as in the flat grid
 		o.Grid = graph.Grid{Rows: 2, Columns: 2}
@@ -40,7 +40,7 @@ func faultyGraph(t testing.TB, kind int, meter *mem.Budget, size int) *graph.Gra
 // recorded returns a change, and the messages that partition 0 receives in it, by exchange.
 func recorded(t testing.TB, g *graph.Graph) (came [][][]byte, c graph.Change) {
 	t.Helper()
-	changes := randomChanges(rand.New(rand.NewPCG(1, 4)), twinOf(g), len(g.Parts))
+	changes := randomChanges(rand.New(rand.NewPCG(1, 4)), twinOf(g), g.Deal)
 	for i := range changes {
 		changes[i].N = g.N + 5
 	}
@@ -150,7 +150,7 @@ func FuzzChangedMessages(f *testing.F) {
 
 // TestChangedRefuses: a change that is not valid for the partition is rejected.
 func TestChangedRefuses(t *testing.T) {
-	g := faultyGraph(t, 1, nil, 10)
+	g := faultyGraph(t, 0, nil, 10)
 	for _, c := range []graph.Change{
 		{N: 9},
 		{N: graph.MaxVertices + 1},
@@ -174,7 +174,7 @@ func TestChangedEnds(t *testing.T) {
 		before := meter.Use().Memory
 		changes := make([]graph.Change, len(g.Parts))
 		for i := range changes {
-			changes[i] = graph.Change{N: g.N + 5000, Add: []graph.Arc{{From: pregel.VertexID(i), To: pregel.VertexID(5 * i)}}}
+			changes[i] = graph.Change{N: g.N + 5000, Add: []graph.Arc{{From: g.Parts[i].Global(0), To: pregel.VertexID(5 * i)}}}
 		}
 		changed, err := change(t.Context(), g.Parts, changes)
 		if err != nil {

@@ -43,7 +43,7 @@ func gridsAgainstSlowTwin(t *testing.T, sizes [][2]int, grids ...graph.Grid) {
 					DropLoops: variant%3 == 0,
 					Weights:   edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0,
 					Team:       parallel.NewTeam(1+rng.IntN(3), false),
-					InputOrder: rng.IntN(4) == 0,
+					InputOrder: rng.IntN(4) == 0, Deal: []string{"", "64:", "64:1,40"}[seed%3],
 				}
 				in := &edges.Input{
 					Name: "random", Edges: edges.Pack(uint64(size[0]), tuples, weights),

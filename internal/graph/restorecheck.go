@@ -127,7 +127,8 @@ func (p *Partition) validGroup(q int, group Group, valid []uint64) bool {
 	next, end := uint64(0), uint64(p.graph.N)
 	for slot := group.Start; slot < group.Start+group.Count; slot++ {
 		id := p.slots.Ghosts[slot-p.slots.Ghost]
-		if id < next || id >= end || id%uint64(p.Of) != uint64(q) {
+		owner, _ := p.Deal.Of(uint32(id))
+		if id < next || id >= end || owner != q {
 			return false
 		}
 		next = id + 1

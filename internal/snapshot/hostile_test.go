@@ -52,7 +52,7 @@ func TestForged(t *testing.T) {
 	for i := range rounds {
 		rng := rand.New(rand.NewPCG(uint64(i), 11))
 		g := random(t, uint64(i), 10+rng.IntN(200), 300, i%2 == 0, i%3 == 0,
-			graph.Options{Grid: grids[i%5], Weights: 2, UnitWeights: i%7 != 0})
+			graph.Options{Grid: grids[i%5], Weights: 2, UnitWeights: i%7 != 0, Deal: []string{"", "64:", "64:1,40"}[i%3]})
 		dir := t.TempDir()
 		s := openStore(t, dir)
 		m, err := snapshot.Save(t.Context(), s, g, snapshot.Options{})

@@ -151,7 +151,7 @@ func TestRoundTrip(t *testing.T) {
 			for weights := range edges.Float64 + 1 {
 				seed++
 				vertices := []int{1, 63, 300, 2000}[seed%4]
-				o := graph.Options{Grid: grid, Weights: weights, Duplicates: graph.Duplicates(seed % 4), DropLoops: seed%3 == 0, InputOrder: seed%5 == 0}
+				o := graph.Options{Grid: grid, Weights: weights, Duplicates: graph.Duplicates(seed % 4), DropLoops: seed%3 == 0, InputOrder: seed%5 == 0, Deal: []string{"", "64:", "64:1,40"}[seed%3]}
 				t.Run(fmt.Sprintf("%v/directed=%t/weights=%d/%d", grid, directed, weights,
 					vertices), func(t *testing.T) {
 					g := random(t, seed, vertices, int(seed%7)*vertices, directed, seed%2 == 0, o)
@@ -180,7 +180,7 @@ func TestChangedRoundTrip(t *testing.T) {
 	for _, grid := range grids {
 		for _, directed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%v/directed=%t", grid, directed), func(t *testing.T) {
-				g := random(t, 3, 300, 900, directed, false, graph.Options{Grid: grid})
+				g := random(t, 3, 300, 900, directed, false, graph.Options{Grid: grid, Deal: "64:1,40"})
 				d := pregel.Delta{AddVertices: []uint64{1000}}
 				for i := range uint64(50) {
 					d.AddEdges = append(d.AddEdges, pregel.InputEdge{From: 7 + i, To: 7 + 5*i})

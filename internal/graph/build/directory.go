@@ -104,7 +104,8 @@ func (d *Directory) Labels(
 		if id >= n {
 			return -1
 		}
-		return d.ranks[id%pregel.VertexID(len(d.ranks))]
+		q, _ := d.graph.Deal.Of(uint32(id))
+		return d.ranks[q]
 	}
 	return askNumbers(ctx, group, call, ids, of, d.graph.Label)
 }

@@ -124,9 +124,8 @@ func (b *builder) deal(all []degreeRun) error {
 		n >= length*parts*kernel.Stripes*16 {
 		text = classes(all, length, parts)
 	}
-	b.g.Options.Deal = text
-	var err error
-	b.g.Deal, err = kernel.ParseDeal(len(b.owner), text)
+	deal, err := kernel.ParseDeal(len(b.owner), text)
+	b.g.Deal, b.g.Options.Deal = deal, deal.String()
 	return err
 }
 

@@ -73,6 +73,7 @@ func TestPartTwin(t *testing.T) {
 		o := graph.Options{
 			Partitions: len(owner), Grid: grid, Duplicates: graph.Duplicates(rng.IntN(4)),
 			DropLoops: rng.IntN(2) == 0, Weights: edges.Weights(rng.IntN(3)),
+			Deal: []string{"", "64:", "64:1,40"}[seed%3],
 		}
 		text := fmt.Sprintf("seed %d, %d ranks, %s, %+v", seed, ranks, p.text, o)
 		whole, err := Local(t.Context(), p.whole, o)

@@ -18,6 +18,7 @@ type terms struct {
 	Owner      []int            `is:"workers of the partitions"`
 	Grid       graph.Grid       `is:"grid of partitions"`
 	InputOrder bool             `is:"vertices in the order of the input"`
+	Deal       string           `is:"deal of vertices to partitions"`
 	Duplicates graph.Duplicates `is:"duplicate edges"`
 	DropLoops  bool             `is:"loops dropped"`
 	Units      bool             `is:"unit weights"`
@@ -58,8 +59,8 @@ func (b *builder) exchangeTerms(ctx context.Context) error {
 	first, _ := b.in.Labels.First()
 	mine := facts{
 		Terms: terms{
-			Owner: b.owner, Grid: b.o.Grid, InputOrder: b.o.InputOrder, Duplicates: b.o.Duplicates,
-			DropLoops: b.o.DropLoops, Units: b.o.UnitWeights, Degrees: b.o.TupleDegrees,
+			Owner: b.owner, Grid: b.o.Grid, InputOrder: b.o.InputOrder, Deal: b.o.Deal,
+			Duplicates: b.o.Duplicates, DropLoops: b.o.DropLoops, Units: b.o.UnitWeights, Degrees: b.o.TupleDegrees,
 			Weights: b.o.Weights, Naming: b.in.Naming, Directed: b.in.Directed,
 			Weighted: b.in.Edges.Weighted(), Vertices: b.in.Vertices, First: first,
 			Named: b.in.Names != nil,

@@ -235,7 +235,7 @@ func TestTwin(t *testing.T) {
 			Partitions: len(owner), Grid: grid, Duplicates: graph.Duplicates(rng.IntN(5)),
 			DropLoops: rng.IntN(2) == 0,
 			Weights:   edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0,
-			TupleDegrees: rng.IntN(2) == 0,
+			TupleDegrees: rng.IntN(2) == 0, Deal: []string{"", "64:", "64:1,40"}[seed%3],
 		}
 		text := fmt.Sprintf("seed %d, %+v, %d ranks, owners %v, %s, %+v", seed, limits, ranks,
 			owner, p.text, o)
