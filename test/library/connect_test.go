@@ -194,6 +194,8 @@ func TestRunOnACluster(t *testing.T) {
 		{file, superstep.LoadOptions{Partitions: 2, Undirected: true}},
 		// some partitions have no vertices
 		{"star:vertices=5", superstep.LoadOptions{Partitions: 8, UnitWeights: true}},
+		// vertices are dealt in blocks
+		{"uniform:vertices=8300,degree=2", superstep.LoadOptions{Partitions: 2, Weights: superstep.Float64}},
 	} {
 		here, err := superstep.Load(t.Context(), c.name, c.options)
 		here = open(t, here, err)

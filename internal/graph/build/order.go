@@ -121,7 +121,7 @@ func (b *builder) deal(all []degreeRun) error {
 	text, parts := b.o.Deal, uint64(len(b.owner))
 	length := max(64, uint64(1)<<bits.Len64(uint64(b.g.N)/(parts*kernel.Stripes*64))>>1)
 	if n := uint64(b.g.N); text == "" && !b.o.InputOrder && n <= math.MaxInt32 &&
-		n >= length*parts*kernel.Stripes*16 {
+		n >= length*parts*kernel.Stripes*4 {
 		text = classes(all, length, parts)
 	}
 	deal, err := kernel.ParseDeal(len(b.owner), text)
