@@ -80,7 +80,7 @@ func (k *senderKernel) Pull(
 	if k.least && need&found != 0 {
 		return k.pullLeast(p, w, need, found, in)
 	}
-	if found == 0 && k.ids.Stride == 1 && k.ids.Blocks == nil { // with one partition a slot is its vertex's id
+	if found == 0 && k.ids.Stride == 1 && k.ids.Blocks == nil { // a slot is its vertex's id
 		return find(p, w, need, in)
 	}
 	var slots [64]uint32

@@ -156,7 +156,9 @@ func (r *restoring) take(p *checkpoint.Part) error {
 }
 
 // owner selects the partition's data in the parts of a checkpoint.
-func (r *partition) owner() state.Owner { return state.Owner{Index: r.part.Index, Deal: r.part.Deal} }
+func (r *partition) owner() state.Owner {
+	return state.Owner{Index: r.part.Index, Deal: r.part.Deal}
+}
 
 // column returns a column of the program or, in a plan, of any phase. edges is its length if it is
 // an edge column.

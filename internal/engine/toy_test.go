@@ -238,7 +238,8 @@ func (t *toy[V, M]) run() {
 	t.instance = pregel.Erase[V, M](toyProgram[V, M]{t}).Inspect().Instance()
 	t.place()
 	s := kernel.State{
-		Deal: kernel.NewDeal(1), NumVertices: uint64(t.n - len(t.changes.absent)), NumEdges: t.stored,
+		Deal:        kernel.NewDeal(1),
+		NumVertices: uint64(t.n - len(t.changes.absent)), NumEdges: t.stored,
 		Properties: slices.Clone(t.shared), Edges: t.edgeLists(), Out: t.ways[0], In: t.ways[1],
 		Direction: uint8(t.direction), Undirected: t.undirected,
 		Cells: t.cells, Totals: t.totals, IDs: uint64(t.n), Seed: t.seed,

@@ -22,7 +22,8 @@ func faultyGraph(t testing.TB, kind int, meter *mem.Budget, size int) *graph.Gra
 	tuples, weights := randomTuples(rng, size, 4*size)
 	o := graph.Options{
 		Grid: graph.Of(3), Weights: edges.Weights(kind % 3),
-		Duplicates: graph.Duplicates((kind + kind/4) % 4), Budget: meter, Deal: []string{"", "64:", "64:1,40"}[kind/2%3],
+		Duplicates: graph.Duplicates((kind + kind/4) % 4), Budget: meter,
+		Deal: []string{"", "64:", "64:1,40"}[kind/2%3],
 	}
 	if kind%4 >= 2 { // directed and undirected, as in the flat grid
 		o.Grid = graph.Grid{Rows: 2, Columns: 2}

@@ -76,26 +76,27 @@ var rooms = []room{
 // trees of steps and reports, classes of sizes, curves of workers, supersteps that work by lists,
 // also with several threads and on clusters, exchanges of few messages, short frames that their
 // sender writes and a waiting worker polls for, results that take over their arrays, the numbers of
-// Graph500, huge pages of small arrays, sums of short lists, and the window of shortest paths in road
+// Graph500, huge pages of small arrays, sums of short lists, vertices dealt in
+// blocks, and the window of shortest paths in road
 // networks. The budgets of the rooms do not rise for them.
 var features = map[string]int{
 	"ground":     224,
-	"programs":   143,
-	"storage":    1,
+	"programs":   279,
+	"storage":    2,
 	"formats":    28,
 	"transport":  266,
-	"graphs":     601,
-	"engine":     670,
+	"graphs":     648,
+	"engine":     689,
 	"sets":       621,
 	"algorithms": 40,
 	"graph500":   38,
 	"cluster":    127,
-	"daemons":    298,
-	"users":      287,
+	"daemons":    309,
+	"users":      291,
 }
 
 // maxFeatures is the maximum of all features together.
-const maxFeatures = 3351
+const maxFeatures = 3569
 
 // uncounted are generated files that are older than the budgets. New ones count.
 var uncounted = map[string]bool{

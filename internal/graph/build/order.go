@@ -132,7 +132,8 @@ func (b *builder) deal(all []degreeRun) error {
 // classes returns the text of a deal of blocks of a length, or nothing if the first block has more
 // than 1/16 of a partition's share of the edges.
 func classes(all []degreeRun, length, parts uint64) string {
-	text, first, sum, end, blocks := fmt.Appendf(nil, "%d", length), uint64(0), uint64(0), uint64(0), uint64(0)
+	text := fmt.Appendf(nil, "%d", length)
+	var first, sum, end, blocks uint64
 	for i, d := range all {
 		first += min(d.N, length-min(length, end)) * uint64(d.Degree)
 		sum += d.N * uint64(d.Degree)

@@ -60,7 +60,8 @@ func (b *builder) exchangeTerms(ctx context.Context) error {
 	mine := facts{
 		Terms: terms{
 			Owner: b.owner, Grid: b.o.Grid, InputOrder: b.o.InputOrder, Deal: b.o.Deal,
-			Duplicates: b.o.Duplicates, DropLoops: b.o.DropLoops, Units: b.o.UnitWeights, Degrees: b.o.TupleDegrees,
+			Duplicates: b.o.Duplicates, DropLoops: b.o.DropLoops, Units: b.o.UnitWeights,
+			Degrees: b.o.TupleDegrees,
 			Weights: b.o.Weights, Naming: b.in.Naming, Directed: b.in.Directed,
 			Weighted: b.in.Edges.Weighted(), Vertices: b.in.Vertices, First: first,
 			Named: b.in.Names != nil,
