@@ -35,10 +35,10 @@ type part struct {
 
 	ids     *kernel.Slots
 	out, in []uint32 // degrees
-	slots     int
-	arena     *mem.Arena
-	store     *mem.Arena
-	hub       *atomic.Uint64
+	slots   int
+	arena   *mem.Arena
+	store   *mem.Arena
+	hub     *atomic.Uint64
 
 	pulls     []kernel.ColumnPull
 	takeInbox bool

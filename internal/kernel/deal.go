@@ -66,8 +66,8 @@ func ParseDeal(partitions int, text string) (Deal, error) {
 		return d, fmt.Errorf("found blocks of %.20q vertices, expected a power of two from %d to %d",
 			length, minBlock, maxBlock)
 	}
-	b := &blocks{text: text, shift: uint8(bits.TrailingZeros(uint(n))),
-		of: make([][]uint32, partitions)}
+	b := &blocks{text: text, of: make([][]uint32, partitions)}
+	b.shift = uint8(bits.TrailingZeros(uint(n)))
 	for class := range strings.SplitSeq(classes, ",") {
 		n, err := strconv.Atoi(class)
 		if classes == "" {
