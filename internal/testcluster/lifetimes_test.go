@@ -68,12 +68,13 @@ func (p gated) spec(at, value int, graph string) *job.Spec {
 		Graph:      graph, KeepResult: true,
 	}
 	if graph == "" {
-		s.Source = &job.Source{Input: fmt.Sprint("path:vertices=", gatedVertices)}
+		s.Source = &job.Source{Input: fmt.Sprint("star:vertices=", gatedVertices)}
 	}
 	return s
 }
 
-// gatedVertices is a number of vertices for which the arrays of a graph and of a job are mappings.
+// gatedVertices is a number of vertices for which the arrays of a graph and of a job are mappings. A
+// star is dealt vertex by vertex: the first vertices are on different workers.
 const gatedVertices = 40_000
 
 // observed reports a worker's sessions and ended commands.
