@@ -190,6 +190,9 @@ const (
 	mostVain = 8
 )
 
+// processors are those of the machine or container. It is read before worker sets GOMAXPROCS.
+var processors = runtime.GOMAXPROCS(0)
+
 // spin polls the connections for a moment, and reports whether wanted was signalled. Short messages
 // mostly arrive in this time. A sleeping thread often wakes on the sender's processor, and then both
 // take turns there. If there are more workers than processors, or mostly nothing arrives, others may
@@ -197,7 +200,7 @@ const (
 // goroutine of a session spins, because a worker has one more processor than threads.
 func (s *Session) spin(wanted <-chan struct{}) bool {
 	rounds := 1
-	if len(s.bound) <= runtime.NumCPU() && s.spinning.TryLock() {
+	if len(s.bound) <= processors && s.spinning.TryLock() {
 		defer s.spinning.Unlock()
 		if s.skip--; s.skip <= 0 {
 			rounds = spins/max(len(s.bound)-1, 1) + 1
