@@ -135,7 +135,7 @@ func (r *remote) fetch(ctx context.Context, out *backend.Outcome, to *backend.Jo
 		ids, vertices = int(out.IDs), int(left.Vertices)
 	}
 	column := to.NewColumn(ids, out.Left != nil)
-	if _, err := r.conn.client.Result(ctx, out.Job, column); err != nil {
+	if _, err := r.conn.client.Result(ctx, out.Job, false, column); err != nil {
 		return err
 	}
 	if err := column.Whole(vertices); err != nil {

@@ -155,7 +155,9 @@ func (s *server) ListJobs(
 		}
 		all = all[:end]
 	}
-	jobs, more := fittingJobs(all)
+	slices.Reverse(all) // fitting keeps the first, and the newest jobs are last
+	jobs, more := fitting(all)
+	slices.Reverse(jobs)
 	for i, j := range jobs {
 		jobs[i] = s.shownJob(ctx, j)
 	}

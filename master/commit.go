@@ -191,7 +191,12 @@ func (s *server) refuse(b *batch) {
 		turned, turns := e.(jobTurned)
 		return starts && start.job == j || turns && turned.job == j
 	})
-	s.cluster.withdraw(s.now(), j)
+	c := s.cluster
+	c.order = slices.DeleteFunc(c.order, func(o *job) bool { return o == j })
+	delete(c.keys, submission{j.owner, j.key})
+	delete(c.jobs, j.id)
+	c.changed = append(c.changed, change{job: j.id})
+	c.schedule(s.now())
 }
 
 // unwritten is the error for a client whose change could not be written. The caller holds the lock.

@@ -168,7 +168,11 @@ func (r *run) drives(ctx context.Context, d *control.DriveReport) error {
 		a.MaxSupersteps = max(a.MaxSupersteps, d.MaxSupersteps)
 	})
 	if d.Running && r.begins == 0 {
-		r.runs()
+		r.begins = r.server.now() - r.since
+		if kindOf(r.spec) == &programKind { // other kinds of jobs restart with a new master
+			r.server.event(func() { r.server.cluster.drives(r.server.now(), r.id, r.epoch) })
+		}
+		r.advance(control.JobState_JOB_STATE_RUNNING)
 	}
 	if r.announced != nil {
 		select {
@@ -236,15 +240,6 @@ func (r *run) tell(worker string, d *control.DriveReport) error {
 	}
 	r.set(func(*control.Job) { r.heard[worker] = max(r.heard[worker], next) })
 	return nil
-}
-
-// runs notes that the workers now run the job without further commands.
-func (r *run) runs() {
-	r.begins = r.server.now() - r.since
-	if kindOf(r.spec) == &programKind { // other kinds of jobs restart with a new master
-		r.server.event(func() { r.server.cluster.drives(r.server.now(), r.id, r.epoch) })
-	}
-	r.advance(control.JobState_JOB_STATE_RUNNING)
 }
 
 // shown returns the aggregators without their binary values.

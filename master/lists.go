@@ -33,14 +33,6 @@ func fitting[M proto.Message](all []M) (listed []M, more int) {
 	return all, 0
 }
 
-// fittingJobs is fitting for jobs. It keeps the newest, which are last.
-func fittingJobs(all []*control.Job) (listed []*control.Job, more int) {
-	slices.Reverse(all)
-	listed, more = fitting(all)
-	slices.Reverse(listed)
-	return listed, more
-}
-
 // fittingWorkers is fitting for workers. If not all fit, it omits their network measurements.
 func fittingWorkers(all []*control.Worker) (listed []*control.Worker, more int) {
 	if listed, more = fitting(all); more == 0 {

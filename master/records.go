@@ -288,12 +288,3 @@ func (c *cluster) settling(now time.Duration) string {
 
 // toComeBack ends the reason of jobs that wait for workers after a restart.
 const toComeBack = " to come back to the master, which restarted"
-
-// withdraw removes a job that has just been submitted.
-func (c *cluster) withdraw(now time.Duration, j *job) {
-	c.order = slices.DeleteFunc(c.order, func(o *job) bool { return o == j })
-	delete(c.keys, submission{j.owner, j.key})
-	delete(c.jobs, j.id)
-	c.changed = append(c.changed, change{job: j.id})
-	c.schedule(now)
-}

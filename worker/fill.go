@@ -174,7 +174,10 @@ func (a *attempt) fillLines(
 	if err != nil {
 		return err
 	}
-	origin := a.origin()
+	origin := a.spec.Source.Origin()
+	if o := a.graph.offer; o != nil {
+		origin = o.Load.Source().Origin()
+	}
 	err = a.readColumn(ctx, of.Name, typeOf(of.Property), func(text []byte) error {
 		var lines []graphio.Value
 		var wrong error // the fault of the line after these
@@ -255,12 +258,4 @@ func (a *attempt) verticesOf(
 	}
 	in.Find, err = a.findVertices(ctx, labels)
 	return in, err
-}
-
-// origin returns the source of the job's graph.
-func (a *attempt) origin() string {
-	if o := a.graph.offer; o != nil {
-		return o.Load.Source().Origin()
-	}
-	return a.spec.Source.Origin()
 }

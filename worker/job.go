@@ -130,7 +130,9 @@ func (x *executor) connect(
 	if err != nil {
 		return nil, err
 	}
-	return m.Open(ctx, number(name), epoch, layout, codec)
+	number := fnv.New64a()
+	number.Write([]byte(name))
+	return m.Open(ctx, number.Sum64(), epoch, layout, codec)
 }
 
 // registeredMesh returns the mesh, or an error if the worker is not registered.
@@ -158,13 +160,6 @@ func (j *job) restart() error {
 		before()
 	}
 	return err
-}
-
-// number hashes an id to 8 bytes, the size of ids on the data plane.
-func number(id string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(id))
-	return h.Sum64()
 }
 
 func (j *job) free() {

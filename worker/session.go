@@ -7,13 +7,13 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -255,7 +255,7 @@ func (s *session) overdue(ctx context.Context, leaving bool) error {
 	}
 	answered, now := s.asked.answered.Load(), int64(s.Now().Sub(s.began))
 	switch {
-	case leaving, s.several(), silence > s.Hold, answered != 0 &&
+	case leaving, strings.Contains(s.Master, ","), silence > s.Hold, answered != 0 &&
 		now-answered > int64(2*s.heartbeat):
 		return errSilent
 	case answered == 0 && s.asked.asking.CompareAndSwap(false, true):

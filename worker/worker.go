@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -163,7 +162,11 @@ func (w *worker) run(ctx context.Context) error {
 			w.Log.Warn("no session", "master", address, "error", control.Explain(address, err))
 		}
 		if control.RefusalOf(err) == control.Refusal_KIND_LAPSED {
-			if err := w.begin(); err != nil {
+			// It frees everything and takes a new identity.
+			w.executor.abandon(errOver)
+			w.commands.Wait()
+			w.executor.reset()
+			if err := w.rename(); err != nil {
 				return err
 			}
 		}
@@ -196,17 +199,6 @@ func (w *worker) rename() error {
 	w.instance, w.known = hex.EncodeToString(id[:]), registration{}
 	return nil
 }
-
-// begin frees everything and takes a new identity.
-func (w *worker) begin() error {
-	w.executor.abandon(errOver)
-	w.commands.Wait()
-	w.executor.reset()
-	return w.rename()
-}
-
-// several reports whether there are several masters, of which one leads.
-func (w *worker) several() bool { return strings.Contains(w.Master, ",") }
 
 // address returns where to look for the master: at the given addresses in turn. If elsewhere, or if
 // no address is given, it uses an address from gossip instead of a single given one, or in turn

@@ -89,11 +89,12 @@ func TestFrontier(t *testing.T) {
 	if !f.AddShared(70) || f.AddShared(70) {
 		t.Fatal("AddShared must tell the first from the second")
 	}
-	if f.Count() != 3 || bits.OnesCount64(f.Summary(0)) != 2 || f.Summary(2) != 2 {
-		t.Fatalf("count %d, summary %x %x %x", f.Count(), f.Summary(0), f.Summary(1), f.Summary(2))
+	if Count(f.Words) != 3 || bits.OnesCount64(f.Summary(0)) != 2 || f.Summary(2) != 2 {
+		t.Fatalf("count %d, summary %x %x %x", Count(f.Words), f.Summary(0), f.Summary(1),
+			f.Summary(2))
 	}
 	f.All = true
-	if f.Summary(2) != 3 || f.Count() != 3 {
+	if f.Summary(2) != 3 || Count(f.Words) != 3 {
 		t.Fatalf("summary of the last words %x", f.Summary(2))
 	}
 	f.Tighten()
@@ -101,7 +102,7 @@ func TestFrontier(t *testing.T) {
 		t.Fatalf("tightened %x %x %x", f.Summary(0), f.Summary(1), f.Summary(2))
 	}
 	f.Clear()
-	if f.Count() != 0 || Count(f.Words) != 0 || Count(f.Top) != 0 {
+	if Count(f.Words) != 0 || Count(f.Words) != 0 || Count(f.Top) != 0 {
 		t.Fatal("not clear")
 	}
 }

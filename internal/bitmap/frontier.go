@@ -135,17 +135,3 @@ func (f *Frontier) Spans(lo, hi int, dst []Span) []Span {
 	}
 	return dst
 }
-
-// Count returns the number of ones.
-func (f *Frontier) Count() int {
-	if f.All {
-		return Count(f.Words)
-	}
-	n := 0
-	for t, top := range f.Top {
-		for ; top != 0; top &= top - 1 {
-			n += bits.OnesCount64(f.Words[t<<6+bits.TrailingZeros64(top)])
-		}
-	}
-	return n
-}

@@ -81,11 +81,3 @@ func (c *coordinator) changed(reports []*Report) {
 		}
 	}
 }
-
-// reload restores the state of the loaded graph, for another run.
-func (c *coordinator) reload() {
-	if was := c.loaded; was != nil {
-		c.setSize(was.size)
-		copy(c.loads, was.loads)
-	}
-}

@@ -50,7 +50,10 @@ type coordinating interface{ Coordinate(c *pregel.Coordinator) }
 func (c *coordinator) forget() {
 	c.command = Command{Totals: c.totals}
 	c.outcome, c.requests = Outcome{}, 0
-	c.reload()
+	if was := c.loaded; was != nil {
+		c.setSize(was.size)
+		copy(c.loads, was.loads)
+	}
 	if c.mutates {
 		c.outcome.Left, c.outcome.IDs = &record.GraphSize{Vertices: c.vertices, Arcs: c.edges},
 			c.ids

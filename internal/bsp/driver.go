@@ -322,10 +322,13 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 			})
 		}
 	}
-	if c.requests > 0 {
-		if err := d.changeAtEnd(ctx, p, next); err != nil {
+	if c.requests > 0 { // no superstep follows that would change the graph
+		reports, err := d.atEnd(ctx, p, &Command{Superstep: next, Change: true})
+		if err != nil {
 			return err
 		}
+		c.resize(reports)
+		c.requests = 0
 		next++
 	}
 	d.took = time.Since(began)

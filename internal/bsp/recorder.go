@@ -153,7 +153,11 @@ func (k *recorder) flush() {
 // recorded calls run, and makes the records of the run's beginning and end.
 func (d *Driver) recorded(run func() error) error {
 	began := time.Now()
-	if err := d.options.Trace.Record(d.beginning(began)); err != nil {
+	if err := d.options.Trace.Record(&trace.Job{
+		Job: d.options.Job, Program: d.name, Graph: d.options.Graph, Vertices: d.c.vertices,
+		Arcs: d.c.edges, Partitions: d.c.load.Partitions, Threads: d.options.Threads,
+		Delivery: d.options.Delivery.String(), MaxSupersteps: d.maxSupersteps, Began: began,
+	}); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -163,15 +167,6 @@ func (d *Driver) recorded(run func() error) error {
 	err = errors.Join(err, d.options.Trace.Record(d.ending(err, ended.Sub(start))))
 	d.observerOverhead = start.Sub(began) + time.Since(ended)
 	return err
-}
-
-func (d *Driver) beginning(at time.Time) *trace.Job {
-	return &trace.Job{
-		Job: d.options.Job, Program: d.name, Graph: d.options.Graph, Vertices: d.c.vertices,
-		Arcs:       d.c.edges,
-		Partitions: d.c.load.Partitions, Threads: d.options.Threads,
-		Delivery: d.options.Delivery.String(), MaxSupersteps: d.maxSupersteps, Began: at,
-	}
 }
 
 func (d *Driver) ending(err error, took time.Duration) *trace.End {

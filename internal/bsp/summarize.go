@@ -23,18 +23,6 @@ func (d *Driver) atEnd(ctx context.Context, p Partitions, c *Command) ([]*Report
 	return reports, d.stored(reports)
 }
 
-// changeAtEnd applies the changes of the graph that the last superstep requested, if no superstep
-// follows.
-func (d *Driver) changeAtEnd(ctx context.Context, p Partitions, next int) error {
-	reports, err := d.atEnd(ctx, p, &Command{Superstep: next, Change: true})
-	if err != nil {
-		return err
-	}
-	d.c.resize(reports)
-	d.c.requests = 0
-	return nil
-}
-
 // summarize gets the partitions' summaries.
 func (d *Driver) summarize(ctx context.Context, p Partitions, next int) error {
 	start := time.Now()

@@ -20,6 +20,7 @@ import (
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -87,14 +88,14 @@ func (c *backupCommand) execute(ctx context.Context) error {
 		c.app.warn("left out of the backup: " + what)
 	}
 	return fmt.Errorf("the backup lacks %s",
-		things(len(h.Damaged), "damaged object", "damaged objects"))
+		graphio.Counted(len(h.Damaged), "damaged object"))
 }
 
 // said prints the contents of a backup.
 func said(w io.Writer, done string, h *backup.Header) {
-	fmt.Fprintf(w, "%s %s, %s, %s, %s\n", done, things(h.Jobs, "job", "jobs"),
-		things(h.Graphs, "graph", "graphs"),
-		things(h.Results, "result", "results"), things(h.Columns, "column", "columns"))
+	fmt.Fprintf(w, "%s %s, %s, %s, %s\n", done, graphio.Counted(h.Jobs, "job"),
+		graphio.Counted(h.Graphs, "graph"),
+		graphio.Counted(h.Results, "result"), graphio.Counted(h.Columns, "column"))
 }
 
 // fetch writes the backup of a running master and verifies it meanwhile.

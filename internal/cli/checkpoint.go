@@ -166,7 +166,7 @@ func (k *kept) settle(done bool) *checkpointReport {
 		return nil
 	}
 	if err := k.Settle(done); err != nil {
-		k.app.notices().say(slog.LevelWarn, err.Error())
+		k.app.warn(err.Error())
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -180,7 +180,7 @@ func (k *kept) end(done bool) {
 		return
 	}
 	if err := k.End(done); err != nil {
-		k.app.notices().say(slog.LevelWarn, err.Error())
+		k.app.warn(err.Error())
 	}
 	if k.sum.Last > 0 && !done {
 		k.app.notices().say(slog.LevelInfo,

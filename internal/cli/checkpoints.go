@@ -11,6 +11,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/escape"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -156,6 +157,6 @@ func (a *app) prune(ctx context.Context, s store.Store, keep int) error {
 		return err
 	}
 	escape.Printf(a.out, "%s: %s removed, %d left\n", s.String(),
-		things(len(before)-len(after), "checkpoint", "checkpoints"), len(after))
+		graphio.Counted(len(before)-len(after), "checkpoint"), len(after))
 	return nil
 }

@@ -51,15 +51,6 @@ func (e *childError) Error() string {
 
 func (e *childError) Unwrap() error { return e.how }
 
-func newChildren(a *app) (*children, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return &children{app: a, binary: path, ended: make(chan *childError,
-		maxUp), running: map[string]*child{}}, nil
-}
-
 // start starts a child. If first is not nil, it receives the first line of the child's standard
 // output, which is not logged. first must have a buffer of one.
 func (c *children) start(name string, first chan<- string, args ...string) error {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -11,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/job"
+	"google.golang.org/protobuf/proto"
 )
 
 // defaultMaster is where a master listens, and where clients look for it, by default.
@@ -213,7 +214,12 @@ func tell[Q, A any, M interface {
 // answer prints an answer of the master as JSON, or as text in columns.
 func (f *clientFlags) answer(a *app, answer proto.Message, text string) error {
 	if f.JSON {
-		return printJSON(a.out, answer)
+		data, err := messageJSON(answer, true)
+		if err != nil {
+			return err
+		}
+		// protojson's spacing differs between binaries
+		return printValue(a.out, json.RawMessage(data))
 	}
 	_, err := io.WriteString(a.out, control.Columns(text, a.width))
 	return err

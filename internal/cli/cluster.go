@@ -44,16 +44,6 @@ func messageJSON(m proto.Message, all bool) ([]byte, error) {
 	}), err
 }
 
-// printJSON prints a message as JSON.
-func printJSON(w io.Writer, m proto.Message) error {
-	data, err := messageJSON(m, true)
-	if err != nil {
-		return err
-	}
-	// protojson's spacing differs between binaries
-	return printValue(w, json.RawMessage(data))
-}
-
 // readToken reads the token in a flag's file, and warns if every user can read the file.
 func readToken(flag, file string, warn func(line string)) (control.Token, error) {
 	var token control.Token

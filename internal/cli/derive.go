@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
 )
 
@@ -210,7 +211,7 @@ func flagGroups(cmd *cobra.Command, width int) string {
 	}
 	if left > 0 {
 		fmt.Fprintf(&b, "%s --%s shows %s more.", cmd.CommandPath(), HelpAll,
-			things(left, "flag", "flags"))
+			graphio.Counted(left, "flag"))
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

@@ -69,8 +69,11 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec, err := g.spec()
-	if err != nil {
+	if _, err := resolve.Generator(&g.of); err != nil {
+		return usageError{err}
+	}
+	spec := &job.Spec{Program: trace.Graph500, Options: g.run.options(), Graph500: &g.of}
+	if spec.Rows, spec.Columns, err = g.run.partitions(graph.Squarest); err != nil {
 		return err
 	}
 	if err := apart("", "--json", g.run.JSON, "--trace", g.run.seeFlags.Trace); err != nil {
@@ -82,17 +85,6 @@ func (g *graph500Command) execute(ctx context.Context) error {
 			seen.done()
 			return cmp.Or(g.app.benchmarkReported(ctx, report, g.run.JSON, seen.meter.Lines()), err)
 		})
-}
-
-// spec makes the job that the command line describes.
-func (g *graph500Command) spec() (*job.Spec, error) {
-	_, err := resolve.Generator(&g.of)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	spec := &job.Spec{Program: trace.Graph500, Options: g.run.options(), Graph500: &g.of}
-	spec.Rows, spec.Columns, err = g.run.partitions(graph.Squarest)
-	return spec, err
 }
 
 // benchmarkReported prints the report of a Graph500 run, if there is one, with summary lines.

@@ -17,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphalytics"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 )
@@ -149,11 +150,11 @@ func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 			if err := g.app.writeJSON(ctx, g.run.JSON, report); err != nil || wrong+failed == 0 {
 				return err
 			}
-			text := things(wrong, "result is", "results are") +
+			text := graphio.Counted(wrong, "result is", "results are") +
 				" not as the reference outputs have it"
 			if failed > 0 {
-				text = things(failed, "run is", "runs are") + " without a result to compare, and " +
-					text
+				text = graphio.Counted(failed, "run is", "runs are") +
+					" without a result to compare, and " + text
 			}
 			return errors.New(text)
 		})
@@ -286,6 +287,6 @@ func (p *graphalyticsReport) text(w io.Writer) {
 			escape.Printf(w, "%s on %s: %s\n", r.Algorithm, r.Graph, why)
 		}
 	}
-	fmt.Fprintf(w, "%s, %s\n", things(p.Threads, "thread", "threads"),
-		things(p.Partitions, "partition", "partitions"))
+	fmt.Fprintf(w, "%s, %s\n", graphio.Counted(p.Threads, "thread"),
+		graphio.Counted(p.Partitions, "partition"))
 }

@@ -148,8 +148,8 @@ func (a *app) copyGraph(ctx context.Context, r load.Request, output, format, bad
 		a.warn(line)
 	}
 	account(a.out, in)
-	escape.Printf(a.out, "wrote %s: %s, %s\n", output, things(in.Vertices, "vertex", "vertices"),
-		things(in.Edges.Len(), "edge", "edges"))
+	escape.Printf(a.out, "wrote %s: %s, %s\n", output, graphio.Counted(in.Vertices, "vertex"),
+		graphio.Counted(in.Edges.Len(), "edge"))
 	return nil
 }
 

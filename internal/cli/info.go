@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 )
@@ -71,6 +72,7 @@ func (a *app) info() *cobra.Command {
 
 func survey(w io.Writer, in *edges.Input, s *build.Survey) {
 	weights := map[bool]string{true: "with weights", false: "without weights"}[s.Weighted]
+	counted := graphio.Thousands[int]
 	escape.Printf(w, "vertices    %s (%s isolated)\n", counted(s.Vertices), counted(s.Isolated))
 	escape.Printf(w, "edges       %s, %s, %s\n", counted(s.Tuples), edges.Kind(s.Directed), weights)
 	escape.Printf(w, "trouble     %s duplicates, %s self-loops\n", counted(s.Duplicates),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -122,7 +123,11 @@ func (f *runFlags) perform(
 	if err = errors.Join(err, seen.finish()); err != nil {
 		return err
 	}
-	seen.linger(ctx)
+	if seen.lingers() && ctx.Err() == nil {
+		a.notices().say(slog.LevelInfo, "superstep: the run has ended; the page stays at "+
+			seen.server.URL+" until an interrupt", "url", seen.server.URL)
+		<-ctx.Done()
+	}
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
+	"github.com/superstep-go/superstep/internal/graphio"
 )
 
 // listing is the table of what is stored at a place: its snapshots, or its checkpoints.
@@ -37,7 +38,7 @@ func (l *listing) print(a *app, asJSON bool, report any, place fmt.Stringer, one
 		_, err = io.WriteString(a.out, control.Columns(l.table.String(), a.width))
 	}
 	if err == nil && l.broken > 0 {
-		err = fmt.Errorf("%s: %s broken", place, things(l.broken, one+" is", one+"s are"))
+		err = fmt.Errorf("%s: %s broken", place, graphio.Counted(l.broken, one+" is", one+"s are"))
 	}
 	return err
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/internal/sets"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/web"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/record"
 )
@@ -118,7 +119,13 @@ func (l *local) program(ctx context.Context, spec *job.Spec, verify bool) (_ res
 	}
 	r.loadTime = time.Since(began)
 	grid := specGrid(spec).String()
-	l.seen.graph(r.graph, grid, r.loadTime.Seconds())
+	if page, g := l.seen.local, r.graph; page != nil {
+		page.AddGraph(web.Graph{
+			Name: g.Name, State: "loaded", Vertices: uint64(g.N), Arcs: g.Arcs,
+			Directed: g.Directed, Bytes: g.Bytes(), Partitions: len(g.Parts), Grid: grid,
+			Seconds: r.loadTime.Seconds(),
+		})
+	}
 	parameters, err := sets.Parameters(ctx, r.graph, r.entry.Parameters, spec.Parameters,
 		r.progress.log)
 	if err != nil {

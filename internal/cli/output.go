@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -137,21 +136,4 @@ func (m *meteredWriter) Write(p []byte) (int, error) {
 	m.done += int64(n)
 	m.tell(m.done)
 	return n, err
-}
-
-// things formats a number with the singular or plural of what it counts.
-func things[T int | int64 | uint64](n T, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return counted(n) + " " + many
-}
-
-// counted formats a number with commas.
-func counted[T int | int64 | uint64](n T) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

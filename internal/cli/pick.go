@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
@@ -201,7 +202,7 @@ func (p *pick) line(line []byte) (bool, error) {
 func number(fields []string, at int) (float64, error) {
 	if at >= len(fields) {
 		return 0, usagef("--select value%d: the values have %s", at+1,
-			things(len(fields), "field", "fields"))
+			graphio.Counted(len(fields), "field"))
 	}
 	x, ok := resultlines.Number(fields[at])
 	if !ok {

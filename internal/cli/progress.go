@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/mattn/go-runewidth"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/cwriter"
-	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/superstep-go/superstep/internal/escape"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/record"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/cwriter"
+	"github.com/vbauerster/mpb/v8/decor"
 )
 
 // progress shows how far long work is, in the last line of a terminal. Elsewhere it writes lines
@@ -234,8 +235,8 @@ func (s step) line(now time.Time, width int) string {
 		}
 	}
 	if stepped {
-		text := fmt.Sprintf("%s, %s active, %s senders", s.scheme, counted(s.active),
-			counted(s.senders))
+		text := fmt.Sprintf("%s, %s active, %s senders", s.scheme, graphio.Thousands(s.active),
+			graphio.Thousands(s.senders))
 		if s.most == 0 {
 			text = fmt.Sprintf("superstep %d, %s", s.superstep, text)
 		}

@@ -67,7 +67,7 @@ func networkReport(
 	ctx context.Context, from *client.Client, job *control.Job,
 ) (*netbench.Report, error) {
 	var text bytes.Buffer
-	if _, err := from.Result(ctx, job.Id, &text); err != nil {
+	if _, err := from.Result(ctx, job.Id, false, &text); err != nil {
 		return nil, err
 	}
 	report := new(netbench.Report)
@@ -201,7 +201,8 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 		_, err := w.Write(r.lines)
 		return err
 	}
-	_, err := r.client.Result(ctx, r.job.Id, r.metered(ctx, w, !r.job.Spec().Numbered))
+	_, err := r.client.Result(ctx, r.job.Id, false,
+		r.metered(ctx, w, !r.job.Spec().Numbered))
 	return err
 }
 
@@ -220,7 +221,7 @@ func (r *remoteResult) saveSet(ctx context.Context, path string, p *pick) (added
 		p.numbered = true
 	}
 	write, err := p.save(r.form(r.app), func(ctx context.Context, w io.Writer) error {
-		_, err := r.client.Numbered(ctx, r.job.Id, r.metered(ctx, w, true))
+		_, err := r.client.Result(ctx, r.job.Id, true, r.metered(ctx, w, true))
 		return err
 	})
 	if err != nil {

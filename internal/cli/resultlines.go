@@ -23,7 +23,7 @@ func columnsOf(form resultlines.Form, value []byte) ([]string, error) {
 	values, ok := form.Columns(value)
 	if !ok {
 		return nil, usagef("--output-format: found the value %.80q, expected %s", value,
-			things(len(form.Fields), "field", "fields"))
+			graphio.Counted(len(form.Fields), "field"))
 	}
 	return values, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -187,7 +187,8 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 					return fmt.Errorf("--save-set: %w", err)
 				}
 				if added > 0 {
-					seen.warn(fmt.Sprintf("%s: without %s that the run added: sets have vertices of the graph as loaded", r.result.SaveSet, things(added, "vertex", "vertices")))
+					seen.warn(fmt.Sprintf("%s: without %s that the run added: sets have vertices of the graph as loaded",
+						r.result.SaveSet, graphio.Counted(added, "vertex")))
 				}
 			}
 			computed.figures(report, true)
@@ -244,9 +245,9 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *job.Spec, err er
 		return nil, err
 	}
 	if !r.run.onCluster && r.run.flags.Changed("workers") {
-		r.app.notices().say(slog.LevelWarn,
-			fmt.Sprintf("--workers without --master: this process has %s, as with --partitions",
-				things(r.run.Workers, "partition", "partitions")))
+		r.app.warn(fmt.Sprintf(
+			"--workers without --master: this process has %s, as with --partitions",
+			graphio.Counted(r.run.Workers, "partition")))
 	}
 	catalog, ok := strings.CutPrefix(name, control.CatalogPrefix)
 	if !ok {
@@ -328,9 +329,8 @@ func (p *runReport) leftOut(lines []string) { p.skipped, p.SkippedLines = lines,
 // reported prints the report of a run, with summary lines.
 func (a *app) reported(w io.Writer, report *runReport, lines []string) {
 	if !report.Ended.Complete() {
-		a.notices().say(slog.LevelWarn,
-			fmt.Sprintf("%s did not converge in %s", report.Algorithm,
-				things(report.Supersteps, "superstep", "supersteps")))
+		a.warn(fmt.Sprintf("%s did not converge in %s", report.Algorithm,
+			graphio.Counted(report.Supersteps, "superstep")))
 	}
 	report.text(w)
 	for _, line := range lines {
@@ -340,7 +340,7 @@ func (a *app) reported(w io.Writer, report *runReport, lines []string) {
 
 func (p *runReport) text(w io.Writer) {
 	escape.Printf(w, "%s on %s: %s, %s, %s\n", p.Algorithm, p.Graph,
-		things(p.Vertices, "vertex", "vertices"), things(p.Edges, "edge", "edges"),
+		graphio.Counted(p.Vertices, "vertex"), graphio.Counted(p.Edges, "edge"),
 		edges.Kind(p.Directed))
 	how := string(p.Ended)
 	switch p.Ended {
@@ -349,15 +349,15 @@ func (p *runReport) text(w io.Writer) {
 	case trace.Limit:
 		how = "stopped at the limit"
 	}
-	fmt.Fprintf(w, "%s after %s, %s", how, things(p.Supersteps, "superstep", "supersteps"),
-		things(p.Messages, "message", "messages"))
+	fmt.Fprintf(w, "%s after %s, %s", how, graphio.Counted(p.Supersteps, "superstep"),
+		graphio.Counted(p.Messages, "message"))
 	if p.Partitions > 1 {
 		fmt.Fprintf(w, ", %s and %s between %d partitions",
-			things(p.MessagesSent, "value", "values"), mem.Text(int64(p.BytesSent)), p.Partitions)
+			graphio.Counted(p.MessagesSent, "value"), mem.Text(int64(p.BytesSent)), p.Partitions)
 	}
 	fmt.Fprintf(w, "\nload %.3f s, run %.6f s, write %.3f s, peak memory %s, %s\n",
 		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS),
-		things(p.Threads, "thread", "threads"))
+		graphio.Counted(p.Threads, "thread"))
 	if c := p.Checkpoints; c != nil && c.Taken == 0 && c.Failed > 0 {
 		fmt.Fprintf(w, "checkpoints: none, %d could not be stored\n", c.Failed)
 	} else if c != nil && c.Taken == 0 {
@@ -369,8 +369,8 @@ func (p *runReport) text(w io.Writer) {
 	}
 	if left, loaded := p.GraphLeft, p.GraphLoaded; left != nil {
 		fmt.Fprintf(w, "graph left: %s, %s (loaded: %s, %s)\n",
-			things(left.Vertices, "vertex", "vertices"), things(left.Arcs, "arc", "arcs"),
-			counted(loaded.Vertices), counted(loaded.Arcs))
+			graphio.Counted(left.Vertices, "vertex"), graphio.Counted(left.Arcs, "arc"),
+			graphio.Thousands(loaded.Vertices), graphio.Thousands(loaded.Arcs))
 	}
 	if len(p.zeros) > 0 {
 		fmt.Fprintf(w, "without --column, all zeros: %s\n", strings.Join(p.zeros, ", "))
@@ -380,7 +380,7 @@ func (p *runReport) text(w io.Writer) {
 	}
 	if p.SkippedLines > 0 {
 		fmt.Fprintf(w, "left out: %s\n",
-			things(p.SkippedLines, "malformed line", "malformed lines"))
+			graphio.Counted(p.SkippedLines, "malformed line"))
 	}
 	texts := p.Aggregators.Texts()
 	for _, name := range slices.Sorted(maps.Keys(texts)) {

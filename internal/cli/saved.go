@@ -94,8 +94,9 @@ func (a *app) writeReport(ctx context.Context, files []string, output string) er
 	if output == "" {
 		return usagef("--output is missing: the file that the page is written to, such as run.html")
 	}
+	written, _ := os.Stat(output) // usually there is none yet
 	for _, file := range files {
-		if sameFile(file, output) {
+		if read, _ := os.Stat(file); file == output || os.SameFile(read, written) {
 			return usagef("--output %s would replace the trace", output)
 		}
 	}
@@ -108,13 +109,6 @@ func (a *app) writeReport(ctx context.Context, files []string, output string) er
 	}
 	return a.save(ctx, output, 0o666, 1,
 		func(_ context.Context, w io.Writer) error { return web.WriteReport(w, shown) })
-}
-
-// sameFile reports whether two names refer to the same file.
-func sameFile(a, b string) bool {
-	x, errA := os.Stat(a)
-	y, errB := os.Stat(b)
-	return a == b || errA == nil && errB == nil && os.SameFile(x, y)
 }
 
 // pageOf makes the page for traces that are read later.

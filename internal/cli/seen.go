@@ -12,7 +12,6 @@ import (
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/following"
-	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/job/resolve/benchmark"
 	"github.com/superstep-go/superstep/internal/jobtrace"
@@ -124,17 +123,6 @@ func (w *observer) serve(metrics http.Handler) error {
 	return nil
 }
 
-// graph shows a loaded graph on the page.
-func (w *observer) graph(g *graph.Graph, grid string, seconds float64) {
-	if w.local != nil {
-		w.local.AddGraph(web.Graph{
-			Name: g.Name, State: "loaded", Vertices: uint64(g.N), Arcs: g.Arcs,
-			Directed: g.Directed, Bytes: g.Bytes(),
-			Partitions: len(g.Parts), Grid: grid, Seconds: seconds,
-		})
-	}
-}
-
 // job returns an observer that records the events of a job on a cluster.
 func (w *observer) job() *jobtrace.Observer {
 	before := w.meter
@@ -155,16 +143,6 @@ func (w *observer) interrupted(err error) {
 	for _, line := range w.meter.Lines() {
 		w.app.remark("superstep: until the interrupt, " + line)
 	}
-}
-
-// linger serves the page until an interrupt, if requested.
-func (w *observer) linger(ctx context.Context) {
-	if !w.lingers() || ctx.Err() != nil {
-		return
-	}
-	w.app.notices().say(slog.LevelInfo, "superstep: the run has ended; the page stays at "+
-		w.server.URL+" until an interrupt", "url", w.server.URL)
-	<-ctx.Done()
 }
 
 // lingers reports whether the page stays after the run.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/sets"
@@ -107,8 +108,8 @@ func (c *setCommand) execute(ctx context.Context, path string) (err error) {
 		return err
 	}
 	_, of := s.Numbering()
-	escape.Printf(c.app.reportTo(c.List), "%s: %s of %s\n", path, counted(s.Len()),
-		things(of, "vertex", "vertices"))
+	escape.Printf(c.app.reportTo(c.List), "%s: %s of %s\n", path, graphio.Thousands(s.Len()),
+		graphio.Counted(of, "vertex"))
 	return nil
 }
 

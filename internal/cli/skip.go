@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"io"
-	"log/slog"
 	"slices"
 	"strings"
 
@@ -17,9 +16,8 @@ const mostSkippedThere = 1000
 // leftOut warns about skipped lines and writes them to a file, if one is given.
 func (a *app) leftOut(ctx context.Context, file string, lines []string) error {
 	if n := len(lines); n > 0 {
-		text := things(n, "malformed line was", "malformed lines were") +
-			" left out, the first at " + lines[0]
-		a.notices().say(slog.LevelWarn, text)
+		a.warn(graphio.Counted(n, "malformed line was", "malformed lines were") +
+			" left out, the first at " + lines[0])
 	}
 	if file == "" {
 		return nil

@@ -115,8 +115,8 @@ func (c *graphSave) onCluster(ctx context.Context, name string) error {
 // saved prints what was stored.
 func (c *graphSave) saved(place string, m *snapshot.Manifest, seconds float64) {
 	escape.Printf(c.app.out, "saved %s: %s, %s, %s, %s in %.3f s\n", place,
-		things(m.Vertices, "vertex", "vertices"),
-		things(int(m.Arcs), "arc", "arcs"), things(m.Partitions, "partition", "partitions"),
+		graphio.Counted(m.Vertices, "vertex"),
+		graphio.Counted(int(m.Arcs), "arc"), graphio.Counted(m.Partitions, "partition"),
 		mem.Text(m.Bytes), seconds)
 }
 
@@ -266,7 +266,7 @@ func (a *app) verifyGraph() *cobra.Command {
 				return err
 			}
 			escape.Printf(a.out, "%s is whole: %s, %s\n", place.String(),
-				things(len(place.Parts)+len(place.Index), "file", "files"), mem.Text(place.Bytes))
+				graphio.Counted(len(place.Parts)+len(place.Index), "file"), mem.Text(place.Bytes))
 			return nil
 		},
 	}, &f)

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/store"
@@ -150,8 +151,13 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 	u.app.interrupts.hearHangUp()
 	u.app.writeAsync()
 	u.app.interrupts.patient.Store(true) // the end takes time, because it ends the children
-	if u.children, err = newChildren(u.app); err != nil {
+	binary, err := os.Executable()
+	if err != nil {
 		return err
+	}
+	u.children = &children{
+		app: u.app, binary: binary, ended: make(chan *childError, maxUp),
+		running: map[string]*child{},
 	}
 	defer func() {
 		err = errors.Join(err, u.children.end(endingTime))
@@ -168,7 +174,7 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 	}
 	fmt.Fprintf(u.app.out, "%s; %s with %s each; Ctrl-C ends all\n",
 		u.app.shownOf(u.address, u.said),
-		things(u.Workers, "worker", "workers"), things(u.Threads, "thread", "threads"))
+		graphio.Counted(u.Workers, "worker"), graphio.Counted(u.Threads, "thread"))
 	fmt.Fprintf(u.app.out, "  %s run pagerank --graph kronecker:scale=16 --master %s", u.app.name,
 		u.address)
 	for _, word := range flagsGiven(u.flags,

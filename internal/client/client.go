@@ -359,18 +359,10 @@ func (c *Client) watch(ctx context.Context, r *control.WatchJobRequest, each Eac
 	return stream.Err()
 }
 
-// Result writes the result of a job, and returns its size in bytes.
-func (c *Client) Result(ctx context.Context, id string, w io.Writer) (int64, error) {
-	return c.result(ctx, id, false, w)
-}
-
-// Numbered is Result with a tab and the number of the vertex in vertex sets at the end of each line,
-// or - for a vertex that the run added. The job must be Numbered.
-func (c *Client) Numbered(ctx context.Context, id string, w io.Writer) (int64, error) {
-	return c.result(ctx, id, true, w)
-}
-
-func (c *Client) result(ctx context.Context, id string, numbered bool, w io.Writer) (int64, error) {
+// Result writes the result of a job, and returns its size in bytes. If numbered is set, the job must
+// be Numbered, and each line ends with a tab and the number of the vertex in vertex sets, or - for a
+// vertex that the run added.
+func (c *Client) Result(ctx context.Context, id string, numbered bool, w io.Writer) (int64, error) {
 	offset := int64(0)
 	err := c.persist(ctx, func(ctx context.Context, a *attempts) error {
 		ctx, cancel := context.WithCancel(ctx)

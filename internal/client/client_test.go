@@ -408,7 +408,7 @@ func TestResultGoesOn(t *testing.T) {
 		7) + "end", breaks: map[string][]int{"result": {2, 3}}}
 	c, _ := start(t, f, time.Minute)
 	var got bytes.Buffer
-	n, err := c.Result(t.Context(), "j1", &got)
+	n, err := c.Result(t.Context(), "j1", false, &got)
 	if err != nil || got.String() != f.result || int(n) != len(f.result) {
 		t.Errorf("found %q, %d, %v", got.String(), n, err)
 	}
@@ -483,7 +483,10 @@ func TestNoMaster(t *testing.T) {
 			"follow": func(c *Client) error {
 				return c.Follow(t.Context(), "j1", func(*control.JobEvent) error { return nil })
 			},
-			"result": func(c *Client) error { _, err := c.Result(t.Context(), "j1", &bytes.Buffer{}); return err },
+			"result": func(c *Client) error {
+				_, err := c.Result(t.Context(), "j1", false, &bytes.Buffer{})
+				return err
+			},
 			"job":    func(c *Client) error { _, err := c.Job(t.Context(), "j1"); return err },
 			"cancel": func(c *Client) error { _, err := c.Cancel(t.Context(), "j1", ""); return err },
 		} {
@@ -528,9 +531,12 @@ func TestTextsThatAreNoUTF8(t *testing.T) {
 				&job.Spec{Program: "wcc", Parameters: map[string]string{bad: "x"}})
 			return err
 		},
-		"a job":    func() error { _, err := c.Job(t.Context(), bad); return err },
-		"a watch":  func() error { return c.Follow(t.Context(), bad, func(*control.JobEvent) error { return nil }) },
-		"a result": func() error { _, err := c.Result(t.Context(), bad, &bytes.Buffer{}); return err },
+		"a job":   func() error { _, err := c.Job(t.Context(), bad); return err },
+		"a watch": func() error { return c.Follow(t.Context(), bad, func(*control.JobEvent) error { return nil }) },
+		"a result": func() error {
+			_, err := c.Result(t.Context(), bad, false, &bytes.Buffer{})
+			return err
+		},
 		"a reason": func() error { _, err := c.Cancel(t.Context(), "j1", bad); return err },
 	}
 	for what, call := range calls {

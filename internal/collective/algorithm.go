@@ -157,7 +157,11 @@ func gatherPlan(s shape, of func(shape) tree) plan {
 // distributed.
 func ringAllreducePlan(s shape) plan {
 	t, groups := s.team(), singles(numbers(s.ranks))
-	return plan{s.ranks, append(t.reduceScatterRounds(groups), t.ringRounds(groups, 1)...)}
+	rounds := t.ringRounds(groups, 0)
+	for _, r := range rounds {
+		r.receives[0].combine = true
+	}
+	return plan{s.ranks, append(rounds, t.ringRounds(groups, 1)...)}
 }
 
 // sitesAllreducePlan combines data in the leader of each site, then between the leaders, and

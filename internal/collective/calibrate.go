@@ -50,7 +50,13 @@ func Calibrate(ctx context.Context, link Link, o Calibration) (*Model, error) {
 	if err := c.between(ctx); err != nil {
 		return nil, fmt.Errorf("calibrate: %w", err)
 	}
-	m, err := c.share(ctx)
+	// A rank sends its row, and behind it a pair with its trunk as Alpha and its gamma as Beta.
+	rows, err := c.g.Allgather(ctx, Call{Tag: c.Tag, Algorithm: Bruck},
+		wire.Bytes(append(c.row, Pair{Alpha: c.trunk, Beta: gamma()})))
+	if err != nil {
+		return nil, fmt.Errorf("calibrate: %w", err)
+	}
+	m, err := c.model(rows)
 	if err != nil {
 		return nil, fmt.Errorf("calibrate: %w", err)
 	}
@@ -214,17 +220,6 @@ func (c *calibrator) across(ctx context.Context, a, b []int, data []byte) (float
 		}
 	}
 	return Median(times), nil
-}
-
-// share gathers the measurements of all ranks. A rank sends its row, and behind it a pair with its
-// trunk as Alpha and its gamma as Beta.
-func (c *calibrator) share(ctx context.Context) (*Model, error) {
-	rows, err := c.g.Allgather(ctx, Call{Tag: c.Tag, Algorithm: Bruck},
-		wire.Bytes(append(c.row, Pair{Alpha: c.trunk, Beta: gamma()})))
-	if err != nil {
-		return nil, err
-	}
-	return c.model(rows)
 }
 
 // model makes the model of the measurements of all ranks.

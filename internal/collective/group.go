@@ -123,7 +123,10 @@ func (g *Group) Broadcast(ctx context.Context, call Call, root int, data []byte)
 	case own:
 		return data, nil
 	}
-	return join(m.slots), nil
+	if len(m.slots) == 1 {
+		return m.slots[0], nil
+	}
+	return slices.Concat(m.slots...), nil
 }
 
 // Gather returns the data of all ranks, by rank, on the root, and nil on the other ranks. It
@@ -240,7 +243,13 @@ func (g *Group) do(
 	}
 	m := &machine{link: g.link, tag: call.Tag, slots: make([][]byte, p.slots)}
 	fill(a, m)
-	return m, wrap(c, m.run(ctx, p))
+	for i, r := range p.rounds {
+		if err := m.round(ctx, r); err != nil {
+			return m, wrap(c, fmt.Errorf("rank %d, round %d of %d: %w", m.link.Rank(), i+1,
+				len(p.rounds), err))
+		}
+	}
+	return m, nil
 }
 
 // commonSize returns a size that is the same on all ranks. This rank has n bytes. It communicates

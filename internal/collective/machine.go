@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // ErrMessage is in the chain of the error if a message does not fit the plan: ranks called
@@ -19,16 +18,6 @@ type machine struct {
 	slots [][]byte
 	op    Op
 	fixed bool // slots keep their memory and length: received data is copied into them
-}
-
-// run runs all rounds. When it returns, none of its goroutines runs.
-func (m *machine) run(ctx context.Context, p plan) error {
-	for i, r := range p.rounds {
-		if err := m.round(ctx, r); err != nil {
-			return fmt.Errorf("rank %d, round %d of %d: %w", m.link.Rank(), i+1, len(p.rounds), err)
-		}
-	}
-	return nil
 }
 
 // round sends and receives at the same time, because Send may wait for the receiver.
@@ -163,12 +152,4 @@ func (m *machine) store(t transfer, data []byte) error {
 		Release(m.link, data)
 	}
 	return nil
-}
-
-// join returns the concatenation of slots.
-func join(slots [][]byte) []byte {
-	if len(slots) == 1 {
-		return slots[0]
-	}
-	return slices.Concat(slots...)
 }

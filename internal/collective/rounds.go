@@ -26,16 +26,6 @@ func (t team) ringRounds(groups [][]int, skew int) []round {
 	return rounds
 }
 
-// reduceScatterRounds send every group once round the team and combine it on the way. Member i ends
-// with group i+1.
-func (t team) reduceScatterRounds(groups [][]int) []round {
-	rounds := t.ringRounds(groups, 0)
-	for _, r := range rounds {
-		r.receives[0].combine = true
-	}
-	return rounds
-}
-
 // bruckRounds double the number of groups that each member has: ceil(log2 n) rounds for any n, and
 // no byte is sent twice (Bruck et al. 1997).
 func (t team) bruckRounds(groups [][]int) []round {

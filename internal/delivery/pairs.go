@@ -71,7 +71,10 @@ func (x *Exchange) Send(
 					continue
 				}
 				if g.At(row, column) == p.Index {
-					x.add(&x.sends[x.place(owner)], receivers, o.Messages(owner))
+					to := &x.sends[x.place(owner)]
+					x.room(to, len(receivers))
+					to.positions = append(to.positions, receivers...)
+					to.messages.Append(o.Messages(owner))
 					continue
 				}
 				x.room(to, len(receivers))
@@ -161,12 +164,6 @@ func (x *Exchange) clear(to *peer) {
 func (x *Exchange) room(to *peer, n int) {
 	to.positions = mem.Grow(x.Store, to.positions, n)
 	to.messages.Room(n)
-}
-
-func (x *Exchange) add(to *peer, positions []uint32, messages kernel.Column) {
-	x.room(to, len(positions))
-	to.positions = append(to.positions, positions...)
-	to.messages.Append(messages)
 }
 
 // pick adds a pair without copying its message. i is the index of the message in the column that is

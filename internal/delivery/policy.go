@@ -33,7 +33,12 @@ func (p *Policy) Choose(l *Load) Scheme {
 	for s := range p.work {
 		p.Predicted[s] = p.fixed + p.learnt(Scheme(s))*p.work[s]
 	}
-	p.Chosen = p.best()
+	p.Chosen = None
+	for s := Naive; s < schemes; s++ {
+		if p.Force.Allows(s) && (p.Chosen == None || p.Predicted[s] < p.Predicted[p.Chosen]) {
+			p.Chosen = s
+		}
+	}
 	if p.Room != nil && p.Chosen != Pull && p.Force.Allows(Pull) && l.Grid.Flat() &&
 		!p.Room(l.SenderEdges) {
 		p.Chosen = Pull
@@ -46,17 +51,6 @@ func (p *Policy) Choose(l *Load) Scheme {
 		p.Hubs, p.Degree = 1<<k, l.Hubs[k].Degree
 	}
 	return p.Chosen
-}
-
-// best returns the allowed scheme with the shortest predicted time.
-func (p *Policy) best() Scheme {
-	best := None
-	for s := Naive; s < schemes; s++ {
-		if p.Force.Allows(s) && (best == None || p.Predicted[s] < p.Predicted[best]) {
-			best = s
-		}
-	}
-	return best
 }
 
 // beamerAlpha and beamerBeta are the parameters alpha and beta of Beamer 2012.

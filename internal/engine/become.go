@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
-	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
@@ -49,7 +48,10 @@ func (r *runner) moveTo(ctx context.Context, to changedState) error {
 		copy(r.inbox.Has.Words, inbox.Has.Words[:words])
 		r.inbox.Has.Tighten()
 	}
-	r.moveProperties(changed, outBefore)
+	r.shared.columns.Move(changed, outBefore)
+	for _, p := range r.job.methods.properties {
+		r.properties[p.Number] = r.shared.columns.Get(p, r.job.direction, 0).Column
+	}
 	r.setVertices(to.vertices, to.values, owned)
 	if err := r.countAll(ctx, changed); err != nil {
 		return err
@@ -95,7 +97,11 @@ func (r *runner) setVertices(vertices []change.Vertex, values kernel.Column, own
 			r.inbox.Has.Words[w] &^= bit
 		}
 		r.finished[w] &^= bit
-		r.shared.columns.ClearVertex(local)
+		for _, c := range r.shared.columns {
+			if !c.OfEdges {
+				c.SetZero(int(local))
+			}
+		}
 		if to.Exists {
 			set(local, to.Value)
 			c.absent[w] &^= bit
@@ -115,14 +121,6 @@ func (r *runner) setVertices(vertices []change.Vertex, values kernel.Column, own
 	r.hideAbsent()
 }
 
-// beginAbsent excludes vertices from a run that the graph no longer has.
-func (r *runner) beginAbsent() {
-	if r.changing.absent = slices.Clone(r.part.Absent); r.changing.absent != nil {
-		r.hideAbsent()
-		r.recount()
-	}
-}
-
 // hideAbsent prevents vertices that do not exist from running.
 func (r *runner) hideAbsent() {
 	for w, absent := range r.changing.absent {
@@ -130,27 +128,6 @@ func (r *runner) hideAbsent() {
 		if !r.changing.create {
 			r.finished[w] |= absent
 		}
-	}
-}
-
-// created records that vertices of word w run. It returns the number of these that did not exist
-// before; now they exist.
-func (r *partition) created(w int, run uint64) int {
-	a := r.changing.absent
-	if a == nil {
-		return 0
-	}
-	n := bits.OnesCount64(a[w] & run)
-	a[w] &^= run
-	return n
-}
-
-// moveProperties moves the property columns to the changed lists, including those of other phases.
-// outBefore is the number of arcs in the out-lists before the change.
-func (r *runner) moveProperties(changed *graph.Changed, outBefore int) {
-	r.shared.columns.Move(changed, outBefore)
-	for _, p := range r.job.methods.properties {
-		r.properties[p.Number] = r.shared.columns.Get(p, r.job.direction, 0).Column
 	}
 }
 

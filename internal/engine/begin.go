@@ -1,16 +1,11 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 )
-
-// fill sets all values to the result of the program's Start, or to zero.
-func (r *runner) fill() {
-	r.revert()
-	r.instance.BeginFill()
-	r.team.For(r.instance.Values().Len(), 1<<14, func(_, lo, hi int) { r.instance.Fill(lo, hi) })
-}
 
 // reset sets everything except the values to its state before superstep 0.
 func (r *runner) reset() {
@@ -29,7 +24,8 @@ func (r *runner) reset() {
 	}
 	r.instance.Forget()
 	r.tiles.fulls, r.tiles.on = 0, false
-	r.light.forget()
+	r.light.thin, r.light.few, r.light.at = nil, 0, -1
+	r.light.emptyBins()
 	clear(r.pull.announced)
 	r.clearProperties()
 	r.failure.Store(nil)
@@ -41,7 +37,10 @@ func (r *runner) reset() {
 		bitmap.Fill(r.active, r.part.Owned)
 		r.report.Active = r.part.Owned
 	}
-	r.beginAbsent()
+	if r.changing.absent = slices.Clone(r.part.Absent); r.changing.absent != nil {
+		r.hideAbsent()
+		r.recount()
+	}
 	for _, t := range r.threads {
 		t.Reset()
 		for _, c := range t.State().Cells {

@@ -76,11 +76,9 @@ func compareBudgets[V comparable, M any](
 	t.Helper()
 	spilled := map[string]int64{}
 	way.o.Budget = mem.NewBudget(16<<20, dir)
-	taken, err := way.o.Budget.Reserve(mem.Graph, 11<<20) // up to the soft limit
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken()
+	taken := mem.Arena{Kind: mem.Graph, Budget: way.o.Budget}
+	defer taken.Close()
+	mem.Make[byte](&taken, 11<<20) // up to the soft limit
 	way.o.Progress = func(bsp.Progress) {
 		for _, held := range way.o.Budget.Use().Kinds {
 			spilled[held.Kind] = max(spilled[held.Kind], held.Spilled)

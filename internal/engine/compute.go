@@ -13,7 +13,10 @@ func (r *partition) drain(t *thread, w int, active, run, received, sent, halted,
 	c := &t.count
 	c.computed += bits.OnesCount64(run)
 	c.receivers += bits.OnesCount64(received & run)
-	c.created += r.created(w, run)
+	if a := r.changing.absent; a != nil { // those that did not exist before do now
+		c.created += bits.OnesCount64(a[w] & run)
+		a[w] &^= run
+	}
 	r.write.Words[w] = sent
 	edges := 0
 	if sent != 0 {

@@ -115,29 +115,16 @@ func (r *partition) ownChunks() []uint32 { return r.layout.Blocks[0].Pull.ByRece
 // ran updates the partition's states after a pull has run word w.
 func (r *partition) ran(t *thread, w int, active, run, received, sent, halted, finished uint64) {
 	if run == 0 {
-		r.nothingSent(w)
+		r.write.Words[w] = 0
+		if r.back != nil {
+			r.back.write.Words[w] = 0
+		}
 		return
 	}
 	r.drain(t, w, active, run, received, sent, halted, finished)
 	if r.back != nil {
 		r.drainBack(t, w, t.SentBack())
 	}
-}
-
-// nothingSent records that no vertex of word w sends to its neighbours.
-func (r *partition) nothingSent(w int) {
-	r.write.Words[w] = 0
-	if r.back != nil {
-		r.back.write.Words[w] = 0
-	}
-}
-
-// delivered returns the number of edges that the messages delivered in this superstep cross.
-func (r *partition) delivered() (edges int) {
-	for _, c := range r.columns {
-		edges += c.delivering.edges
-	}
-	return edges
 }
 
 // phaseTimer measures the time of a phase.

@@ -137,8 +137,8 @@ func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, e
 		driven.Before = j.before
 	}
 	j.driver, err = bsp.New(m.describe(j.options.Deterministic), driven, []*bsp.Facts{j.Facts()})
-	if err == nil && m.plan != nil {
-		err = j.firstPhase(ctx)
+	if err == nil && m.plan != nil && j.options.From == nil && m.plan.certain() {
+		_, err = j.phase(ctx, 0, j.phaseOptions())
 	}
 	return j, err
 }
@@ -205,7 +205,10 @@ func (j *Job) Restart(p Erased) error {
 // necessary, and does the rest of the initialization.
 func (j *Job) Prepare() {
 	for _, r := range j.runners {
-		r.fill()
+		r.revert()
+		r.instance.BeginFill()
+		r.team.For(r.instance.Values().Len(), 1<<14,
+			func(_, lo, hi int) { r.instance.Fill(lo, hi) })
 	}
 	j.fresh = true
 }
@@ -217,7 +220,9 @@ func (j *Job) Run(ctx context.Context) (*bsp.Outcome, error) {
 		return nil, fmt.Errorf("%s: other processes have partitions of %s", j.name, j.graph.Name)
 	}
 	start := time.Now()
-	j.watchCoordinate(ctx)
+	if o := j.methods.own; o != nil && !j.methods.HasState() {
+		o.watcher, _ = ctx.Value(watching{}).(Watcher)
+	}
 	endpoint, broken := j.connect()
 	if err := j.Begin(ctx, endpoint, broken); err != nil {
 		return nil, err
@@ -277,7 +282,10 @@ func (j *Job) Arena(partition int) *mem.Arena     { return j.owners[partition].a
 // Close ends the run and frees the job's columns. It is idempotent.
 func (j *Job) Close() {
 	j.End()
-	j.phases.close()
+	for _, phase := range j.phases.jobs {
+		phase.Close()
+	}
+	j.phases.jobs = nil
 	for _, r := range j.runners {
 		if r.arena != j.arena {
 			r.arena.Close()

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"runtime/debug"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/transport"
@@ -41,7 +43,8 @@ func (j *Job) Begin(
 	j.stopped = afterFunc(ctx, j.halt) // may call halt at once
 	j.unwatched = j.budget().OnOver(j.exhausted)
 	if j.options.Trace != nil {
-		j.process.begin()
+		debug.ReadGCStats(&j.process.gc) // excludes the pauses so far
+		j.process.paused, j.process.asked = j.process.gc.PauseTotal, time.Now()
 	}
 	gate := make(chan struct{}, j.options.Team.Size())
 	j.wake, j.reports = nil, nil

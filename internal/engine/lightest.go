@@ -52,12 +52,6 @@ type lightest struct {
 	few       int // number of supersteps of this run with few such arcs
 }
 
-// forget resets the state before a run.
-func (l *lightest) forget() {
-	l.thin, l.few, l.at = nil, 0, -1
-	l.emptyBins()
-}
-
 // emptyBins empties the bins and keeps their memory.
 func (l *lightest) emptyBins() {
 	for _, b := range l.bins {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/mem"
@@ -49,12 +48,5 @@ func (o *ownProgram) Coordinate(c *pregel.Coordinator) {
 		p.Coordinate(c)
 	} else if err := o.watcher.Coordinate(o.copy, func() { p.Coordinate(c) }); err != nil {
 		c.Fail(err)
-	}
-}
-
-// watchCoordinate sets the watcher of the job's coordinator, if ctx has one.
-func (j *Job) watchCoordinate(ctx context.Context) {
-	if o := j.methods.own; o != nil && !j.methods.HasState() {
-		o.watcher, _ = ctx.Value(watching{}).(Watcher)
 	}
 }

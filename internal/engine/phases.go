@@ -19,13 +19,6 @@ type phases struct {
 	jobs     map[reflect.Type]*Job
 }
 
-func (p *phases) close() {
-	for _, j := range p.jobs {
-		j.Close()
-	}
-	p.jobs = nil
-}
-
 // preparePhases gets the phases from the program's plan.
 func (j *Job) preparePhases() (err error) {
 	if j.phases.programs, err = j.methods.plan.Phases(); err != nil {
@@ -39,16 +32,6 @@ func (j *Job) preparePhases() (err error) {
 		j.options.Plan = &checkpoint.Plan{Program: j.name}
 	}
 	return nil
-}
-
-// firstPhase makes the job of the plan's first phase in advance, if that phase is certain. Its
-// measurements take longer than some runs.
-func (j *Job) firstPhase(ctx context.Context) error {
-	if j.options.From != nil || !j.methods.plan.certain() {
-		return nil
-	}
-	_, err := j.phase(ctx, 0, j.phaseOptions())
-	return err
 }
 
 // phaseOptions returns the options of the plan's phases.

@@ -57,7 +57,7 @@ func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 	r.finished = mem.Make[uint64](r.arena, slots)
 	r.inbox = delivery.Inbox{}
 	r.pull.announced = nil
-	r.ring.forget()
+	r.ring = ringPull{puller: r.ring.puller, searching: r.ring.searching}
 	r.inEdges = 0
 	for _, c := range r.columns {
 		r.inEdges += c.in.Edges

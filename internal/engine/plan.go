@@ -20,13 +20,6 @@ type Plan struct {
 	err    error      // the defects of all steps
 }
 
-func newPlan(p pregel.Plan) *Plan {
-	step, _ := p.Steps.(plans.Step)
-	all := &Plan{Step: step}
-	all.add(&step)
-	return all
-}
-
 // add adds the phases and the defects of a step.
 func (p *Plan) add(s *plans.Step) {
 	err := s.Err

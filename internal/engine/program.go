@@ -19,6 +19,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/plans"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -156,7 +157,9 @@ func methodsOf(p Erased) (*Program, error) {
 	}
 	if planned != nil {
 		if err := bsp.Contain(name, &bsp.NoSuperstep, func() error {
-			m.plan = newPlan(planned.Plan())
+			step, _ := planned.Plan().Steps.(plans.Step)
+			m.plan = &Plan{Step: step}
+			m.plan.add(&step)
 			return nil
 		}); err != nil {
 			if failed := new(pregel.ProgramError); errors.As(err, &failed) {

@@ -153,7 +153,13 @@ func (r *pusher) pushThrough(ctx context.Context, i int, b *graph.Block, word, e
 // sendUncombined sends the messages in the bins to the owners of their receivers.
 func (r *pusher) sendUncombined(ctx context.Context, i int, b *graph.Block) error {
 	phase := r.startTimer(&r.report.Times.Fold)
-	err := r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.allBins(), r.sinking, i)
+	r.emitted = r.emitted[:0]
+	for _, t := range r.threads {
+		if bins := t.Pairs(0); bins != nil {
+			r.emitted = append(r.emitted, bins)
+		}
+	}
+	err := r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.emitted, r.sinking, i)
 	for _, b := range r.emitted {
 		b.Reset()
 	}

@@ -24,12 +24,6 @@ const (
 	pausesEvery = time.Millisecond
 )
 
-// begin excludes the pauses so far.
-func (v *processStats) begin() {
-	debug.ReadGCStats(&v.gc)
-	v.paused, v.asked = v.gc.PauseTotal, time.Now()
-}
-
 // addTo puts the figures into the reports of the process's partitions. Pauses are read at most once
 // per pausesEvery, so pauses of short supersteps may be reported with a later one.
 func (v *processStats) addTo(reports []*bsp.Report) {

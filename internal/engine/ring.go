@@ -33,11 +33,6 @@ type ringPull struct {
 	first    int
 }
 
-// forget drops the data made for the lists of a partition.
-func (g *ringPull) forget() {
-	*g = ringPull{puller: g.puller, searching: g.searching}
-}
-
 // ringBlocks pulls in sub-steps along the processor row (ring pull; Nakao20, 3.5). Each owner's
 // vertices without a message are passed from block to block, beginning with its own. Each block
 // searches those for which no earlier block found a message. So ring pull is for combiners with
@@ -110,8 +105,11 @@ func (g *ringPull) passParts(ctx context.Context, i int, b *graph.Block) error {
 	t, parts := delivery.Token{Owner: g.part.Index}, g.job.options.subSteps()
 	for k := range parts {
 		t.Part, t.First, t.Open = k, g.borders[k], g.ownOpen(g.finished, g.inbox.Has.Words, k)
-		if err := g.searchOwn(&t); err != nil {
+		if err := g.search(t.Open, t.First); err != nil {
 			return err
+		}
+		for i := range t.Open {
+			t.Open[i] &^= g.inbox.Has.Words[t.First+i]
 		}
 		if err := g.exchange.SendToken(ctx, g.along(column, k), &t, i); err != nil {
 			return err
@@ -159,17 +157,6 @@ func (g *ringPull) ownOpen(finished, has []uint64, k int) []uint64 {
 	}
 	g.open = open
 	return open
-}
-
-// searchOwn pulls for the open vertices of an own part, and removes those that got a message.
-func (g *ringPull) searchOwn(t *delivery.Token) error {
-	if err := g.search(t.Open, t.First); err != nil {
-		return err
-	}
-	for i := range t.Open {
-		t.Open[i] &^= g.inbox.Has.Words[t.First+i]
-	}
-	return nil
 }
 
 // searchGhosts is searchOwn for a part of another owner. Some of its vertices are ghosts in this

@@ -144,7 +144,10 @@ func (r *sweep) computeInbox() error {
 	if r.awake.All && r.report.Active < len(r.active) {
 		r.awake.Tighten()
 	}
-	work := r.report.Active + r.delivered()
+	work := r.report.Active
+	for _, c := range r.columns {
+		work += c.delivering.edges
+	}
 	if r.command.Sends {
 		work += r.received
 	}

@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/kernel"
-)
+import "github.com/superstep-go/superstep/internal/graph"
 
 // emit puts all messages of r.pushing into the workers' bins. edges is the approximate number of
 // edges.
@@ -45,14 +42,4 @@ func (r *pusher) reserve(receivers []uint32) {
 		r.binsOf(t)
 		t.Reserve(counts)
 	}
-}
-
-func (r *pusher) allBins() []kernel.Pairs {
-	r.emitted = r.emitted[:0]
-	for _, t := range r.threads {
-		if bins := t.Pairs(0); bins != nil {
-			r.emitted = append(r.emitted, bins)
-		}
-	}
-	return r.emitted
 }

@@ -70,7 +70,9 @@ func (f *Figure) Write(w io.Writer) error {
 	columns, rows := min(len(f.Panels), 2), (len(f.Panels)+1)/2
 	right, lines := leastRight, 1
 	for i := range f.Panels {
-		right = max(right, f.Panels[i].right())
+		for _, s := range f.Panels[i].Series { // the names of the lines are beside the plot
+			right = max(right, nameIndent+utf8.RuneCountInString(s.Name)*textRune)
+		}
 	}
 	panelWidth := left + plotWidth + right
 	titles := make([][]string, len(f.Panels))
@@ -101,15 +103,6 @@ func (f *Figure) Write(w io.Writer) error {
 	s.WriteString("</svg>\n")
 	_, err := io.WriteString(w, s.String())
 	return err
-}
-
-// right returns the width that the names of the lines need beside the plot.
-func (p *Panel) right() int {
-	longest := 0
-	for _, s := range p.Series {
-		longest = max(longest, utf8.RuneCountInString(s.Name))
-	}
-	return nameIndent + longest*textRune
 }
 
 // wrap breaks a text between words into lines of at most most letters. A longer word is a line by

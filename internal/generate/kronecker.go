@@ -67,7 +67,7 @@ func (g Kronecker) Fill(first int, b *edges.Block, weights bool) {
 			if !ok {
 				u, v, w = g.plain(seed, first+i+k)
 			} else if weights {
-				w = l.weight(k, g.Scale)
+				w = weight((factor1*l.z[g.Scale+4][k] + factor5*l.z[g.Scale][k]) % modulus)
 			}
 			// Clips and flips: as long as the endpoints are equal, a level in quadrant C counts as
 			// B. That affects only the highest bit in which they differ: the target gets it.

@@ -73,11 +73,6 @@ func (l *lanes) draw(from, to int) (e [width]uint64, ok bool) {
 	return [width]uint64{e0, e1, e2, e3}, true
 }
 
-// weight returns the official weight of lane k: one more output, after all levels.
-func (l *lanes) weight(k, scale int) float64 {
-	return weight((factor1*l.z[scale+4][k] + factor5*l.z[scale][k]) % modulus)
-}
-
 // double returns 2c+1 or 2c+2 for z = c or z = c + modulus, z at most 2^31+2^27 and c below
 // modulus. The bit that tells the two cases apart is the highest of z+1, and the rotation carries
 // it round to where it is worth half a c.

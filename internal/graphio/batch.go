@@ -65,15 +65,6 @@ func (t *table) seal() {
 	t.starts[len(t.batches)] = t.n
 }
 
-// ids returns the ids of a table of one column.
-func (t *table) ids() []uint64 {
-	all := make([]uint64, 0, t.n)
-	for _, b := range t.batches {
-		all = append(all, b.words...)
-	}
-	return all
-}
-
 // each calls f with every id of batch i.
 func (t *table) each(i int, f func(ids []uint64)) {
 	b := &t.batches[i]

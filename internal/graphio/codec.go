@@ -159,9 +159,9 @@ func (x *expander) Read(p []byte) (int, error) {
 func (x *expander) bomb() error {
 	expected := "at most that: the limit on expansion"
 	if size := x.f.size(); size > 0 {
-		expected += " for a file of " + counted(size, "byte")
+		expected += " for a file of " + Counted(size, "byte")
 	}
-	return x.f.fault("more than "+counted(x.limit, "byte")+" when expanded", expected)
+	return x.f.fault("more than "+Counted(x.limit, "byte")+" when expanded", expected)
 }
 
 // corrupt translates an error of a decoder. It returns errors that are not about the data

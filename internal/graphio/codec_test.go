@@ -130,7 +130,7 @@ func TestBomb(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		wantError(t, err, path,
 			fmt.Sprintf("%s: found more than 100,000 bytes when expanded, expected at most that: the limit on expansion for a file of %s",
-				name, counted(len(data), "byte")))
+				name, Counted(len(data), "byte")))
 		if grown := after.TotalAlloc - before.TotalAlloc; grown > 32<<20 {
 			t.Errorf("%s: %d bytes allocated", name, grown)
 		}

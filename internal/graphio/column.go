@@ -52,7 +52,7 @@ func (p *parser) line(line []byte) *fault {
 		}
 	}
 	if n != want && !(p.more && n > want) {
-		found := counted(n, "column") + ": " + quote(whole)
+		found := Counted(n, "column") + ": " + quote(whole)
 		if p.letter != 0 {
 			found = quote(whole)
 		}

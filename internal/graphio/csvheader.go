@@ -225,7 +225,7 @@ func (o *Columns) byPlace(c *csvGrammar) error {
 		titles = c.head[0]
 	}
 	return firstLineFault(fmt.Sprintf("%s, whose names do not tell the source and the target: %s",
-		counted(len(titles), "column"), strings.Join(titles, ", ")),
+		Counted(len(titles), "column"), strings.Join(titles, ", ")),
 		cmp.Or(o.naming, "--source-column and --target-column, by name or by number from 1"))
 }
 

@@ -64,7 +64,7 @@ func (c *cutter) field() ([]byte, *fault) {
 		return nil, wrong("a carriage return within a line",
 			lines+", or quotes around the field").inColumn(from + i + 1)
 	}
-	return trimBlanks(rest), nil
+	return bytes.Trim(rest, " \t"), nil
 }
 
 // quoted returns the field whose opening quote is before record[from].
@@ -103,17 +103,6 @@ func (c *cutter) quoted(from int) ([]byte, *fault) {
 	return c.scratch[start:len(c.scratch):len(c.scratch)], nil
 }
 
-// trimBlanks removes spaces and tabs from both ends.
-func trimBlanks(text []byte) []byte {
-	for len(text) > 0 && isBlank(text[0]) {
-		text = text[1:]
-	}
-	for len(text) > 0 && isBlank(text[len(text)-1]) {
-		text = text[:len(text)-1]
-	}
-	return text
-}
-
 // openQuotes is the error text for quotes that do not end.
 const openQuotes = "quotes that do not end"
 
@@ -130,8 +119,11 @@ func (p *parser) row(record []byte) *fault {
 		return bad
 	}
 	if c.kind > 0 {
-		if bad := c.otherKind(p.cut.all[c.kind-1]); bad != nil {
-			return bad.inColumn(p.cut.starts[c.kind-1] + 1)
+		if text := p.cut.all[c.kind-1]; !bytes.EqualFold(text, c.kindText) {
+			return wrong(fmt.Sprintf("%s in %q", quote(text), c.titles[c.kind-1]),
+				quote(c.kindText)+
+					" as in the first line (--directed or --undirected takes all edges for that)",
+			).inColumn(p.cut.starts[c.kind-1] + 1)
 		}
 	}
 	if i, bad := p.keep(&fields); bad != nil {
@@ -195,7 +187,7 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 	}
 	n := len(all)
 	if n != c.columns {
-		return wrong(counted(n, "column")+": "+quote(record), fmt.Sprintf("%d as in the first line",
+		return wrong(Counted(n, "column")+": "+quote(record), fmt.Sprintf("%d as in the first line",
 			c.columns)).inColumn(cut.starts[min(n, c.columns)] + 1)
 	}
 	for i, at := range c.at {
@@ -204,17 +196,6 @@ func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]
 		}
 	}
 	return nil
-}
-
-// otherKind returns a fault unless the column Type of a record is the same as in the first one: all
-// directed or all undirected.
-func (c *csvGrammar) otherKind(text []byte) *fault {
-	if bytes.EqualFold(text, c.kindText) {
-		return nil
-	}
-	return wrong(fmt.Sprintf("%s in %q", quote(text), c.titles[c.kind-1]),
-		quote(c.kindText)+
-			" as in the first line (--directed or --undirected takes all edges for that)")
 }
 
 // validBytes returns the length of the valid UTF-8 at the beginning of a text.

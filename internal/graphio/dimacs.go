@@ -20,11 +20,11 @@ type countedHeader struct {
 // implausible for so few lines.
 func (h *countedHeader) check(n int) error {
 	if h.edges != uint64(n) {
-		return wrong(counted(n, h.noun)+" in the file",
+		return wrong(Counted(n, h.noun)+" in the file",
 			Thousands(h.edges)+", as this line says").onLine(h.line, 1)
 	}
 	if most := mostVertices(n); h.vertices > most {
-		return wrong(fmt.Sprintf("%s vertices for %s", Thousands(h.vertices), counted(n, h.noun)),
+		return wrong(fmt.Sprintf("%s vertices for %s", Thousands(h.vertices), Counted(n, h.noun)),
 			fmt.Sprintf("at most %s (1024 each)", Thousands(most))).onLine(h.line, 1)
 	}
 	return nil
@@ -38,7 +38,7 @@ func wholeNumbers(line, text []byte, n, optional int, what string) ([]uint64, *f
 		field, text = cutField(text)
 		x, bad := wholeNumber(field)
 		if bad == nil && len(all) == n+optional {
-			bad = &fault{found: "more than " + counted(n+optional, "number")}
+			bad = &fault{found: "more than " + Counted(n+optional, "number")}
 		}
 		if bad != nil {
 			bad.expected = what
@@ -47,7 +47,7 @@ func wholeNumbers(line, text []byte, n, optional int, what string) ([]uint64, *f
 		all = append(all, x)
 	}
 	if len(all) < n {
-		return nil, wrong(counted(len(all), "number"), what).at(line, line[len(line):])
+		return nil, wrong(Counted(len(all), "number"), what).at(line, line[len(line):])
 	}
 	return all, nil
 }

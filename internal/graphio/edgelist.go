@@ -76,14 +76,14 @@ func (g *grammar) follow(columns int) {
 	if columns > 0 {
 		g.after = columns
 		g.layout = fmt.Sprintf("%d as in the first line: %s, and %s", g.columns+columns,
-			g.layout[len("3: "):], counted(columns, "more", "more"))
+			g.layout[len("3: "):], Counted(columns, "more", "more"))
 	}
 }
 
 // ignored describes the columns that are not read, if there are any.
 func (g *grammar) ignored() string {
 	if n := g.before + g.after; n > 0 {
-		return " with " + counted(n, "other column")
+		return " with " + Counted(n, "other column")
 	}
 	return ""
 }
@@ -105,18 +105,18 @@ func (r *reader) account(
 		parts = append(parts, f.codec.String())
 	}
 	if remarks > 0 {
-		parts = append(parts, counted(remarks, "comment line"))
+		parts = append(parts, Counted(remarks, "comment line"))
 	}
-	parts = append(parts, counted(s.Edges.Len(), "edge"), counted(s.Vertices, "vertex"))
+	parts = append(parts, Counted(s.Edges.Len(), "edge"), Counted(s.Vertices, "vertex"))
 	if ids := idsAccount(&s.Input); ids != "" {
 		parts = append(parts, ids)
 	}
 	name := f.path
 	if len(r.others) > 0 {
-		name = fmt.Sprintf("%s (%s)", r.name, counted(1+len(r.others), "file"))
+		name = fmt.Sprintf("%s (%s)", r.name, Counted(1+len(r.others), "file"))
 	}
 	if n := len(r.skipped); n > 0 {
-		parts = append(parts, counted(n, "malformed line")+" left out")
+		parts = append(parts, Counted(n, "malformed line")+" left out")
 	}
 	parts = append(parts, "weights "+weightsAccount(weighted, r.Weights))
 	parts = append(parts, edges.Kind(s.Directed))

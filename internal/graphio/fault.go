@@ -90,8 +90,8 @@ func Thousands[T int | int64 | uint64](n T) string {
 	return digits
 }
 
-// counted formats a count and its noun, in the plural unless the count is one.
-func counted[T int | int64 | uint64](n T, noun string, plural ...string) string {
+// Counted formats a count and its noun, in the plural unless the count is one.
+func Counted[T int | int64 | uint64](n T, noun string, plural ...string) string {
 	switch {
 	case n == 1:
 		return "1 " + noun

@@ -173,7 +173,7 @@ func (r *reader) alike(paths []string, format Format) error {
 		}
 	}
 	if family(format) != "edge lists" && format != CSV && format != TSV {
-		return fileFault(r.name, counted(len(paths), "file")+" of format "+string(format),
+		return fileFault(r.name, Counted(len(paths), "file")+" of format "+string(format),
 			"one file: edge lists, CSV and TSV may be in several")
 	}
 	return nil

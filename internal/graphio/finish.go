@@ -165,7 +165,10 @@ func (r *reader) share(p *parsed, x *numbering, s *edges.RankInput) {
 		return
 	}
 	p.listed.slabs.admission.admit(8*int64(p.listed.n), "the list of its vertices")
-	s.IDs = p.listed.ids()
+	s.IDs = make([]uint64, 0, p.listed.n)
+	for _, b := range p.listed.batches {
+		s.IDs = append(s.IDs, b.words...)
+	}
 	if x != nil {
 		x.translate(s.IDs)
 	}

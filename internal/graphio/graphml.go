@@ -105,8 +105,10 @@ func (g *graphml) read(ctx context.Context) error {
 	if !g.graph {
 		return wrong("no <graph>", "a graph in <graphml>")
 	}
-	if bad := g.undeclared(); bad != nil {
-		return bad
+	if len(g.pending) > 0 {
+		first := slices.Min(slices.Collect(maps.Values(g.pending)))
+		return wrong("an edge with an end that is no node", "a <node> for every end").
+			onLine(first, 0)
 	}
 	g.flush()
 	return nil

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -32,15 +30,6 @@ func (t *tokenReader) ReadByte() (byte, error) {
 		t.err = err
 	}
 	return b, err
-}
-
-// undeclared returns a fault for the first edge with an end that is not a node.
-func (g *graphml) undeclared() *fault {
-	if len(g.pending) == 0 {
-		return nil
-	}
-	first := slices.Min(slices.Collect(maps.Values(g.pending)))
-	return wrong("an edge with an end that is no node", "a <node> for every end").onLine(first, 0)
 }
 
 // describe describes the file, which was read.

@@ -41,7 +41,7 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, error) {
 		return nil, bad.onLine(first, max(bad.column, 1))
 	}
 	if len(titles) < 2 {
-		return nil, wrong(counted(len(titles), "member")+": "+quote(lines[0]),
+		return nil, wrong(Counted(len(titles), "member")+": "+quote(lines[0]),
 			`2 or more, such as {"source": 1, "target": 2}`).onLine(first, 1)
 	}
 	c, err := o.titled("lines of JSON", titles)
@@ -123,12 +123,8 @@ func (j *jsonLines) fields(c *jsonCursor) (fields [3]jsonField) {
 
 // member returns the index of the member with a name, or -1 if it is not read.
 func (j *jsonLines) member(name []byte) int {
-	for i, at := range j.at {
-		if at >= 0 && string(name) == j.titles[at] {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(j.at[:],
+		func(at int) bool { return at >= 0 && string(name) == j.titles[at] })
 }
 
 // field reads a string or a number: source, target or weight.

@@ -164,7 +164,7 @@ func (c *jsonCursor) number(expected string) []byte {
 // skip reads a value and ignores it.
 func (c *jsonCursor) skip(depth int) {
 	if depth > jsonDepth {
-		c.fail(wrong(counted(jsonDepth, "bracket")+" within each other",
+		c.fail(wrong(Counted(jsonDepth, "bracket")+" within each other",
 			"fewer").inColumn(c.column()))
 	}
 	switch b := c.next(); b {

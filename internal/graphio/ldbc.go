@@ -121,7 +121,7 @@ func (r *reader) readLDBC(ctx context.Context, p *parsed) error {
 	p.Undeclared = r.lineOf(p.textFile, p.table.spans[0].From, false, "",
 		"one of the vertices in "+v.f.path)
 	p.around = [2]string{
-		fmt.Sprintf("%s: Graphalytics vertices, %s", v.f.path, counted(p.listed.n, "vertex")),
+		fmt.Sprintf("%s: Graphalytics vertices, %s", v.f.path, Counted(p.listed.n, "vertex")),
 		files.account(about, r.Directed),
 	}
 	return nil

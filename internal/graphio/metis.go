@@ -47,7 +47,7 @@ func (r *reader) readMETIS(ctx context.Context, p *parsed) error {
 	}
 	// the rank with the last part has read the whole file
 	if r.rank == r.ranks-1 && uint64(src.counted) < h.vertices {
-		bad := wrong(counted(src.counted, "line")+" of vertices in the file", Thousands(h.vertices)+
+		bad := wrong(Counted(src.counted, "line")+" of vertices in the file", Thousands(h.vertices)+
 			", as this line says (a vertex without neighbours has an empty one)")
 		return bad.onLine(h.line, 1)
 	}
@@ -98,7 +98,7 @@ func (h *metisHeader) parse(line []byte, what string) *fault {
 	}
 	if len(numbers) == 4 {
 		if numbers[3] > 1024 || weights == 0 && numbers[3] > 1 {
-			return wrong(counted(numbers[3], "weight")+" of each vertex",
+			return wrong(Counted(numbers[3], "weight")+" of each vertex",
 				"as many as the format has, at most 1024")
 		}
 		weights *= numbers[3]
@@ -120,13 +120,13 @@ func (h *metisHeader) list(p *parser, line []byte) *fault {
 			return nil
 		}
 		return wrong(fmt.Sprintf("line %s of a vertex: %s", Thousands(u), quote(text)),
-			fmt.Sprintf("%s, as line %d says", counted(h.vertices, "line"), h.line)).at(line, text)
+			fmt.Sprintf("%s, as line %d says", Counted(h.vertices, "line"), h.line)).at(line, text)
 	}
 	for range h.before {
 		var field []byte
 		from := text
 		if field, text = cutField(text); len(field) == 0 {
-			return wrong(fmt.Sprintf("fewer than %s before the neighbours", counted(h.before,
+			return wrong(fmt.Sprintf("fewer than %s before the neighbours", Counted(h.before,
 				"number")), "sizes and weights of the vertex").inColumn(len(line) + 1)
 		}
 		if _, bad := weight(field, false); bad != nil {

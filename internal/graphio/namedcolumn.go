@@ -30,7 +30,7 @@ func (v *Value) parseNamed(line []byte, of *Column) *fault {
 	}
 	if column := of.Number; column > 0 {
 		if column-2 >= len(fields) {
-			return wrong(counted(len(fields)+1, "column"), fmt.Sprintf("%d or more", column))
+			return wrong(Counted(len(fields)+1, "column"), fmt.Sprintf("%d or more", column))
 		}
 		text = fields[column-2]
 	}

@@ -81,7 +81,7 @@ func (f *file) begin() error {
 	}
 	f.codec = codecOf(head)
 	if _, named := splitCodec(f.path); named != plain && f.codec == plain && len(head) < 4 {
-		return f.fault(fmt.Sprintf("a file of %s", counted(len(head), "byte")),
+		return f.fault(fmt.Sprintf("a file of %s", Counted(len(head), "byte")),
 			named.String()+" data")
 	}
 	if f.codec != plain {
@@ -214,7 +214,7 @@ func (f *file) unchanged(ctx context.Context) error {
 	case !os.SameFile(now, f.info):
 		return f.changed("another file")
 	case now.Size() != f.size():
-		return f.changed(counted(now.Size(), "byte"))
+		return f.changed(Counted(now.Size(), "byte"))
 	case !now.ModTime().Equal(f.info.ModTime()):
 		return f.changed("a new time of change")
 	}
@@ -222,7 +222,7 @@ func (f *file) unchanged(ctx context.Context) error {
 }
 
 func (f *file) changed(found string) error {
-	return f.fault(found+" while it was read", "the "+counted(f.size(), "byte")+
+	return f.fault(found+" while it was read", "the "+Counted(f.size(), "byte")+
 		" it had when it was opened")
 }
 
@@ -247,7 +247,7 @@ func (f *file) readAt(p []byte, off int64) error {
 	case n == len(p):
 		return nil
 	case err == io.EOF:
-		return f.changed(counted(off+int64(n), "byte"))
+		return f.changed(Counted(off+int64(n), "byte"))
 	default:
 		return &readError{err}
 	}

@@ -96,7 +96,7 @@ func largestTuple(path string, last uint64, tuples int) error {
 			fmt.Sprintf("at most %d: %s", maxVertices-1, all))
 	case last >= most:
 		return fileFault(path,
-			fmt.Sprintf("the vertex %d in a file of %s", last, counted(tuples, "edge")),
+			fmt.Sprintf("the vertex %d in a file of %s", last, Counted(tuples, "edge")),
 			fmt.Sprintf("at most %d: %s, and may name %s (1024 an edge)", most-1, all,
 				Thousands(most)))
 	}
@@ -117,7 +117,7 @@ func (r *reader) load(
 		kind = edges.Unweighted
 	}
 	need := edges.PackedBytes(vertices, n, kind)
-	r.admission(f).admit(need, "the list of "+counted(n, "edge"))
+	r.admission(f).admit(need, "the list of "+Counted(n, "edge"))
 	list := edges.NewPacked(vertices, n, kind)
 	blocks, buffers := make([]edges.Block, r.Team.Size()), make([][]byte, r.Team.Size())
 	err := r.records(ctx, f, 0, packedSize, part, func(worker int, p *piece, first int) error {
@@ -173,7 +173,7 @@ func (r *reader) openRecords(ctx context.Context, path string, size, times int64
 			"that of binary data that are not compressed: they are read from several places at once")
 	} else if err = f.random("binary data"); err == nil && f.size()%size != 0 {
 		err = f.unlessPairs(
-			f.fault(counted(f.size(), "byte"), fmt.Sprintf("a multiple of %d", size)))
+			f.fault(Counted(f.size(), "byte"), fmt.Sprintf("a multiple of %d", size)))
 	}
 	if err != nil {
 		_ = f.Close()
@@ -227,7 +227,7 @@ func (r *reader) openWeights(ctx context.Context, f *file) (*file, error) {
 	}
 	w, err := r.openRecords(ctx, path, 1, times)
 	if n := f.size() / packedSize; err == nil && w.size() != n*singleSize {
-		err = errors.Join(w.fault(counted(w.size(), "byte"),
+		err = errors.Join(w.fault(Counted(w.size(), "byte"),
 			fmt.Sprintf("%s: 4 for each tuple of %s", Thousands(n*singleSize), f.path)), w.Close())
 	}
 	return w, err

@@ -56,7 +56,7 @@ func (r *reader) openParquet(f *file, o Columns) (p *parquetTable, err error) {
 	p.lo, p.hi = edges.Part(len(p.Rows), r.rank, r.ranks)
 	// A footer may claim many rows in pages of a few bytes. A row takes at least this much memory.
 	mine := p.rows[p.hi] - p.rows[p.lo]
-	r.admission(f).admit(8*mine, "the list of "+counted(mine, "row"))
+	r.admission(f).admit(8*mine, "the list of "+Counted(mine, "row"))
 	return p, nil
 }
 
@@ -68,7 +68,7 @@ func (o *Columns) parquet(columns []StoredColumn) (*csvGrammar, error) {
 		titles = append(titles, columns[i].Name)
 	}
 	if len(columns) < 2 && !o.ofVertices || len(columns) == 0 {
-		return nil, wrong(counted(len(columns), "column"), "2 or more")
+		return nil, wrong(Counted(len(columns), "column"), "2 or more")
 	}
 	c, err := o.titled("columns of Parquet", titles)
 	if err != nil {

@@ -121,7 +121,7 @@ func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 		return nil, err
 	}
 	if f.size() < 12 {
-		return nil, f.fault(counted(f.size(), "byte"), "a file of Parquet, which has more")
+		return nil, f.fault(Counted(f.size(), "byte"), "a file of Parquet, which has more")
 	}
 	var ends [12]byte
 	if err := errors.Join(f.readAt(ends[:4], 0), f.readAt(ends[4:], f.size()-8)); err != nil {
@@ -135,7 +135,7 @@ func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 		return nil,
 			f.fault("no "+parquetMagic+" at the beginning or the end", "a whole file of Parquet")
 	case size > f.size()-12 || size > maxFooter:
-		return nil, f.fault("a footer of "+counted(size, "byte"),
+		return nil, f.fault("a footer of "+Counted(size, "byte"),
 			fmt.Sprintf("at most %s", Thousands(min(f.size()-12, maxFooter))))
 	}
 	r.admission(f).admit(footerMemory*size, "its footer")

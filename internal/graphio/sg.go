@@ -90,7 +90,7 @@ func serializedHeader(f *file, weighted bool) (*serialized, error) {
 		return nil, err
 	}
 	if f.size() < serializedHead+8 {
-		return nil, f.fault(counted(f.size(), "byte"), "a header of 17 bytes and an offset")
+		return nil, f.fault(Counted(f.size(), "byte"), "a header of 17 bytes and an offset")
 	}
 	var head [serializedHead]byte
 	if err := f.readAt(head[:], 0); err != nil {
@@ -112,12 +112,12 @@ func serializedHeader(f *file, weighted bool) (*serialized, error) {
 		want *= 2
 	}
 	if want += serializedHead; want != f.size() {
-		expected := fmt.Sprintf("%s: those of %s and %s", Thousands(want), counted(h.nodes, "node"),
-			counted(h.m, "edge"))
+		expected := fmt.Sprintf("%s: those of %s and %s", Thousands(want), Counted(h.nodes, "node"),
+			Counted(h.m, "edge"))
 		if !weighted && want+4*h.m*int64(1+head[0]) == f.size() { // 4 more bytes a neighbour
 			expected += " (--format wsg reads weights)"
 		}
-		return nil, f.fault(counted(f.size(), "byte"), expected)
+		return nil, f.fault(Counted(f.size(), "byte"), expected)
 	}
 	return h, nil
 }
@@ -203,7 +203,7 @@ func (h *serialized) neighbor(q *parser, u uint64, data []byte) *fault {
 	v := uint64(binary.LittleEndian.Uint32(data))
 	if v >= uint64(h.nodes) {
 		return wrong(fmt.Sprintf("the neighbour %d", int32(v)),
-			fmt.Sprintf("one of %s, from 0", counted(h.nodes, "node")))
+			fmt.Sprintf("one of %s, from 0", Counted(h.nodes, "node")))
 	}
 	w := 0.0
 	if h.weighted {

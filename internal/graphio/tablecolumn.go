@@ -18,7 +18,7 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 	case len(of.IDs) == of.ids():
 		o.Source = of.IDs[0]
 	case len(of.IDs) > 0:
-		ids := counted(len(of.IDs), "column of ids", "columns of ids")
+		ids := Counted(len(of.IDs), "column of ids", "columns of ids")
 		return f.fault(ids+": "+strings.Join(of.IDs, ","),
 			fmt.Sprintf("%d: %s", of.ids(), of.idColumns()))
 	}

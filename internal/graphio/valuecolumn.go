@@ -126,7 +126,7 @@ func readMatrix(ctx context.Context, lines *lineReader, of *Column, each eachLin
 	n, err := readLines(ctx, lines, of, func(v *Value) (found, expected string) {
 		if of.rows && v.ID > h.edges {
 			return "a value of row " + Thousands(v.ID),
-				fmt.Sprintf("%s, as line %d says", counted(h.edges, "row"), h.line)
+				fmt.Sprintf("%s, as line %d says", Counted(h.edges, "row"), h.line)
 		}
 		return each(v)
 	})

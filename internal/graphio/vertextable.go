@@ -43,7 +43,7 @@ func (r *reader) readVertices(ctx context.Context, p *parsed) error {
 	if p.listed.n == 0 && !r.partial {
 		return noVertices(f.path)
 	}
-	p.what += fmt.Sprintf(", %s of %s (%s)", said, f.path, counted(p.listed.n, "line"))
+	p.what += fmt.Sprintf(", %s of %s (%s)", said, f.path, Counted(p.listed.n, "line"))
 	return nil
 }
 
@@ -107,6 +107,6 @@ func (t *table) with(also *table) *table {
 
 // added notes that n vertices occur in edges, but not in the table of vertices.
 func (r *reader) added(s *edges.RankInput, n int) {
-	what := counted(n, "vertex of the edges is", "vertices of the edges are")
+	what := Counted(n, "vertex of the edges is", "vertices of the edges are")
 	r.note(s, r.Columns.Vertices, what+" not in it, and added")
 }

@@ -23,7 +23,7 @@ func (w *writer) graph500() error {
 	}
 	if lost := vertices - 1 - last; lost > 0 {
 		w.warn("%s not written: format graph500 has vertices up to the largest with an edge",
-			counted(lost, "isolated vertex at the end is", "isolated vertices at the end are"))
+			Counted(lost, "isolated vertex at the end is", "isolated vertices at the end are"))
 	}
 	if !w.in.Edges.Weighted() {
 		w.stale = append(w.stale, weightsBeside(w.path))

@@ -98,7 +98,7 @@ func (w *writer) metis() error {
 	}
 	n := len(l.neighbors) / 2
 	if loops := w.in.Edges.Len() - n; loops > 0 {
-		w.warn("%s not written: format metis has none", counted(loops, "loop is", "loops are"))
+		w.warn("%s not written: format metis has none", Counted(loops, "loop is", "loops are"))
 	}
 	weighted := w.in.Edges.Weighted()
 	header := fmt.Sprintf("%d %d\n", vertices, n)

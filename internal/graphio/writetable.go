@@ -21,7 +21,7 @@ func (w *writer) warnTable() error {
 	}
 	if isolated > 0 {
 		w.warn("%s not written: format %s has only edges",
-			counted(isolated, "isolated vertex is", "isolated vertices are"), w.format)
+			Counted(isolated, "isolated vertex is", "isolated vertices are"), w.format)
 	}
 	if !w.in.Directed {
 		w.warn(

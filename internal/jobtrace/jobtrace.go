@@ -63,7 +63,10 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 		// the job begins again
 		if body.Job.State == control.JobState_JOB_STATE_QUEUED &&
 			j.state > control.JobState_JOB_STATE_QUEUED {
-			j.lost(body.Job)
+			j.enter(body.Job.Id, "")
+			e := j.end(body.Job)
+			e.State, e.Again = trace.Failed, true
+			_ = j.to.Record(e)
 			*j = job{Observer: t, to: t.New()}
 		}
 		if body.Job.State == control.JobState_JOB_STATE_QUEUED && t.Queued != nil {
@@ -146,14 +149,6 @@ func (j *job) update(now *control.Job) {
 		j.enter(now.Id, "")
 		_ = j.to.Record(j.end(now))
 	}
-}
-
-// lost ends the record of an attempt that lost a worker or moved; another attempt follows.
-func (j *job) lost(now *control.Job) {
-	j.enter(now.Id, "")
-	e := j.end(now)
-	e.State, e.Again = trace.Failed, true
-	_ = j.to.Record(e)
 }
 
 // maxParameter bounds what is told of a parameter: there are many jobs, and the master has the

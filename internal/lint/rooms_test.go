@@ -47,7 +47,7 @@ var rooms = []room{
 	{"graphs", 11486, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 11349, []string{
+	{"engine", 11263, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},

@@ -139,19 +139,6 @@ func (b *Budget) fits(bytes int64) bool {
 	return !b.exceeds(bytes, b.hard)
 }
 
-// Reserve counts memory outside arenas, for example on Go's heap, or refuses it. The caller calls
-// release once when the memory is no longer used.
-func (b *Budget) Reserve(kind string, bytes int64) (release func(), err error) {
-	if b == nil || bytes <= 0 {
-		return func() {}, nil
-	}
-	if !b.fits(bytes) {
-		return nil, b.refuse(kind, bytes, nil)
-	}
-	b.add(kind, bytes, false)
-	return sync.OnceFunc(func() { b.add(kind, -bytes, false) }), nil
-}
-
 // take makes an array of this number of bytes, in memory or mapped from a file.
 func (b *Budget) take(kind string, bytes int) (data []byte, file bool, err error) {
 	if b == nil {

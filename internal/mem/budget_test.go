@@ -43,26 +43,14 @@ func TestBudgetRefuses(t *testing.T) {
 	}
 }
 
-func TestBudgetReserves(t *testing.T) {
-	b := budgetOf(1000, "")
-	release, err := b.Reserve(Messages, 600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Reserve(Messages, 500); err == nil {
-		t.Error("1100 bytes of 1000 were reserved")
-	}
-	release()
-	release()
-	if release, err = b.Reserve(Messages, 1000); err != nil {
-		t.Error(err)
-	}
-	release()
+func TestNoBudgetRefusesNothing(t *testing.T) {
 	var none *Budget
-	if release, err = none.Reserve(Messages, 1<<40); err != nil || none.Tight(1<<40) {
-		t.Error("no budget refuses something")
+	a := &Arena{Kind: Messages, Budget: none}
+	Make[byte](a, 1<<20)
+	a.Close()
+	if none.Tight(1 << 40) {
+		t.Error("no budget is tight")
 	}
-	release()
 }
 
 // TestSpill: arrays above the soft limit are in files without names, which are freed with the
@@ -130,11 +118,8 @@ func TestSpillToABadDisk(t *testing.T) {
 			t.Skip("no file system can be mounted here: ", err)
 		}
 		b := budgetOf(8<<20, dir)
-		taken, err := b.Reserve(Graph, 7<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = func() (err error) {
+		b.add(Graph, 7<<20, false)
+		err := func() (err error) {
 			defer Recover(&err)
 			Make[uint64](&Arena{Kind: Columns, Budget: b}, 256<<10)
 			return nil
@@ -146,11 +131,11 @@ func TestSpillToABadDisk(t *testing.T) {
 		if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
 			t.Errorf("files %v, error %v", files, err)
 		}
+		b.add(Graph, -7<<20, false)
 		var s unix.Statfs_t
 		if err := unix.Statfs(dir, &s); err != nil || flags == 0 && s.Bfree != s.Blocks {
 			t.Errorf("%d of %d blocks are free, error %v", s.Bfree, s.Blocks, err)
 		}
-		taken()
 		if u := b.Use(); u.Memory != 0 || u.Spilled != 0 {
 			t.Errorf("%v is left", u)
 		}

@@ -123,13 +123,6 @@ func TestSparesAreGivenBack(t *testing.T) {
 			Make[uint64](a, 7<<20/8)
 			a.Close()
 		},
-		"memory on the heap": func() {
-			release, err := b.Reserve(Messages, 6<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
-			release()
-		},
 		"a look at what is tight": func() { b.Tight(2 << 20) },
 		"a load":                  func() { Room() },
 		"the watcher":             func() { budgetOf(1, "").look(time.Now()) },

@@ -81,7 +81,11 @@ func (b *Budget) look(now time.Time) int64 {
 		b.collect(now)
 	}
 	if taken <= b.hard+beyond/4 {
-		asked := b.asked()
+		asked := b.held.Load() + b.measured(heapBytes)
+		if asked > b.hard+beyond/2 {
+			runtime.GC()
+			asked = b.held.Load() + b.measured(heapBytes)
+		}
 		if asked <= b.hard+beyond/2 {
 			b.overSince = time.Time{}
 			return max(taken, asked)
@@ -110,17 +114,6 @@ func (b *Budget) look(now time.Time) int64 {
 		b.Last(err)
 	}
 	return b.limit
-}
-
-// asked returns the bytes of arrays and of Go's heap, whether they were written to or not. If that
-// is too much, it first collects unused objects on the heap, and does not count them.
-func (b *Budget) asked() int64 {
-	asked := b.held.Load() + b.measured(heapBytes)
-	if asked > b.hard+(b.limit-b.hard)/2 {
-		runtime.GC()
-		asked = b.held.Load() + b.measured(heapBytes)
-	}
-	return asked
 }
 
 // collect makes the collector return unused memory to the system, at most once in 5*watchWait, on

@@ -13,21 +13,17 @@ import (
 // 4 and 5, and a panel of bytes per second, as in Matsumoto15's figure 3 and Matsuda's figures 4
 // and 6. Both axes are logarithmic. Dots are measurements, and lines are predictions.
 func (r *Report) Figure(w io.Writer) error {
-	f := figure.Figure{Title: r.title(), Subtitle: "dots: measured, until the slowest rank is done · lines: predicted by T = αn + β"}
+	title := fmt.Sprintf("Time and bandwidth of collectives, %d ranks", r.Ranks)
+	if r.Model.Sites != nil {
+		sites := slices.Clone(r.Model.Sites)
+		slices.Sort(sites)
+		title += fmt.Sprintf(" at %d sites", len(slices.Compact(sites)))
+	}
+	f := figure.Figure{Title: title, Subtitle: "dots: measured, until the slowest rank is done · lines: predicted by T = αn + β"}
 	for _, c := range r.Collectives() {
 		f.Panels = append(f.Panels, r.panel(c, false), r.panel(c, true))
 	}
 	return f.Write(w)
-}
-
-func (r *Report) title() string {
-	t := fmt.Sprintf("Time and bandwidth of collectives, %d ranks", r.Ranks)
-	if r.Model.Sites != nil {
-		sites := slices.Clone(r.Model.Sites)
-		slices.Sort(sites)
-		t += fmt.Sprintf(" at %d sites", len(slices.Compact(sites)))
-	}
-	return t
 }
 
 // panel makes a panel of one collective.

@@ -219,7 +219,13 @@ func distinct[K comparable](points []Point, key func(Point) (K, bool)) []K {
 // and error by size.
 func (r *Report) Text(w io.Writer) error {
 	var s strings.Builder
-	s.WriteString(r.who())
+	workers := slices.Clone(r.Workers)
+	for i, site := range r.Sites {
+		if site != "" {
+			workers[i] += " at " + site
+		}
+	}
+	fmt.Fprintf(&s, "%d workers: %s", r.Ranks, strings.Join(workers, ", "))
 	if r.Loopback {
 		s.WriteString("\nloopback: they share the processors of a machine, which the model does not know")
 	}
@@ -239,17 +245,6 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, s.String())
 	return err
-}
-
-// who describes the ranks.
-func (r *Report) who() string {
-	list := slices.Clone(r.Workers)
-	for i, site := range r.Sites {
-		if site != "" {
-			list[i] += " at " + site
-		}
-	}
-	return fmt.Sprintf("%d workers: %s", r.Ranks, strings.Join(list, ", "))
 }
 
 const mostPairs = 12 // rows of the table; more are summarized

@@ -41,7 +41,11 @@ func (j *journal) Record(e trace.Event) error {
 	switch e := e.(type) {
 	case *trace.Job:
 		if !e.More && !strings.HasSuffix(e.Job, trace.WarmUp) {
-			j.begin(e)
+			j.name, j.counts, j.bare = e.Job, map[string]int{}, 0
+			j.job, j.span = j.tracer.Start(j.parent, "job "+e.Program,
+				oteltrace.WithTimestamp(e.Began), oteltrace.WithAttributes(text("job", e.Job),
+					text("program", e.Program), text("graph", e.Graph),
+					text("delivery", e.Delivery)))
 		}
 		if j.job != nil && e.Job == j.name { // More has the size of a cluster's graph
 			j.span.SetAttributes(text("grid", e.Grid), integer("vertices", signed(e.Vertices)),
@@ -55,18 +59,18 @@ func (j *journal) Record(e trace.Event) error {
 	case *trace.Stage:
 		j.stage(e)
 	case *trace.End:
-		if j.job != nil {
-			j.end(e)
+		if j.job == nil {
+			break
 		}
+		j.span.SetAttributes(text("state", e.State), text("ended", string(e.Ended)),
+			integer("supersteps", e.Supersteps), integer("supersteps_without_span", j.bare))
+		if e.State == trace.Failed {
+			j.span.SetStatus(codes.Error, valid(e.Error))
+		}
+		j.span.End(oteltrace.WithTimestamp(time.Now()))
+		j.job, j.span = nil, nil
 	}
 	return nil
-}
-
-func (j *journal) begin(b *trace.Job) {
-	j.name, j.counts, j.bare = b.Job, map[string]int{}, 0
-	j.job, j.span = j.tracer.Start(j.parent, "job "+b.Program, oteltrace.WithTimestamp(b.Began),
-		oteltrace.WithAttributes(text("job", b.Job), text("program", b.Program),
-			text("graph", b.Graph), text("delivery", b.Delivery)))
 }
 
 func (j *journal) stage(s *trace.Stage) {
@@ -77,16 +81,6 @@ func (j *journal) stage(s *trace.Stage) {
 	end := time.Now()
 	_, span := j.tracer.Start(in, s.Stage, oteltrace.WithTimestamp(before(end, s.Seconds)))
 	span.End(oteltrace.WithTimestamp(end))
-}
-
-func (j *journal) end(e *trace.End) {
-	j.span.SetAttributes(text("state", e.State), text("ended", string(e.Ended)),
-		integer("supersteps", e.Supersteps), integer("supersteps_without_span", j.bare))
-	if e.State == trace.Failed {
-		j.span.SetStatus(codes.Error, valid(e.Error))
-	}
-	j.span.End(oteltrace.WithTimestamp(time.Now()))
-	j.job, j.span = nil, nil
 }
 
 func before(t time.Time, seconds float64) time.Time {

@@ -96,7 +96,10 @@ func NewSurvey(form Form, read readLines) (*Survey, error) {
 	}
 	count := func(_ []byte, values []string) {
 		for i := range s.Fields {
-			s.Fields[i].count(values[i])
+			if x, ok := Number(values[i]); ok && !math.IsNaN(x) && !math.IsInf(x, 0) {
+				binOf(s.Fields[i].Bins, x)
+				binOf(s.Fields[i].LogBins, x)
+			}
 		}
 	}
 	return s, eachValue(form, read, count)
@@ -181,16 +184,6 @@ func evenBins(at func(part float64) float64) (all []Bin) {
 		all = append(all, Bin{From: at(float64(i) / bins), To: at(float64(i+1) / bins)})
 	}
 	return all
-}
-
-// count counts a value in its bins.
-func (f *FieldSurvey) count(value string) {
-	x, ok := Number(value)
-	if !ok || math.IsNaN(x) || math.IsInf(x, 0) {
-		return
-	}
-	binOf(f.Bins, x)
-	binOf(f.LogBins, x)
 }
 
 // binOf counts a number in the last bin that begins at or before it.

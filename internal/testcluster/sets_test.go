@@ -116,7 +116,7 @@ func TestSetsAfterALoss(t *testing.T) {
 		t.Errorf("found %v, expected %v", got, want)
 	}
 	var lines bytes.Buffer
-	if _, err := cl.Numbered(t.Context(), j.Id, &lines); err != nil {
+	if _, err := cl.Result(t.Context(), j.Id, true, &lines); err != nil {
 		t.Fatal(err)
 	}
 	var numbers []pregel.VertexID

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -194,13 +193,6 @@ func (s *Site) worker(r *http.Request) (any, error) {
 		}
 	}
 	return d, nil
-}
-
-// Cancel cancels a job. It changes nothing if the job has ended.
-func (c *Cluster) Cancel(ctx context.Context, id, reason string) error {
-	request := &control.CancelJobRequest{Id: id, Reason: cmp.Or(reason, "cancelled on the page")}
-	_, err := c.master.CancelJob(ctx, request)
-	return err
 }
 
 // Result passes the lines of a job's result to each.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -81,7 +82,9 @@ func (s *Site) cancel(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("job")
 	err := body(w, r, maxBody, &asked, `{"reason": "..."} or {}`)
 	if err == nil {
-		err = s.options.Control.Cancel(r.Context(), id, asked.Reason)
+		_, err = s.options.Control.master.CancelJob(r.Context(), &control.CancelJobRequest{
+			Id: id, Reason: cmp.Or(asked.Reason, "cancelled on the page"),
+		})
 	}
 	if failed(w, err) {
 		return

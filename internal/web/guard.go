@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,16 +73,11 @@ func (s *Site) check(r *http.Request) (*http.Request, error) {
 // rolesFor returns the roles that may make a request of the API. A role that only reads may neither
 // change anything nor read results.
 func (s *Site) rolesFor(r *http.Request) certs.Role {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead || ofResult(r.URL.Path) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead ||
+		slices.Contains([]string{"result", "values", "value"}, path.Base(r.URL.Path)) {
 		return control.Using
 	}
 	return control.Reading
-}
-
-// ofResult reports whether a path is about the result of a job.
-func ofResult(path string) bool {
-	return slices.ContainsFunc([]string{"/result", "/values", "/value"},
-		func(end string) bool { return strings.HasSuffix(path, end) })
 }
 
 // A session is a cookie that a browser gets in exchange for the token. Scripts cannot read the
@@ -143,15 +139,6 @@ func cookieName(r *http.Request) string {
 		return cookiePrefix + "-" + port
 	}
 	return cookiePrefix
-}
-
-// open starts a session for the token in the printed link. It redirects to the page, so that the
-// browser's history has no token.
-func (s *Site) open(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cache-Control", "no-store")
-	if s.begin(w, r, r.URL.Query().Get(tokenKey)) {
-		http.Redirect(w, r, "/", http.StatusSeeOther)
-	}
 }
 
 // leave deletes the browser's cookie. A copy of its pass would stay valid until the session's end.

@@ -198,7 +198,11 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.api.ServeHTTP(w, r)
 		return
 	case r.URL.Path == "/" && r.URL.Query().Has(tokenKey):
-		s.open(w, r)
+		// The session is for the token in the printed link. The browser's history has no token.
+		w.Header().Set("Cache-Control", "no-store")
+		if s.begin(w, r, r.URL.Query().Get(tokenKey)) {
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+		}
 		return
 	}
 	s.mux.ServeHTTP(w, r)

@@ -109,7 +109,7 @@ func (b *bench) warm(ctx context.Context) (compared int, err error) {
 			continue
 		}
 		next := &values{against: first}
-		if _, err = b.client.Result(ctx, x.job.Id, next); err == nil {
+		if _, err = b.client.Result(ctx, x.job.Id, false, next); err == nil {
 			err = next.end()
 		} else if next.err != nil {
 			err = next.err

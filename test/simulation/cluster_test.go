@@ -294,6 +294,6 @@ func (c *cluster) run(ctx context.Context, spec *jobspec.Spec) (string, *control
 		return "", j, err
 	}
 	var text bytes.Buffer
-	_, err = c.client.Result(ctx, j.Id, &text)
+	_, err = c.client.Result(ctx, j.Id, false, &text)
 	return text.String(), j, err
 }

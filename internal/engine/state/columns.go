@@ -63,15 +63,6 @@ func (all Columns) OfEdges() bool {
 	return slices.ContainsFunc(all, func(c *Column) bool { return c.OfEdges })
 }
 
-// ClearVertex sets a vertex to zero in all vertex columns.
-func (all Columns) ClearVertex(local uint32) {
-	for _, c := range all {
-		if !c.OfEdges {
-			c.SetZero(int(local))
-		}
-	}
-}
-
 // Move moves the columns to a changed partition. outBefore is the number of arcs in the out-lists
 // before the change.
 func (all Columns) Move(changed *graph.Changed, outBefore int) {

@@ -162,18 +162,13 @@ func (c *doubling) longCycle(ctx context.Context) error {
 		return err
 	}
 	x, at := least[0], least[1]
-	next, err := c.parentOf(ctx, at)
+	parent := uint64(0) // of at, if this rank has it
+	if i := at - c.own.base; at >= c.own.base && i < uint64(len(c.own.parent)) {
+		parent = uint64(c.own.parent[i])
+	}
+	next, err := c.ranks.most(ctx, parent)
 	if err != nil {
 		return err
 	}
 	return onCycle(x, at, next)
-}
-
-// parentOf returns the parent of a vertex, on all ranks.
-func (c *doubling) parentOf(ctx context.Context, x uint64) (uint64, error) {
-	parent := uint64(0)
-	if i := x - c.own.base; x >= c.own.base && i < uint64(len(c.own.parent)) {
-		parent = uint64(c.own.parent[i])
-	}
-	return c.ranks.most(ctx, parent)
 }

@@ -16,11 +16,9 @@ import (
 func tight(t *testing.T, dir string) *mem.Budget {
 	t.Helper()
 	b := mem.NewBudget(16<<20, dir)
-	release, err := b.Reserve(mem.Graph, b.Free()*15/16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(release)
+	a := &mem.Arena{Kind: mem.Graph, Budget: b}
+	t.Cleanup(a.Close)
+	mem.Make[byte](a, int(b.Free()*7/8))
 	return b
 }
 

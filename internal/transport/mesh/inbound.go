@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
@@ -155,7 +157,8 @@ func (in *inbound) place(h *header) ([]byte, error) {
 	if f.arrival == nil {
 		return nil, nil
 	}
-	to, err := f.arrival.grow(in.mesh.budget(), &f.identity, int(f.have), int(h.length))
+	to, err := f.arrival.grow(cmp.Or(in.mesh.options.Budget, mem.Process()), &f.identity,
+		int(f.have), int(h.length))
 	if err != nil { // end only this session, which frees memory
 		f.port.session.Fail(fmt.Errorf("a frame of partition %d to %d: %w", f.from, f.to, err))
 		in.drop()

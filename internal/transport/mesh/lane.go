@@ -293,7 +293,9 @@ func (o *outbound) end(p *post) {
 	case p.port != nil:
 		p.port.written(int(p.header.superstep), int(p.header.to), p.encoded)
 	case p.copied:
-		p.session.settled()
+		if p.session.posted.Add(-1) == 0 {
+			signal(p.session.idle)
+		}
 	default:
 		p.written <- nil
 		return // the sender reuses it

@@ -81,7 +81,9 @@ func (l *Link) Receive(ctx context.Context, from int, tag uint32) ([]byte, error
 	b.waiting++
 	defer func() {
 		b.waiting--
-		l.tidy(a, b)
+		if b.waiting == 0 && len(b.messages) == 0 && l.boxes[a] == b {
+			delete(l.boxes, a)
+		}
 	}()
 	for {
 		if b.waiting <= len(b.messages) {
@@ -123,12 +125,6 @@ func (l *Link) box(a address) *box {
 		l.boxes[a] = b
 	}
 	return b
-}
-
-func (l *Link) tidy(a address, b *box) {
-	if b.waiting == 0 && len(b.messages) == 0 && l.boxes[a] == b {
-		delete(l.boxes, a)
-	}
 }
 
 // claim gives back the window that a message takes. The caller holds the lock.

@@ -83,11 +83,6 @@ func (o *Options) setDefaults() {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 }
 
-// budget returns the bound of the memory of received frames.
-func (m *Mesh) budget() *mem.Budget {
-	return cmp.Or(m.options.Budget, mem.Process())
-}
-
 func (o *Options) validate() error {
 	var all []error
 	if o.Token == "" && o.TLS == nil {

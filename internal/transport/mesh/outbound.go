@@ -126,7 +126,12 @@ func (o *outbound) serve(until <-chan struct{}) (err error) {
 			case <-until:
 			}
 			if o.turn.Lock(); ping {
-				err = o.tick()
+				h := header{identity: identity{
+					kind: kindPing, incarnation: o.mesh.options.Incarnation,
+				}}
+				if err = o.stage(&h, nil, nil); err == nil {
+					err = o.flush()
+				}
 			}
 		}
 	}
@@ -148,15 +153,6 @@ func (o *outbound) writeNow() {
 		}
 	}
 	signal(o.ready)
-}
-
-// tick sends a ping.
-func (o *outbound) tick() error {
-	h := header{identity: identity{kind: kindPing, incarnation: o.mesh.options.Incarnation}}
-	if err := o.stage(&h, nil, nil); err != nil {
-		return err
-	}
-	return o.flush()
 }
 
 // stage gives a chunk to the writer, compressed if that is faster.

@@ -286,13 +286,6 @@ func (s *Session) flush() {
 	}
 }
 
-// settled records that a copied message is written, or will not be.
-func (s *Session) settled() {
-	if s.posted.Add(-1) == 0 {
-		signal(s.idle)
-	}
-}
-
 // bind records the connection on which a worker's frames arrive. It returns an error if there is
 // another, because frames may have been lost.
 func (s *Session) bind(worker int, in *inbound) error {
