@@ -159,7 +159,6 @@ func (k *senderKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbo
 // processor would mispredict which receivers are new.
 func (k *senderKernel) list(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[vertex]) {
 	has, n, edges := into.Has.Words, len(p.Listed), 0
-	skip := p.Skip[:len(has)]
 	for _, row := range rows {
 		edges += int(row.Hi - row.Lo)
 	}
@@ -170,10 +169,11 @@ func (k *senderKernel) list(p *kernel.Push, rows []kernel.Row, into *kernel.Inbo
 		for _, d := range p.Adj[row.Lo:row.Hi] {
 			w := d >> 6
 			before := has[w]
-			first := ^(skip[w] | before) >> (d & 63) & 1
-			has[w] = before | first<<(d&63)
+			has[w] = before | 1<<(d&63)
 			to[n], msg[n] = d, id
-			n += int(first)
+			if before&(1<<(d&63)) == 0 {
+				n++
+			}
 		}
 	}
 	p.Listed, into.Listed = to[:n], msg[:n]

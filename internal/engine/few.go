@@ -77,10 +77,21 @@ func (f *few) small(senders, edges, active int) bool {
 		f.changing.absent == nil && (l.bounded == nil || l.thin == nil && edges <= l.rows/4)
 }
 
+// keep begins supersteps with lists of senders. The bitmap of the inbox then has the finished
+// vertices, too, so a push of Sender need not read another one.
+func (f *few) keep() {
+	f.kept = true
+	if f.part.Of == 1 {
+		f.inbox.Has.All = true
+		copy(f.inbox.Has.Words, f.finished)
+	}
+}
+
 // spread moves the senders from the list to the frontier.
 func (f *few) spread() {
 	if f.kept {
 		f.kept = false
+		f.inbox.Has.Clear()
 		for i := range f.did {
 			for _, row := range f.did[i].Rows {
 				f.write.Add(row.From)
@@ -92,28 +103,20 @@ func (f *few) spread() {
 // superstep delivers the messages of the last superstep, and runs their receivers.
 func (f *few) superstep(ctx context.Context) error {
 	f.makeInbox()
-	alone := f.part.Of == 1
-	f.inbox.Has.All = alone // until all its words are zero again: the summary does not name them
 	if err := f.deliver(ctx); err != nil {
 		return err
 	}
-	if !alone {
+	if f.part.Of > 1 {
 		if err := f.fold(ctx, 0, f.layout.Blocks[0].Push, nil); err != nil {
 			return err
 		}
 		f.receivers()
 	}
-	if err := f.compute(); err != nil {
-		return err
-	}
-	f.inbox.Has.All = false
-	if !alone {
-		f.inbox.Has.Clear()
-	}
-	return nil
+	return f.compute()
 }
 
-// receivers lists the receivers of messages, which others may have sent too.
+// receivers lists the receivers of messages, which others may have sent too, and clears the inbox's
+// bitmap.
 func (f *few) receivers() {
 	to, has, looked := f.did[0].push.Listed[:0], f.inbox.Has, 0
 	f.spans = has.Spans(0, len(f.active), f.spans[:0])
@@ -126,6 +129,7 @@ func (f *few) receivers() {
 		looked += s.To - s.From
 	}
 	f.did[0].push.Listed = to
+	has.Clear()
 	f.probe(delivery.AwakeWords, looked)
 }
 
@@ -169,7 +173,8 @@ func (f *few) list() {
 	for i := range f.did {
 		f.did[i].Rows = f.did[i].Rows[:0]
 	}
-	f.did[0].Rows, f.kept, f.sharers = rows, true, 1
+	f.did[0].Rows, f.sharers = rows, 1
+	f.keep()
 }
 
 // share decides how many workers share the superstep, and gives them their senders.
@@ -302,16 +307,17 @@ func (f *few) find(did *didFew) (edges int) {
 	return edges
 }
 
-// finish removes a worker's receivers from the inbox, and records which of them have finished.
+// finish records which of a worker's receivers have finished, and removes the others from the inbox.
 func (f *few) finish(to []uint32, did *didFew) {
-	has := f.inbox.Has.Words
-	for _, v := range to {
-		has[v>>6] = 0
-	}
 	for _, v := range did.Finished {
 		bitmap.Set(f.finished, v)
 	}
 	did.receivers, did.finished, did.finishedEdges = len(to), len(did.Finished), 0
+	if did.finished < len(to) && f.part.Of == 1 {
+		for _, v := range to {
+			f.inbox.Has.Words[v>>6] = f.finished[v>>6]
+		}
+	}
 	if did.finished == len(to) && len(did.Rows) == len(to) && f.in == f.out {
 		did.finishedEdges = did.out.edges
 		return
