@@ -209,7 +209,9 @@ func (f *few) pushTask(worker int) {
 	}
 	for ; len(rows) > 0; rows = rows[min(fewRows, len(rows)):] {
 		some := rows[:min(fewRows, len(rows))]
-		did.push.Fetch(some)
+		if !f.traits.Self { // Sender reads all receivers first
+			did.push.Fetch(some)
+		}
 		t.Push(&did.push, 0, some)
 	}
 }
