@@ -14,6 +14,7 @@ func (l *lane[V, M]) RunFew(to []uint32, at int, f *kernel.Few) {
 	if listed {
 		all = l.few.Listed[at:]
 	}
+	message, _ := any(&v.message).(*VertexID)
 	b.Awake = 0
 	l.running = true
 	for n, d := range to {
@@ -32,7 +33,7 @@ func (l *lane[V, M]) RunFew(to []uint32, at int, f *kernel.Few) {
 		v.values, v.i, v.bit, v.id, v.sent = b.Values, d&63, bit, b.First+VertexID(d&63)*b.Stride, 0
 		v.halt, v.finish = 0, 0
 		i.program.Compute(v, all[n])
-		if v.sent&sentOne != 0 && l.sentOne(v, d) {
+		if v.sent&sentOne != 0 && (i.self && *message == v.id || l.sentOne(v, d)) {
 			f.Rows = append(f.Rows, kernel.Row{From: d})
 		}
 		if v.finish != 0 {
@@ -50,12 +51,6 @@ func (l *lane[V, M]) RunFew(to []uint32, at int, f *kernel.Few) {
 func (l *lane[V, M]) sentOne(v *Vertex[V, M], d uint32) bool {
 	i := l.of
 	k := i.ways[0].kernel
-	if i.self {
-		if *any(&v.message).(*VertexID) != v.id {
-			panic(kernel.WrongSender{Vertex: uint64(v.id)})
-		}
-		return true
-	}
 	out := k.Window(int(d>>6), &l.out)
 	*mem.At(out, d) = v.message
 	if i.normalize != nil && i.normalize(v.bit, out) == 0 {
