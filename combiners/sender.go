@@ -49,24 +49,8 @@ func checkSender(from uint64, named vertex) {
 // Store checks that each vertex sent its own id. It returns the first vertex that did not, or -1.
 func (k *senderKernel) Store(w int, sent uint64, out *[64]vertex) int {
 	first, stride := vertex(k.ids.ID(uint32(w<<6))), vertex(k.ids.Stride)
-	wrong := vertex(0)
-	if sent == ^uint64(0) {
-		id := first
-		for _, m := range out {
-			wrong |= m ^ id
-			id += stride
-		}
-	} else {
-		for m := sent; m != 0; m &= m - 1 {
-			i := bits.TrailingZeros64(m) & 63
-			wrong |= out[i] ^ (first + vertex(i)*stride)
-		}
-	}
-	if wrong == 0 {
-		return -1
-	}
-	for i := range out {
-		if sent>>i&1 != 0 && out[i] != first+vertex(i)*stride {
+	for m := sent; m != 0; m &= m - 1 {
+		if i := bits.TrailingZeros64(m) & 63; out[i] != first+vertex(i)*stride {
 			return i
 		}
 	}
@@ -155,28 +139,60 @@ func (k *senderKernel) Push(p *kernel.Push, rows []kernel.Row, into *kernel.Inbo
 	least(p, to[:n], from[:n], into)
 }
 
-// list is Push with a list of the receivers and their messages. It has no branches, because a
-// processor would mispredict which receivers are new.
+// list is Push with a list of the receivers and their messages. The loops that it calls are short,
+// so that all their variables are in registers.
 func (k *senderKernel) list(p *kernel.Push, rows []kernel.Row, into *kernel.Inbox[vertex]) {
-	has, n, edges := into.Has.Words, len(p.Listed), 0
-	skip := p.Skip[:len(has)]
+	n, edges := len(p.Listed), 4 // expand may write 4 elements too many
 	for _, row := range rows {
 		edges += int(row.Hi - row.Lo)
 	}
-	to, msg := slices.Grow(p.Listed, edges)[:n+edges], slices.Grow(into.Listed[:n], edges)
-	msg = msg[:len(to)]
+	msg := slices.Grow(into.Listed[:n], edges)[:n+edges]
+	found := take(expand(rows, p.Adj, msg[n:]), into.Has.Words)
+	p.Listed, into.Listed = slices.Grow(p.Listed, len(found))[:n+len(found)], msg[:n+len(found)]
+	for j, x := range found {
+		p.Listed[n+j], found[j] = uint32(x), vertex(k.ids.ID(uint32(x>>32)))
+	}
+}
+
+// expand writes sender<<32 | receiver for each edge of rows. It writes four edges at once, because
+// a processor would mispredict the lengths of short lists.
+//
+//go:noinline
+func expand(rows []kernel.Row, adj []uint32, edges []vertex) []vertex {
+	n := 0
 	for _, row := range rows {
-		id := vertex(k.ids.ID(row.From))
-		for _, d := range p.Adj[row.Lo:row.Hi] {
-			w := d >> 6
-			before := has[w]
-			first := ^(skip[w] | before) >> (d & 63) & 1
-			has[w] = before | first<<(d&63)
-			to[n], msg[n] = d, id
-			n += int(first)
+		from, i := vertex(row.From)<<32, row.Lo
+		if row.Hi <= i+4 && int(i) < len(adj)-3 {
+			list, to := (*[4]uint32)(adj[i:]), (*[4]vertex)(edges[n:])
+			to[0], to[1] = from|vertex(list[0]), from|vertex(list[1])
+			to[2], to[3] = from|vertex(list[2]), from|vertex(list[3])
+			n += int(row.Hi - i)
+			continue
+		}
+		for ; i < row.Hi; i++ {
+			edges[n] = from | vertex(adj[i])
+			n++
 		}
 	}
-	p.Listed, into.Listed = to[:n], msg[:n]
+	return edges[:n]
+}
+
+// take keeps the first edge to each receiver that is not in has. It has no branches, because a
+// processor would mispredict which receivers are new.
+//
+//go:noinline
+func take(edges []vertex, has []uint64) []vertex {
+	n := 0
+	for _, x := range edges {
+		d := uint32(x)
+		before := has[d>>6]
+		has[d>>6] = before | 1<<(d&63)
+		edges[n] = x
+		if before&(1<<(d&63)) == 0 {
+			n++
+		}
+	}
+	return edges[:n]
 }
 
 // Claim pushes to the receivers without a message, with one atomic operation each.

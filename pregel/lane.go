@@ -1,6 +1,7 @@
 package pregel
 
 import (
+	"math/bits"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -296,8 +297,12 @@ func (l *lane[V, M]) Resend(w int, run, active uint64) (sent, toIn uint64) {
 
 func (l *lane[V, M]) Sweep(n int) {
 	b, i := &l.batch, l.of
-	i.values.Fetch(b.Words[:n], b.Run[:])
-	i.view.Fetch(b.Words[:n], b.Run[:])
+	var at [64]uint32
+	for k, w := range b.Words[:n] {
+		at[k] = uint32(w)<<6 + uint32(bits.TrailingZeros64(b.Run[k]))
+	}
+	i.values.Touch(at[:n])
+	i.view.Touch(at[:n])
 	for k := range n {
 		w := int(b.Words[k])
 		l.Block.In = (*[64]M)(i.inbox.Msg[w<<6:])

@@ -1,10 +1,11 @@
 package engine
 
 import (
+	"math"
+	"slices"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 const (
@@ -20,28 +21,33 @@ const (
 type division struct {
 	lists  *graph.Adjacency
 	owners []uint16 // worker by vertex / ownBlock
-	// For each word of vertices: whether the worker that owns it also owns all receivers of its
-	// vertices, once that is known.
-	known, inside []atomic.Uint64
+	words  []wordLists
 }
 
-// divide gives the rows of all senders to the workers that own them. It returns the first worker's.
-func (f *few) divide(a *graph.Adjacency, rows []kernel.Row) []kernel.Row {
-	if f.division == nil || f.division.lists != a {
-		f.division = f.divisionOf(a)
-		for i := range f.did {
-			f.did[i].others = make([][]kernel.Row, len(f.did))
-		}
-	}
-	first := rows[:0]
+// wordLists describes the lists of a word of vertices, after learn. It spans far fewer cache lines
+// and pages than the starts of the lists.
+type wordLists struct {
+	// start<<32 | length, if all lists have this length and the first begins at start. The length is
+	// uneven if they differ, and 0 before learn.
+	rows atomic.Uint64
+	// inside marks the vertices whose receivers all have the word's owner.
+	inside atomic.Uint64
+}
+
+const uneven = math.MaxUint32
+
+// divide gives the senders to the workers that own them.
+func (f *few) divide() {
+	rows := f.did[0].Rows
+	f.did[0].Rows = rows[:0]
 	for _, row := range rows {
-		if o := f.division.owner(row.From); o == 0 {
-			first = append(first, row)
-		} else {
-			f.did[o].Rows = append(f.did[o].Rows, row)
-		}
+		did := &f.did[f.division.owner(row.From)]
+		did.Rows = append(did.Rows, row)
 	}
-	return first
+	for i := range f.did {
+		f.did[i].parts = slices.Grow(f.did[i].parts[:0], len(f.did))[:len(f.did)]
+		f.find(&f.did[i])
+	}
 }
 
 // divisionOf returns the division for lists. Stripes are in the order of the input, where
@@ -51,19 +57,18 @@ func (f *few) divisionOf(a *graph.Adjacency) *division {
 		lists *graph.Adjacency
 		team  int
 	}
-	k, words := key{a, f.team.Size()}, len(f.active)
+	k, slots := key{a, f.team.Size()}, f.layout.Count
 	if d, ok := f.part.Measured.Load(k); ok {
 		return d.(*division)
 	}
-	d := &division{lists: a, owners: make([]uint16, (words*64+ownBlock-1)/ownBlock)}
-	d.known, d.inside = make([]atomic.Uint64, (words+63)/64), make([]atomic.Uint64, (words+63)/64)
+	d := &division{a, make([]uint16, (slots+ownBlock-1)/ownBlock), make([]wordLists, len(a.Bits))}
 	order := f.job.graph.Order
 	for b := range d.owners {
 		v := b * ownBlock
 		if v < len(order) {
 			v = int(order[v])
 		}
-		d.owners[b] = uint16(v * (ownStripes * k.team) / (words * 64) % k.team)
+		d.owners[b] = uint16(v * (ownStripes * k.team) / slots % k.team)
 	}
 	f.part.Measured.Store(k, d)
 	return d
@@ -71,19 +76,24 @@ func (f *few) divisionOf(a *graph.Adjacency) *division {
 
 func (d *division) owner(v uint32) int { return int(d.owners[v/ownBlock]) }
 
-// within finds out whether a worker owns all receivers of its vertices of word w, once.
-func (d *division) within(w uint32, worker int, lists *kernel.Lists) bool {
-	i, bit := w>>6, uint64(1)<<(w&63)
-	if d.known[i].Load()&bit != 0 {
-		return d.inside[i].Load()&bit != 0
+// learn finds out where the lists of word w are, and which of them have receivers of one owner.
+func (d *division) learn(w uint32) uint64 {
+	owner, inside := d.owner(w<<6), uint64(0)
+	lo, hi := d.lists.Words(int(w))
+	rows := uint64(lo)<<32 | uint64((hi-lo)/64)
+	for i := range uint32(64) {
+		lo, hi := d.lists.Row(w<<6 + i)
+		if lo == hi || hi-lo != uint32(rows) {
+			rows |= uneven
+		}
+		for lo < hi && d.owner(d.lists.Adj[lo]) == owner {
+			lo++
+		}
+		if lo == hi {
+			inside |= 1 << i
+		}
 	}
-	lo, hi := lists.Words(int(w))
-	for lo < hi && d.owner(lists.Adj[lo]) == worker {
-		lo++
-	}
-	if lo == hi {
-		d.inside[i].Or(bit)
-	}
-	d.known[i].Or(bit)
-	return lo == hi
+	d.words[w].inside.Store(inside)
+	d.words[w].rows.Store(rows)
+	return rows
 }

@@ -6,12 +6,10 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"sort"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
-	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
@@ -26,16 +24,15 @@ type few struct {
 	next  bool // the superstep that begins uses lists
 	// The senders of the last superstep are in the workers' rows, with their lists. The frontier
 	// being written lacks them and is empty. The one being read is undefined.
-	kept    bool
-	did     []didFew // by worker
-	pushing kernel.Push
-	spans   []bitmap.Span
-	full    uint32 // the vertices below have a list each, so the list's number is the vertex
+	kept     bool
+	did      []didFew // by worker
+	pushing  kernel.Push
+	spans    []bitmap.Span
+	division *division
 	// The first workers share the superstep. Each has the senders among its vertices, and pushes
 	// their messages to its vertices. Then it pushes those of other workers to its vertices, and
 	// runs its receivers. So processors rarely pass a cache line to each other.
-	sharers  int
-	division *division // made in the first superstep that they share
+	sharers int
 	// method values of pushTask and runTask
 	pushTasks, runTasks func(worker int)
 }
@@ -43,11 +40,9 @@ type few struct {
 // didFew is what a worker does. Rows has the senders among its vertices.
 type didFew struct {
 	kernel.Few
-	push kernel.Push
-	// The parts of lists that have receivers of several workers: those with receivers of this
-	// worker, and the others by worker.
-	mine   []kernel.Row
-	others [][]kernel.Row
+	push   kernel.Push
+	inside int            // the first rows have only receivers of the worker
+	parts  [][]kernel.Row // of the other rows, by the worker of their receivers
 	counts
 	_ [64]byte // padding: workers share no cache line
 }
@@ -82,10 +77,21 @@ func (f *few) small(senders, edges, active int) bool {
 		f.changing.absent == nil && (l.bounded == nil || l.thin == nil && edges <= l.rows/4)
 }
 
+// keep begins supersteps with lists of senders. The bitmap of the inbox then has the finished
+// vertices, too, so a push of Sender need not read another one.
+func (f *few) keep() {
+	f.kept = true
+	if f.part.Of == 1 {
+		f.inbox.Has.All = true
+		copy(f.inbox.Has.Words, f.finished)
+	}
+}
+
 // spread moves the senders from the list to the frontier.
 func (f *few) spread() {
 	if f.kept {
 		f.kept = false
+		f.inbox.Has.Clear()
 		for i := range f.did {
 			for _, row := range f.did[i].Rows {
 				f.write.Add(row.From)
@@ -97,28 +103,20 @@ func (f *few) spread() {
 // superstep delivers the messages of the last superstep, and runs their receivers.
 func (f *few) superstep(ctx context.Context) error {
 	f.makeInbox()
-	alone := f.part.Of == 1
-	f.inbox.Has.All = alone // until all its words are zero again: the summary does not name them
 	if err := f.deliver(ctx); err != nil {
 		return err
 	}
-	if !alone {
+	if f.part.Of > 1 {
 		if err := f.fold(ctx, 0, f.layout.Blocks[0].Push, nil); err != nil {
 			return err
 		}
 		f.receivers()
 	}
-	if err := f.compute(); err != nil {
-		return err
-	}
-	f.inbox.Has.All = false
-	if !alone {
-		f.inbox.Has.Clear()
-	}
-	return nil
+	return f.compute()
 }
 
-// receivers lists the receivers of messages, which others may have sent too.
+// receivers lists the receivers of messages, which others may have sent too, and clears the inbox's
+// bitmap.
 func (f *few) receivers() {
 	to, has, looked := f.did[0].push.Listed[:0], f.inbox.Has, 0
 	f.spans = has.Spans(0, len(f.active), f.spans[:0])
@@ -131,6 +129,7 @@ func (f *few) receivers() {
 		looked += s.To - s.From
 	}
 	f.did[0].push.Listed = to
+	has.Clear()
 	f.probe(delivery.AwakeWords, looked)
 }
 
@@ -151,12 +150,12 @@ func (f *few) deliver(ctx context.Context) error {
 		Ranged: f.part.Of == 1, Listing: f.part.Of == 1,
 	}
 	if !f.kept {
+		f.division = f.divisionOf(a)
 		f.list()
 	}
-	f.share(a)
-	edges := f.delivering.edges
-	f.threads[0].count.walked += edges
-	f.probe(delivery.PushedEdges, edges)
+	f.share()
+	f.threads[0].count.walked += f.delivering.edges
+	f.probe(delivery.PushedEdges, f.delivering.edges)
 	return f.run(f.sharers > 1, nil, f.pushTasks)
 }
 
@@ -166,8 +165,6 @@ func (f *few) list() {
 		f.read.Tighten()
 	}
 	p, rows := &f.pushing, f.did[0].Rows[:0]
-	f.full = uint32(sort.Search(len(p.Bits),
-		func(w int) bool { return p.Rank[w+1] < uint32(w+1)<<6 })) << 6
 	for w := 0; w < len(p.Bits); {
 		rows = slices.Grow(rows, 2*64)
 		rows, w = p.Rows(rows, f.read, w, len(p.Bits))
@@ -176,11 +173,12 @@ func (f *few) list() {
 	for i := range f.did {
 		f.did[i].Rows = f.did[i].Rows[:0]
 	}
-	f.did[0].Rows, f.kept, f.sharers = rows, true, 1
+	f.did[0].Rows, f.sharers = rows, 1
+	f.keep()
 }
 
 // share decides how many workers share the superstep, and gives them their senders.
-func (f *few) share(a *graph.Adjacency) {
+func (f *few) share() {
 	was := f.sharers
 	f.sharers = 1
 	if f.part.Of == 1 && f.delivering.senders >= cmp.Or(f.job.options.Sizes.FewShared, fewShared) {
@@ -189,65 +187,51 @@ func (f *few) share(a *graph.Adjacency) {
 	if f.sharers == was {
 		return
 	}
-	rows := f.did[0].Rows
 	for i := 1; i < was; i++ {
-		did := &f.did[i]
-		rows, did.Rows = append(rows, did.Rows...), did.Rows[:0]
+		f.did[0].Rows, f.did[i].Rows = append(f.did[0].Rows, f.did[i].Rows...), f.did[i].Rows[:0]
 	}
 	if f.sharers > 1 {
-		rows = f.divide(a, rows)
+		f.divide()
 	}
-	f.did[0].Rows = rows
 }
 
 // pushTask pushes the messages of a worker's vertices to its vertices, and finds the others.
 func (f *few) pushTask(worker int) {
 	t, did := f.threads[worker], &f.did[worker]
-	listed := did.push.Listed[:0]
+	listed, rows := did.push.Listed[:0], did.Rows
 	did.push = f.pushing
 	did.push.Listed = listed
-	for i := range did.others {
-		did.others[i] = did.others[i][:0]
+	if f.sharers > 1 {
+		did.push.Fetch(rows[did.inside:])
+		f.split(did)
+		t.Push(&did.push, 0, did.parts[worker])
+		rows = rows[:did.inside]
 	}
-	did.mine = did.mine[:0]
-	for rows := did.Rows; len(rows) > 0; {
+	for ; len(rows) > 0; rows = rows[min(fewRows, len(rows)):] {
 		some := rows[:min(fewRows, len(rows))]
-		rows = rows[len(some):]
-		did.push.Fetch(some)
-		if f.sharers > 1 {
-			some = some[:f.split(worker, some)]
+		if !f.traits.Self { // Sender reads all receivers first
+			did.push.Fetch(some)
 		}
 		t.Push(&did.push, 0, some)
 	}
-	t.Push(&did.push, 0, did.mine)
 }
 
-// split keeps the rows whose receivers are all of a worker, and returns their number. It appends the
-// parts of the other rows to mine and to others.
-func (f *few) split(worker int, rows []kernel.Row) (kept int) {
-	did, d := &f.did[worker], f.division
-	for _, row := range rows {
-		if w := row.From >> 6; d.inside[w>>6].Load()>>(w&63)&1 != 0 ||
-			d.within(w, worker, f.pushing.Lists) {
-			rows[kept] = row
-			kept++
-			continue
-		}
+// split splits the rows that have receivers of several workers.
+func (f *few) split(did *didFew) {
+	d, adj := f.division, f.pushing.Adj
+	for i := range did.parts {
+		did.parts[i] = did.parts[i][:0]
+	}
+	for _, row := range did.Rows[did.inside:] {
 		for row.Lo < row.Hi {
-			part := row
-			to := d.owner(f.pushing.Adj[row.Lo])
-			for row.Lo++; row.Lo < row.Hi && d.owner(f.pushing.Adj[row.Lo]) == to; {
+			part, to := row, d.owner(adj[row.Lo])
+			for row.Lo++; row.Lo < row.Hi && d.owner(adj[row.Lo]) == to; {
 				row.Lo++
 			}
 			part.Hi = row.Lo
-			if to == worker {
-				did.mine = append(did.mine, part)
-			} else {
-				did.others[to] = append(did.others[to], part)
-			}
+			did.parts[to] = append(did.parts[to], part)
 		}
 	}
-	return kept
 }
 
 // compute runs the receivers and updates the partition's states.
@@ -281,7 +265,7 @@ func (f *few) runTask(worker int) {
 	defer f.recover(t)
 	if f.sharers > 1 {
 		for i := range f.did {
-			if rows := f.did[i].others[worker]; len(rows) > 0 {
+			if rows := f.did[i].parts[worker]; i != worker {
 				did.push.Fetch(rows)
 				t.Push(&did.push, 0, rows)
 			}
@@ -292,35 +276,50 @@ func (f *few) runTask(worker int) {
 	for at := 0; at < len(to) && !f.stop.Load(); at += fewRows {
 		t.RunFew(to[at:min(at+fewRows, len(to))], at, &did.Few)
 	}
-	did.out.edges = f.find(did.Rows)
+	did.out.edges = f.find(did)
 	f.finish(to, did)
 }
 
-// find finds the lists of senders, and returns their number of edges.
-func (f *few) find(rows []kernel.Row) (edges int) {
-	starts := f.pushing.Starts
-	for i := range rows {
+// find finds the lists of senders, and returns their number of edges. It moves those inside to the
+// front.
+func (f *few) find(did *didFew) (edges int) {
+	d, rows, n := f.division, did.Rows, len(did.Rows)
+	for i := 0; i < n; {
 		row := &rows[i]
-		if row.From < f.full {
-			row.Lo, row.Hi = starts[row.From], starts[row.From+1]
+		word := &d.words[row.From>>6]
+		at := word.rows.Load()
+		if at == 0 {
+			at = d.learn(row.From >> 6)
+		}
+		if length := uint32(at); length != uneven {
+			row.Lo = uint32(at>>32) + row.From&63*length
+			row.Hi = row.Lo + length
 		} else {
-			row.Lo, row.Hi = f.pushing.Row(row.From)
+			row.Lo, row.Hi = d.lists.Row(row.From)
 		}
 		edges += int(row.Hi - row.Lo)
+		if word.inside.Load()>>(row.From&63)&1 != 0 {
+			i++
+		} else {
+			n--
+			rows[i], rows[n] = rows[n], rows[i]
+		}
 	}
+	did.inside = n
 	return edges
 }
 
-// finish removes a worker's receivers from the inbox, and records which of them have finished.
+// finish records which of a worker's receivers have finished, and removes the others from the inbox.
 func (f *few) finish(to []uint32, did *didFew) {
-	has := f.inbox.Has.Words
-	for _, v := range to {
-		has[v>>6] = 0
-	}
 	for _, v := range did.Finished {
 		bitmap.Set(f.finished, v)
 	}
 	did.receivers, did.finished, did.finishedEdges = len(to), len(did.Finished), 0
+	if did.finished < len(to) && f.part.Of == 1 {
+		for _, v := range to {
+			f.inbox.Has.Words[v>>6] = f.finished[v>>6]
+		}
+	}
 	if did.finished == len(to) && len(did.Rows) == len(to) && f.in == f.out {
 		did.finishedEdges = did.out.edges
 		return

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep/algorithms"
@@ -12,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -202,5 +204,27 @@ func compareShared[V, M any](t *testing.T, s shape, p pregel.Program[V, M], valu
 		if !reflect.DeepEqual(got.values, want.values) || !reflect.DeepEqual(got.steps, want.steps) {
 			t.Errorf("%T, %s, %d threads: other values or counts than with bitmaps", p, s.name, threads)
 		}
+	}
+}
+
+// misled is BFS whose vertices send another vertex's id from superstep 4 on.
+type misled struct{ named }
+
+func (p misled) Compute(v *pregel.Vertex[pregel.VertexID, pregel.VertexID], _ pregel.VertexID) {
+	v.SendToAllNeighbors(v.ID() + pregel.VertexID(v.Superstep()/4))
+	v.Finish()
+}
+
+// TestFewWrongSender: in a superstep with lists, too, a vertex must send its own id.
+func TestFewWrongSender(t *testing.T) {
+	way := setting{parts: 1, threads: 1}
+	way.o.Delivery, way.o.Sizes.FewEdges = delivery.ChooseNaive, 1<<20
+	g := lattice(30, false).load(t, 1, edges.Float64)
+	job, err := engine.NewJob(t.Context(), g, pregel.Erase(misled{named{3}}), teamed(t, way))
+	check(t, err)
+	defer job.Close()
+	if _, err = job.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "superstep 4") ||
+		!strings.Contains(err.Error(), kernel.WrongSender{}.Error()) {
+		t.Errorf("found error %v, expected a wrong sender in superstep 4", err)
 	}
 }

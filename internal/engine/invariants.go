@@ -21,7 +21,7 @@ func (r *runner) check() {
 	}
 	if r.few.kept {
 		r.few.spread()
-		defer func() { r.few.kept = true; r.write.Clear() }()
+		defer func() { r.few.keep(); r.write.Clear() }()
 	}
 	words := len(r.active)
 	senders, edges, open := 0, 0, 0

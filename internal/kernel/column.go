@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"math/bits"
 	"unsafe"
 
 	"github.com/superstep-go/superstep/internal/mem"
@@ -52,20 +51,7 @@ func Emit[M any](p *Push, rows []Row, read []M, bins *Bins[M]) {
 	}
 }
 
-// Fetch reads, for each word, the element of the lowest bit in which. So many cache misses overlap,
-// as in Push.Fetch.
-//
-//go:noinline
-func (v *Vec[T]) Fetch(words []int32, which []uint64) (read byte) {
-	for k, w := range words {
-		if unsafe.Sizeof(*new(T)) > 0 {
-			read += *(*byte)(unsafe.Pointer(&v.Data[int(w)<<6+bits.TrailingZeros64(which[k])]))
-		}
-	}
-	return read
-}
-
-// Touch is Fetch for some elements.
+// Touch reads some elements. So many cache misses overlap, as in Push.Fetch.
 //
 //go:noinline
 func (v *Vec[T]) Touch(at []uint32) (read byte) {

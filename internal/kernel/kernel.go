@@ -197,7 +197,8 @@ type Push struct {
 	From, To uint32
 	Ranged   bool
 	// Listing is set only together with Ranged. The receivers that get their first message are then
-	// appended to Listed, and the inbox's summary does not name their words.
+	// appended to Listed, and the inbox's summary does not name their words. Its bitmap has those of
+	// Skip from the beginning.
 	Listing bool
 	Listed  []uint32
 }
