@@ -86,7 +86,7 @@ var features = map[string]int{
 	"formats":    28,
 	"transport":  266,
 	"graphs":     648,
-	"engine":     693,
+	"engine":     695,
 	"sets":       621,
 	"algorithms": 40,
 	"graph500":   38,
@@ -96,7 +96,7 @@ var features = map[string]int{
 }
 
 // maxFeatures is the maximum of all features together.
-const maxFeatures = 3573
+const maxFeatures = 3575
 
 // uncounted are generated files that are older than the budgets. New ones count.
 var uncounted = map[string]bool{
