@@ -15,12 +15,13 @@ import (
 // are in the order of their ids.
 //
 // Blocks are dealt by their classes: consecutive blocks with vertices of the same degree, which are
-// in the order of the input. A class is cut into stripes, which go to the partitions in turn. So a
-// stripe of all classes has about the same part of the input. For example, of two partitions:
+// in the order of the input. A class is cut into stripes, which go to the partitions forwards and
+// backwards. So the same stripe of all classes has about the same part of the input. For example,
+// of two partitions and two classes:
 //
-//	class       0                   1
-//	blocks      0 1 | 2 3 | 4 5 ... 32 | 33 | 34 ...
-//	partition   0     1     0       0    1    0
+//	block       0 1 2 3 4 5 6 7 8 ... 96 97 98 99 ...
+//	stripe      0 0 0 1 1 1 2 2 2 ...  0  1  2  3 ...
+//	partition   0 0 0 1 1 1 1 1 1 ...  0  1  1  0 ...
 type Deal struct {
 	partitions uint64
 	inverse    uint64 // 2^64 / partitions, rounded up
@@ -41,6 +42,9 @@ type place struct{ partition, local uint32 }
 const (
 	// Stripes is the number of stripes of a class for each partition.
 	Stripes = 16
+
+	// MaxClasses is the largest number of classes.
+	MaxClasses = 1024
 
 	minBlock, maxBlock = 64, 1 << 26 // a word of vertices has consecutive ids
 	maxBlocks          = 1 << 22
@@ -68,25 +72,41 @@ func ParseDeal(partitions int, text string) (Deal, error) {
 	}
 	b := &blocks{text: text, of: make([][]uint32, partitions)}
 	b.shift = uint8(bits.TrailingZeros(uint(n)))
-	for class := range strings.SplitSeq(classes, ",") {
+	for _, class := range strings.SplitN(classes, ",", MaxClasses) {
 		n, err := strconv.Atoi(class)
 		if classes == "" {
 			break
 		} else if err != nil || n < 1 || n > maxBlocks-len(b.places) {
 			return d, errors.New("found a class with a wrong number of blocks")
 		}
-		stripes := Stripes * partitions
-		for i := range n {
-			q := len(b.places) % partitions // a small class is dealt block by block
-			if n >= stripes {
-				q = i * stripes / n % partitions
-			}
+		b.deal(n)
+	}
+	d.blocks = b
+	return d, nil
+}
+
+// deal deals the n blocks of a class. All partitions get the same number, or one more.
+func (b *blocks) deal(n int) {
+	parts, before := len(b.of), len(b.places)
+	for i := range Stripes * parts {
+		round, q := i/parts, i%parts
+		if round%2 == 1 { // backwards, so two stripes of the last partition are one
+			q = parts - 1 - q
+		}
+		share := n / parts
+		if (q+before)%parts < n%parts {
+			share++
+		}
+		// The round's part of the share, which is rounded up in other rounds than that of partitions
+		// near q, so that all classes have their stripes at the same places. 40503 is 2^16 divided by
+		// the golden ratio.
+		up := q * 40503 & (1<<16 - 1)
+		from, to := (round*share<<16/Stripes+up)>>16, ((round+1)*share<<16/Stripes+up)>>16
+		for ; from < to; from++ {
 			b.places = append(b.places, place{uint32(q), uint32(len(b.of[q])) << b.shift})
 			b.of[q] = append(b.of[q], uint32(len(b.places)-1))
 		}
 	}
-	d.blocks = b
-	return d, nil
 }
 
 // Partitions returns the number of partitions.

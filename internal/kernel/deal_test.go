@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -42,30 +43,89 @@ func TestDeal(t *testing.T) {
 
 // owner returns the partition of a vertex.
 func owner(id uint32, partitions int, text string) int {
-	var block, first int
+	length, classes := 64, map[string][]int{
+		"64:1": {1}, "64:5,1,2": {5, 1, 2}, "128:33,70,1": {33, 70, 1}, "64:200": {200},
+	}[text]
 	switch text {
 	case "":
 		return int(id) % partitions
 	case "128:33,70,1":
-		block = int(id) / 128
-	default:
-		block = int(id) / 64
+		length = 128
 	}
-	for _, n := range map[string][]int{
-		"64:1": {1}, "64:5,1,2": {5, 1, 2}, "128:33,70,1": {33, 70, 1}, "64:200": {200},
-	}[text] {
-		if stripes := 16 * partitions; n >= stripes && block < first+n {
-			stripe := 0
-			for (stripe+1)*n <= (block-first)*stripes {
-				stripe++
+	var owners []int
+	for _, n := range classes {
+		before, had := len(owners), make([]int, partitions)
+		for stripe := range 16 * partitions {
+			round := stripe / partitions
+			q := stripe - round*partitions
+			if round == 1 || round == 3 || round > 4 && round%2 > 0 {
+				q = partitions - 1 - q
 			}
-			return stripe % partitions
-		}
-		if first += n; block < first {
-			return block % partitions
+			whole := n / partitions
+			for extra := range n - whole*partitions {
+				if (q+before-extra)%partitions == 0 {
+					whole++
+				}
+			}
+			for float64(had[q]+1) <= float64(round+1)*float64(whole)/16+float64(q*40503%65536)/65536 {
+				had[q]++
+				owners = append(owners, q)
+			}
 		}
 	}
-	return (block - first) % partitions
+	if at := int(id) / length; at >= len(owners) {
+		return (at - len(owners)) % partitions
+	}
+	return owners[int(id)/length]
+}
+
+// TestDealIsFair: partitions have the same number of blocks of each class, or one more. A class's
+// blocks are in the same stripes as those of a larger class.
+func TestDealIsFair(t *testing.T) {
+	for _, partitions := range []int{2, 3, 5, 16, 100, 1000} {
+		for _, classes := range [][]int{{48 * partitions, 24 * partitions}, {100*partitions + 7, 90*partitions + 1, 40 * partitions, 17*partitions + 3, 3}, {1, 1, 1}} {
+			d := NewDeal(partitions)
+			d.blocks = &blocks{of: make([][]uint32, partitions)}
+			ends, all := []int{0}, make([]int, partitions)
+			for _, n := range classes {
+				d.blocks.deal(n)
+				ends = append(ends, ends[len(ends)-1]+n)
+			}
+			if len(d.blocks.places) != ends[len(classes)] {
+				t.Fatalf("%d partitions, %v: %d blocks", partitions, classes, len(d.blocks.places))
+			}
+			for k, n := range classes {
+				counts, near := make([]int, partitions), 0
+				for i, at := range d.blocks.places[ends[k]:ends[k+1]] {
+					counts[at.partition]++
+					all[at.partition]++
+					stripe := i * 16 * partitions / n
+					for s := stripe - 2; s <= stripe+2; s++ {
+						q := (s + partitions) % partitions
+						if (s+partitions)/partitions%2 == 0 {
+							q = partitions - 1 - q
+						}
+						if uint32(q) == at.partition {
+							near++
+							break
+						}
+					}
+				}
+				if slices.Max(counts)-slices.Min(counts) > 1 {
+					t.Errorf("%d partitions, class %d of %v: from %d to %d blocks", partitions, k,
+						classes, slices.Min(counts), slices.Max(counts))
+				}
+				if n >= 32*partitions && near < n*9/10 {
+					t.Errorf("%d partitions, class %d of %v: %d of %d blocks are in their stripes",
+						partitions, k, classes, near, n)
+				}
+			}
+			if slices.Max(all)-slices.Min(all) > len(classes) {
+				t.Errorf("%d partitions, %v: from %d to %d blocks", partitions, classes,
+					slices.Min(all), slices.Max(all))
+			}
+		}
+	}
 }
 
 func FuzzParseDeal(f *testing.F) {

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -146,7 +147,7 @@ func classes(all []degreeRun, length, parts uint64) string {
 			blocks += n
 		}
 	}
-	if first*parts > sum/16 {
+	if first*parts > sum/16 || bytes.Count(text, []byte{','}) >= kernel.MaxClasses {
 		return ""
 	}
 	return string(text)
