@@ -102,7 +102,7 @@ func TestFrontier(t *testing.T) {
 		t.Fatalf("tightened %x %x %x", f.Summary(0), f.Summary(1), f.Summary(2))
 	}
 	f.Clear()
-	if Count(f.Words) != 0 || Count(f.Words) != 0 || Count(f.Top) != 0 {
+	if Count(f.Words) != 0 || Count(f.Top) != 0 {
 		t.Fatal("not clear")
 	}
 }
