@@ -188,8 +188,9 @@ func (d Deal) Slots(partition, owned int) Slots {
 	s := Slots{First: uint64(partition), Stride: d.partitions, Ghost: uint32((owned + 63) &^ 63)}
 	if b := d.blocks; b != nil {
 		s.Stride, s.Shift = 1, b.shift
-		for i := range (owned + 1<<b.shift - 1) >> b.shift {
-			s.Blocks = append(s.Blocks, b.block(partition, i))
+		s.Blocks = make([]uint32, (owned+1<<b.shift-1)>>b.shift) // not nil, even if it is empty
+		for i := range s.Blocks {
+			s.Blocks[i] = b.block(partition, i)
 		}
 	}
 	return s

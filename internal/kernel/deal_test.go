@@ -18,6 +18,9 @@ func TestDeal(t *testing.T) {
 			const n = 20_000
 			for q := range slots {
 				slots[q] = d.Slots(q, d.Owned(n, q))
+				if none := d.Slots(q, 0); (none.Blocks != nil) != (d.String() != "") {
+					t.Errorf("%q: a partition without vertices has blocks %v", text, none.Blocks)
+				}
 				if slots[q].Stride != 1 && slots[q].Stride != uint64(partitions) {
 					t.Errorf("stride %d", slots[q].Stride)
 				}
