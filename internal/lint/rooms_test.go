@@ -81,7 +81,7 @@ var rooms = []room{
 // networks. The budgets of the rooms do not rise for them.
 var features = map[string]int{
 	"ground":     224,
-	"programs":   281,
+	"programs":   282,
 	"storage":    2,
 	"formats":    28,
 	"transport":  266,
@@ -96,7 +96,7 @@ var features = map[string]int{
 }
 
 // maxFeatures is the maximum of all features together.
-const maxFeatures = 3577
+const maxFeatures = 3578
 
 // uncounted are generated files that are older than the budgets. New ones count.
 var uncounted = map[string]bool{
